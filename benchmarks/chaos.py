@@ -31,7 +31,7 @@ import sqlalchemy as sa
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.cloud.emulator import together  # noqa: E402 - the tests' own clouds and rigs
+from emulators import together  # noqa: E402 - the tests' own clouds and rigs
 from tests.rigs.books import Books, audit, in_directories  # noqa: E402
 from tests.rigs.postgres import running_postgres  # noqa: E402
 
@@ -237,7 +237,7 @@ def clouds(state: Path) -> Iterator[World]:
         def left() -> list[str]:
             found = in_directories(*(state / "clouds" / name / "lab" for name in told.listing))
             for name, words in told.listing.items():
-                module = f"tests.cloud.emulator.{name}.listing"
+                module = f"emulators.{name}.listing"
                 listed = subprocess.run(
                     [sys.executable, "-m", module, *words],
                     env=env,

@@ -148,7 +148,9 @@ def _environment(tree: Path, home: Path, up: dict[str, Any]) -> dict[str, str]:
 @contextmanager
 def _emulator(tree: Path, python: str, home: Path) -> Iterator[dict[str, Any]]:
     """The emulated AWS of `tree`: what it printed when it was up. It ends when its input closes."""
-    module = "emulators" if (tree / "emulators").is_dir() else "tests.cloud.emulator"
+    module = (
+        "emulators" if (tree / "emulators").is_dir() else ".".join(("tests", "cloud", "emulator"))
+    )
     state = home / "emulator"
     process = subprocess.Popen(
         [python, "-m", module, "aws", "--state", str(state), "--limit-s", str(3 * LIMIT_S)],

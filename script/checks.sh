@@ -30,7 +30,7 @@ build_simulator() {
   local as_root=()
   if [[ $(id -u) -ne 0 ]]; then as_root=(sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1); fi
   say "the simulator of vSphere"
-  "${as_root[@]}" .venv/bin/python -m tests.cloud.emulator.vsphere.build </dev/null ||
+  "${as_root[@]}" .venv/bin/python -m emulators.vsphere.build </dev/null ||
     say "the simulator of vSphere was not built"
 }
 

@@ -75,7 +75,7 @@ def load_measurements(
     `evidence` (default: where each run was kept). Raises UnknownName for what is no run,
     StoreUnavailable.
     """
-    from diskbench.engine.measurement_frame import levelled_frame
+    from diskbench.results.measurement_frame import levelled_frame
     from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
@@ -130,7 +130,7 @@ def load_verdicts(
     (default: the settings `database_url`, `evidence_url`); a run without evidence is judged by its
     rows alone. `run_id` is as in `load_measurements`. Raises UnknownName, StoreUnavailable.
     """
-    from diskbench.engine.verdict_frame import verdicts_frame
+    from diskbench.results.verdict_frame import verdicts_frame
     from diskbench.store.evidence import open_evidence
 
     store = open_evidence(evidence or _setting("evidence_url"))
@@ -207,9 +207,9 @@ def simulate(
     `time_scale` divides what that holds, as in the lab. Formulas: docs/METHOD.md. Raises
     UnknownName, InvalidValue.
     """
-    from diskbench.catalog.course_frame import course_frame
-    from diskbench.engine.refreshed import open_books
+    from diskbench.catalog.simulation_frame import course_frame
     from diskbench.model.expectation import Load
+    from diskbench.results.refreshed_catalogue import open_books
 
     load = Load(
         block_bytes=block_bytes,
@@ -247,11 +247,11 @@ def disk_price(
     `region` defaults to the one whose prices are shipped (docs/catalog.md); elsewhere, and of what
     has no price in the catalogue, fields are None. Raises UnknownName, InvalidValue.
     """
+    from diskbench.catalog.disk_price import disk_price as price_of
     from diskbench.catalog.lookup import limits
     from diskbench.catalog.prices import priced_region
-    from diskbench.catalog.worth import disk_price as price_of
-    from diskbench.engine.refreshed import open_books
     from diskbench.model.disk import DiskSpec
+    from diskbench.results.refreshed_catalogue import open_books
 
     told = limits(provider, disk, size_gib, iops, throughput)
     spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
@@ -287,7 +287,7 @@ def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | 
     """The ids of the runs that are named; None for all."""
     if run_id is None:
         return None
-    from diskbench.engine.selection import runs_named
+    from diskbench.results.selection import runs_named
 
     return runs_named(database, [run_id] if isinstance(run_id, str) else run_id)
 

@@ -85,7 +85,7 @@ class Plugin:
     guest: GuestIdentity | None = None
     catalogue: str | None = None
     """`package:folder` with limits.yaml, machines.yaml, prices.yaml and charges.yaml, as far as it
-    has them (catalog/book.py; docs/contributing/disk-type.md); None without a catalogue."""
+    has them (catalog/yaml_loader.py; docs/contributing/disk-type.md); None without a catalogue."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""
     quiet_loggers: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ file or a person wrote may hold ESC and OSC sequences (they move the cursor, for
 clipboard), bidirectional overrides (they reverse what is read) and letters without width.
 
 Text is kept as it came (evidence, rows and JSON have it unchanged) and is made visible where it
-leaves: there are hundreds of ways in, and few ways out. The ways out are report/screen.py (standard
-output and standard error, logs, tables, the live display), store/export.py (CSV) and report/
-markdown.py, page.py, site.py, chart_file.py and charts/figure.py (files).
+leaves: there are hundreds of ways in, and few ways out. The ways out are report/terminal/screen.py
+(standard output and standard error, logs, tables, the live display), store/export.py (CSV) and
+report/ markdown.py, page.py, site.py, chart_file.py and charts/figure.py (files).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.watched import overflowing, serious_violations
 
 from diskbench.cli.main import main
-from diskbench.report.published_charts import POST_CHARTS
+from diskbench.report.published.charts import POST_CHARTS
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import requests
+from emulators.azure import cloud as emulated
+from emulators.azure.identity import CLIENT, token_for
 from tests.cloud.azure_recordings import SUBSCRIPTION, Exchange, Recording
-from tests.cloud.emulator.azure import cloud as emulated
-from tests.cloud.emulator.azure.identity import CLIENT, token_for
 from tests.cloud.rented_azure import Azure
 from tests.cloud.shapes import shape
 

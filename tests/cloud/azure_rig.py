@@ -6,9 +6,9 @@ import dataclasses
 import time
 from typing import Any, cast
 
+from emulators.azure import server
+from emulators.azure.faults import Faults
 from tests.books import SHIPPED
-from tests.cloud.emulator.azure import server
-from tests.cloud.emulator.azure.faults import Faults
 from tests.cloud.rented_azure import Azure
 
 from diskbench.model.disk import Acquired

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cloud.emulator.aws.cloud import Cloud
-from tests.cloud.emulator.aws.server import fresh, running
-from tests.cloud.emulator.azure import cloud as azure_cloud
-from tests.cloud.emulator.azure import server as azure_emulator
-from tests.cloud.emulator.gcp import cloud as gcp_cloud
-from tests.cloud.emulator.gcp import server as gcp_emulator
-from tests.cloud.emulator.vsphere import cloud as vsphere_cloud
+from emulators.aws.cloud import Cloud
+from emulators.aws.server import fresh, running
+from emulators.azure import cloud as azure_cloud
+from emulators.azure import server as azure_emulator
+from emulators.gcp import cloud as gcp_cloud
+from emulators.gcp import server as gcp_emulator
+from emulators.vsphere import cloud as vsphere_cloud
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cloud.emulator.aws import server
-from tests.cloud.emulator.aws.cloud import Cloud
-from tests.cloud.emulator.aws.faults import Faults
+from emulators.aws import server
+from emulators.aws.cloud import Cloud
+from emulators.aws.faults import Faults
 
 REGION, ZONE = server.REGION, "us-east-1a"
 UBUNTU = "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id"

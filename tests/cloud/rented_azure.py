@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.cloud.emulator.azure import identity, server
-from tests.cloud.emulator.azure.cloud import SUBSCRIPTION, Cloud
-from tests.cloud.emulator.azure.faults import Faults
+from emulators.azure import identity, server
+from emulators.azure.cloud import SUBSCRIPTION, Cloud
+from emulators.azure.faults import Faults
 from tests.cloud.rented import Keys
 
 REGION = server.REGION

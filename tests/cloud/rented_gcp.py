@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.cloud.emulator.gcp import server
-from tests.cloud.emulator.gcp.cloud import PROJECT, Cloud
-from tests.cloud.emulator.gcp.faults import Faults
+from emulators.gcp import server
+from emulators.gcp.cloud import PROJECT, Cloud
+from emulators.gcp.faults import Faults
 from tests.cloud.rented import Keys
 
 REGION, ZONE = server.REGION, server.ZONE

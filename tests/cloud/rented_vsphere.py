@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tests.cloud.emulator.vsphere.cloud import Vsphere
-from tests.cloud.emulator.vsphere.listing import Machine, machines, operator
+from emulators.vsphere.cloud import Vsphere
+from emulators.vsphere.listing import Machine, machines, operator
 
 
 def listed(vsphere: Vsphere) -> list[Machine]:

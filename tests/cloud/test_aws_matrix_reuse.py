@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.emulator import guests
+from emulators import guests
 from tests.cloud.rented import REGION, Aws, until
 from tests.contract.rented import AwsCloud
 from tests.rigs.cli import Cli, a_user

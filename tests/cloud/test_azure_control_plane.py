@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import requests
-from tests.cloud.emulator import guests
-from tests.cloud.emulator.azure import power
-from tests.cloud.emulator.azure.faults import DISK, MACHINE
+from emulators import guests
+from emulators.azure import power
+from emulators.azure.faults import DISK, MACHINE
 from tests.cloud.rented import Keys, Login, make_keys, until
 from tests.cloud.rented_azure import (
     REGION,

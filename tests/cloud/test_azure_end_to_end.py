@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators import guests
+from emulators.azure import power, server
+from emulators.azure.faults import DISK, MACHINE
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.emulator import guests
-from tests.cloud.emulator.azure import power, server
-from tests.cloud.emulator.azure.faults import DISK, MACHINE
 from tests.cloud.rented import until
 from tests.cloud.rented_azure import REGION, Azure
 from tests.rigs.cli import Cli, a_user, merged_rows

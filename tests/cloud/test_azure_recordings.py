@@ -10,9 +10,9 @@ import re
 from collections import Counter
 
 import pytest
+from emulators.azure.server import fresh
 from tests.cloud.azure_recordings import PACKAGES, recordings
 from tests.cloud.azure_replay import COVERED, Difference, Replay, kind_of
-from tests.cloud.emulator.azure.server import fresh
 from tests.cloud.rented_azure import Azure
 
 pytestmark = pytest.mark.slow

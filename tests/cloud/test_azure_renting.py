@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from emulators.azure import power
 from tests.cloud.azure_rig import PREMIUM, Rig
-from tests.cloud.emulator.azure import power
 from tests.cloud.rented_azure import Azure
 
 from diskbench.errors import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cloud.emulator import guests
+from emulators import guests
 from tests.cloud.rented import (
     UBUNTU,
     Aws,

@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from tests.cloud.emulator.aws.transitions import Pace
+from emulators.aws.transitions import Pace
 from tests.cloud.rented import (
     REGION,
     ZONE,

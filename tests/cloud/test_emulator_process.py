@@ -1,4 +1,4 @@
-"""`python -m tests.cloud.emulator` ends with whoever started it, and leaves nothing."""
+"""`python -m emulators` ends with whoever started it, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def start(
 ) -> tuple[subprocess.Popen[str], dict[str, Any]]:
     """An emulator, and what it told when it was up."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cloud.emulator", cloud, "--state", str(state), *options],
+        [sys.executable, "-m", "emulators", cloud, "--state", str(state), *options],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": "src"},
         stdin=subprocess.PIPE,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.emulator import guests
-from tests.cloud.emulator.gcp.cloud import Cloud
+from emulators import guests
+from emulators.gcp.cloud import Cloud
 from tests.cloud.rented import Keys, Login, make_keys
 from tests.cloud.rented_gcp import (
     UBUNTU,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators import guests
+from emulators.gcp import server
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.emulator import guests
-from tests.cloud.emulator.gcp import server
 from tests.cloud.rented_gcp import PROJECT, REGION, Gcp, delete, until
 from tests.rigs.cli import Cli, a_user, merged_rows
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 
 import pytest
+from emulators.gcp.call import Refusal
+from emulators.gcp.filters import compile_filter
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cloud.emulator.gcp.call import Refusal
-from tests.cloud.emulator.gcp.filters import compile_filter
 from tests.cloud.rented_gcp import ZONE, Gcp, disk, refused
 
 DISKS = f"zones/{ZONE}/disks"

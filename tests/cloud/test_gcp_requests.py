@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cloud.emulator.gcp import discovery, schema
+from emulators.gcp import discovery, schema
 from tests.cloud.rented_gcp import (
     PROJECT,
     ZONE,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.emulator import guests
+from emulators import guests
 from tests.cloud.rented import until
 from tests.contract.azure_cloud import AzureCloud
 from tests.contract.gcp_cloud import GcpCloud

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators import guests
+from emulators.vsphere.cloud import Vsphere
+from emulators.vsphere.datastores import SPEEDS
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.emulator import guests
-from tests.cloud.emulator.vsphere.cloud import Vsphere
-from tests.cloud.emulator.vsphere.datastores import SPEEDS
 from tests.cloud.rented import until
 from tests.rigs.cli import Cli, a_user, merged_rows
 

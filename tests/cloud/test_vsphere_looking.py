@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators.vsphere.cloud import Vsphere
 from tests.books import SHIPPED
 from tests.cloud.eager import VSPHERE
-from tests.cloud.emulator.vsphere.cloud import Vsphere
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.vsphere.edge import VsphereServer, session
+from diskbench.providers.vsphere.client import VsphereServer, session
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provider import VsphereProvider

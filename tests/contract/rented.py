@@ -206,7 +206,7 @@ class AwsCloud:
 
 def switches() -> set[float]:
     """When the emulated machines switch themselves off, as their guests know it."""
-    from tests.cloud.emulator import guests
+    from emulators import guests
 
     found = {guests.ends_at(name) for name in guests.names()}
     assert None not in found

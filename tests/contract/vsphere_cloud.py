@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from emulators.vsphere.cloud import Vsphere
 from tests.cloud.eager import VSPHERE
-from tests.cloud.emulator.vsphere.cloud import Vsphere
 from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.rented import switches
 

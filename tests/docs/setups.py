@@ -182,7 +182,7 @@ def _cloud(cloud: str) -> Callable[[Reader], None]:
         state = tempfile.mkdtemp(prefix=f"diskbench-docs-{cloud}-", dir="/var/tmp")  # a disk
         reader.stack.callback(shutil.rmtree, state)
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.cloud.emulator", cloud, "--state", state],
+            [sys.executable, "-m", "emulators", cloud, "--state", state],
             cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             start_new_session=True,
         )  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     from diskbench.cli.foreground import _print_table, _state, print_problems
-    from diskbench.engine.execute import TrialEnding
+    from diskbench.engine.trial.execute import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
 
     plan = make_plan()
@@ -167,9 +167,9 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
 )
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     from diskbench.model.fleet import FleetDocument, WorkerSeen
-    from diskbench.report.fleet_table import fleet_table
-    from diskbench.report.plain import print_trimmed
-    from diskbench.report.screen import screen
+    from diskbench.report.terminal.fleet_table import fleet_table
+    from diskbench.report.terminal.plain import print_trimmed
+    from diskbench.report.terminal.screen import screen
 
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90

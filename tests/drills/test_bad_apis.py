@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators.aws import cloud as aws_cloud
+from emulators.aws import server as aws_server
+from emulators.azure import cloud as azure_cloud
+from emulators.azure import server as azure_server
+from emulators.gcp import cloud as gcp_cloud
+from emulators.gcp import server as gcp_server
+from emulators.vsphere import cloud as vsphere_cloud
 from tests.cloud import eager
-from tests.cloud.emulator.aws import cloud as aws_cloud
-from tests.cloud.emulator.aws import server as aws_server
-from tests.cloud.emulator.azure import cloud as azure_cloud
-from tests.cloud.emulator.azure import server as azure_server
-from tests.cloud.emulator.gcp import cloud as gcp_cloud
-from tests.cloud.emulator.gcp import server as gcp_server
-from tests.cloud.emulator.vsphere import cloud as vsphere_cloud
 from tests.drills.book import drill
 from tests.rigs import bad_api as bad
 from tests.rigs.bad_api import DEEDS, bad_api

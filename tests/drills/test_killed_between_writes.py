@@ -7,9 +7,9 @@ from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 
 FROM_FILE_TO_WORKFLOW = (
-    "before diskbench.engine.campaign:claim_foreground 1",
-    "after diskbench.engine.campaign:claim_foreground 1",
-    "after diskbench.engine.worker:feed 1",
+    "before diskbench.engine.matrix.campaign:claim_foreground 1",
+    "after diskbench.engine.matrix.campaign:claim_foreground 1",
+    "after diskbench.engine.matrix.worker:feed 1",
     "after diskbench.engine.durable.cells:enqueue 1",
     "before diskbench.store.cells:claim_cell 1",
     "before diskbench.store.rows:save_plan 1",
@@ -17,7 +17,7 @@ FROM_FILE_TO_WORKFLOW = (
 )
 FROM_MACHINE_TO_ROWS = (
     "after diskbench.providers.fake:FakeProvider.acquire 1",
-    "before diskbench.engine.takeover:claim_with_cell 1",
+    "before diskbench.engine.matrix.takeover:claim_with_cell 1",
     "after diskbench.store.rows:replace_draft 1",
     "before diskbench.engine.durable.process:move_here 1",
     "after diskbench.engine.durable.process:move_here 1",
@@ -59,7 +59,9 @@ def test_kills_between_two_writes_leak_and_double_nothing(
     holds="the next cell gets its place, and all are done",
 )
 def test_a_cell_settled_by_a_killed_process_does_not_block_the_next(chaos: Chaos) -> None:
-    chaos.killed_at("after diskbench.engine.cell:LiveCells.settle 1", "run", chaos.matrix())
+    chaos.killed_at(
+        "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1", "run", chaos.matrix()
+    )
     chaos.resumed()
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
@@ -69,10 +71,10 @@ ON_A_SHARED_MACHINE = (
     "after diskbench.store.machines:save_machine 1",
     "after diskbench.providers.fake:FakeProvider.acquire 1",
     "after diskbench.store.machines:keep_machine 1",
-    "after diskbench.engine.cell:LiveCells.settle 1",
+    "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
     "after diskbench.store.machines:give_machine 1",
     "after diskbench.providers.fake:FakeProvider.swap 1",
-    "before diskbench.engine.cell:LiveCells.settle 1",
+    "before diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
     "after diskbench.store.machines:end_machine 1",
     "after diskbench.providers.fake:FakeProvider.release 1",
 )

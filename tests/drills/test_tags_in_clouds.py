@@ -163,7 +163,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     from tests.cloud.eager import AWS
 
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.edge import open_scope
+    from diskbench.providers.aws.client import open_scope
     from diskbench.providers.aws.inventory import inventory
 
     for name, value in aws.env.items():

@@ -5,7 +5,7 @@ from benchmarks.method_statistics import intervals
 
 from diskbench.analysis.interval import median_interval
 from diskbench.model.comparison import Replicated
-from diskbench.report.compare_text import figure_text, replicated_text
+from diskbench.report.terminal.compare_text import figure_text, replicated_text
 
 PRINTED = [
     (6, 1, 6, 0.969),

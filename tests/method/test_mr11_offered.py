@@ -20,8 +20,8 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest
-from diskbench.report.subject import subject_of_plan
-from diskbench.report.tables import print_result
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.terminal.tables import print_result
 
 SHARES = {"offered-25": 0.25, "offered-50": 0.5, "offered-75": 0.75, "offered-90": 0.9}
 REACHED = 8000.0

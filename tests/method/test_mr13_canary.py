@@ -8,10 +8,10 @@ from tests.rigs.coursed import coursed
 from tests.rigs.plans import make_plan
 
 from diskbench.analysis.canary import Reading, off
-from diskbench.engine.compare_runs import compare_selections
-from diskbench.engine.replicate_set import replicates_of
-from diskbench.engine.unit import unit_of
-from diskbench.report.replicates_text import replicate_lines
+from diskbench.engine.trial.step_unit import unit_of
+from diskbench.report.terminal.replicates_text import replicate_lines
+from diskbench.results.compare_runs import compare_selections
+from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 

@@ -4,14 +4,14 @@ not pooled."""
 import pytest
 from tests.rigs.replicates import measured
 
-from diskbench.engine.compare_runs import compare_selections
-from diskbench.engine.pool import CHECKED, alike, check_alike, facts_to_pool
-from diskbench.engine.trial_figures import trial_figures
 from diskbench.errors import FactsDiffer, UnknownName
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, TargetSpec
 from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.results.compare_runs import compare_selections
+from diskbench.results.pool import CHECKED, alike, check_alike, facts_to_pool
+from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 
 NAMES = TrialIds("c", "t", ("r",))

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.cloud.emulator.azure.authority import make_authority
+from emulators.azure.authority import make_authority
 
 DEEDS = ("fails", "hangs", "loses the answer", "asks twice", "answers late", "throttles")
 HANGS_S = 30.0

@@ -16,7 +16,7 @@ import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 from tests.rigs.postgres import running_postgres
 
-from diskbench.engine.schedule import standings
+from diskbench.engine.schedule.schedules import standings
 from diskbench.model.campaign import CampaignState
 from diskbench.model.schedule import OccurrenceStanding
 from diskbench.providers.fake import VARIABLE as FAKE_DIR

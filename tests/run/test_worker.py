@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.postgres import Server, postgres_server
 
-from diskbench.engine.executor import DEAD_AFTER_S
-from diskbench.engine.fleet import fleet
+from diskbench.engine.matrix.executor import DEAD_AFTER_S
+from diskbench.engine.matrix.fleet import fleet
 from diskbench.model.campaign import CellRow
 from diskbench.model.fleet import CellSeen
 from diskbench.model.result import StepResult

@@ -1,8 +1,9 @@
 """The catalogue as one session reads it: the shipped files with what was refreshed laid over them.
 
-`Books` is a value: whoever opens a session opens it once (engine/refreshed.py) and hands it down,
-so that everything planned in that session is planned on the same figures. Its digest enters plans.
-Files that no overlay can patch are constant and need no Books (entry.py, charges.py, …).
+`Books` is a value: whoever opens a session opens it once (results/refreshed_catalogue.py) and
+hands it down, so that everything planned in that session is planned on the same figures. Its
+digest enters plans. Files that no overlay can patch are constant and need no Books (entry.py,
+charges.py, …).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.book import shipped
 from diskbench.catalog.machines import MachineBook, machine_book, parse_machines
 from diskbench.catalog.overlay import MACHINES, PRICES, digest_of
 from diskbench.catalog.price_book import PriceBook, parse_prices, price_book
+from diskbench.catalog.yaml_loader import shipped
 
 if TYPE_CHECKING:
     from diskbench.catalog.overlay import Overlay

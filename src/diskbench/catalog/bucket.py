@@ -10,8 +10,9 @@ Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
     I/Os    ceil(s / max_io_bytes)            1 where no such size is documented
     bytes   max(s, min_charge_bytes)          s where none is documented
 
-Plan (catalog/simulate.py), lab (providers/lab/supervisor) and verdict (plan/recalled.py) all count
-with these functions. Standard library only: the lab's supervisor runs without other packages.
+Plan (catalog/simulate.py), lab (providers/lab/supervisor) and verdict
+(plan/expected_afterwards.py) all count with these functions. Standard library only: the lab's
+supervisor runs without other packages.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.book import CHARGES, check_sources, parse_book, shipped
 from diskbench.catalog.entry import FigureSource, SourcedFigure
+from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped
 from diskbench.model.base import Frozen
 from diskbench.units import KIB
 

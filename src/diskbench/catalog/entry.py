@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from diskbench.catalog.book import LIMITS, catalogues, check_sources, parse_book, shipped
 from diskbench.catalog.bucket import IoAccounting
+from diskbench.catalog.yaml_loader import LIMITS, catalogues, check_sources, parse_book, shipped
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.units import KIB, MIB

@@ -2,10 +2,11 @@
 
     iops = min over gates of rate / cost, depth / latency and the load's own rate
 
-with the cost of a block at each gate (catalog/gate.py) and the latency of catalog/path.py. Computed
-three times: with the request sizes, latency and cache hits that are assumed, with the least and
-with the most favourable that are plausible (catalog/issued.py). `begin` holds from the credit that
-there is; `lasting` is where catalog/simulate.py ends under the same load without end.
+with the cost of a block at each gate (catalog/limit.py) and the latency of catalog/path.py.
+Computed three times: with the request sizes, latency and cache hits that are assumed, with the
+least and with the most favourable that are plausible (catalog/io_requests.py). `begin` holds from
+the credit that there is; `lasting` is where catalog/simulate.py ends under the same load without
+end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.gate import disk_gates, promise_gates, without_cache
+from diskbench.catalog.limit import disk_gates, promise_gates, without_cache
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Path, tightest
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.bucket import IoAccounting
-    from diskbench.catalog.issued import Case
+    from diskbench.catalog.io_requests import Case
     from diskbench.catalog.lookup import DiskLimits
     from diskbench.catalog.path import Cache
     from diskbench.model.expectation import Load

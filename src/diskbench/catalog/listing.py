@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from diskbench.catalog.book import catalogues
 from diskbench.catalog.charges import charges_of
 from diskbench.catalog.entry import SourcedFigure, catalogue, clouds, known_catalogue
+from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, of_duration
 from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.gate import Gate
+from diskbench.catalog.limit import Gate
 from diskbench.units import MIB
 
 if TYPE_CHECKING:

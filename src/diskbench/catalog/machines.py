@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.book import check_sources, parse_book, shipped
 from diskbench.catalog.entry import Accounting, FigureSource, SourcedFigure
 from diskbench.catalog.overlay import MACHINES
+from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:

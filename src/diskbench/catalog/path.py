@@ -23,15 +23,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.gate import Gate, ways
-from diskbench.catalog.issued import issued
+from diskbench.catalog.io_requests import issued
+from diskbench.catalog.limit import Gate, ways
 from diskbench.model.expectation import Bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.gate import Way
-    from diskbench.catalog.issued import Case
+    from diskbench.catalog.io_requests import Case
+    from diskbench.catalog.limit import Way
     from diskbench.catalog.lookup import RequestLatency
     from diskbench.model.expectation import Issued, Load
 

@@ -12,7 +12,6 @@ from typing import Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from diskbench.catalog.book import read_yaml
 from diskbench.catalog.published import (
     Metric,
     PageCache,
@@ -21,6 +20,7 @@ from diskbench.catalog.published import (
     PublishedDoubt,
     Statistic,
 )
+from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.units import MIB

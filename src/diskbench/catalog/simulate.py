@@ -22,7 +22,7 @@ from diskbench.catalog.path import tightest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.catalog.issued import Case
+    from diskbench.catalog.io_requests import Case
     from diskbench.catalog.path import Path
     from diskbench.model.expectation import LimitName, Load
 

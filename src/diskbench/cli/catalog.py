@@ -24,7 +24,7 @@ FORMAT = 1
 
 def _with_catalogue(incomplete: str) -> list[str]:
     """The providers that bring a catalogue, for the shell's completion."""
-    from diskbench.catalog.book import catalogues
+    from diskbench.catalog.yaml_loader import catalogues
 
     return [name for name in catalogues() if name.startswith(incomplete)]
 
@@ -52,7 +52,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
 
     from diskbench.catalog.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
-    from diskbench.report.catalog_text import disk_table, part_table
+    from diskbench.report.terminal.catalog_text import disk_table, part_table
 
     _open(cloud, refresh=refresh)
     found = [one for one in disk_entries() if cloud in (None, one[0])]
@@ -79,7 +79,7 @@ def instances(
 ) -> None:
     """List the machines: what each sustains towards its disks, and its price."""
     from diskbench.catalog.listing import machine_rows
-    from diskbench.report.catalog_text import machine_table
+    from diskbench.report.terminal.catalog_text import machine_table
 
     books = _open(cloud, refresh=refresh)
     found = list(machine_rows(books, cloud))
@@ -101,7 +101,7 @@ def show(
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
     from diskbench.catalog.listing import find
-    from diskbench.report.catalog_text import thing_text
+    from diskbench.report.terminal.catalog_text import thing_text
 
     found = find(_open(None, refresh=refresh), name)
     if output == "json":
@@ -113,19 +113,19 @@ def show(
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with what was refreshed before; with `refresh` each cloud is asked first."""
-    from diskbench.catalog.book import catalogues
-    from diskbench.engine import refreshed
+    from diskbench.catalog.yaml_loader import catalogues
     from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.results import refreshed_catalogue
 
     if cloud is not None and cloud not in catalogues():
         raise UnknownName("catalogue", cloud, catalogues())
     if not refresh:
-        return refreshed.open_books()
+        return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []
-    asked = (cloud,) if cloud else refreshed.refreshable()
+    asked = (cloud,) if cloud else refreshed_catalogue.refreshable()
     for one in asked:
         try:
-            found, path = refreshed.refresh(one)
+            found, path = refreshed_catalogue.refresh(one)
         except DiskbenchError as error:
             typer.echo(f"{one}: {error.message}", err=True)
             failures.append(error)
@@ -134,7 +134,7 @@ def _open(cloud: str | None, *, refresh: bool) -> Books:
     # Nobody is logged in to all clouds: where one answered, the others are only told.
     if len(failures) == len(asked):
         raise failures[0]
-    return refreshed.open_books()
+    return refreshed_catalogue.open_books()
 
 
 def _print(lines: Iterable[str]) -> None:

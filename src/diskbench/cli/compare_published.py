@@ -27,8 +27,8 @@ def compare_published(
     InvalidValue where no run is left that says anything about a cloud's disk.
     """
     from diskbench.cli.stores import evidence
-    from diskbench.engine.run_evidence import EvidenceOfRuns
     from diskbench.report.assemble.published_trials import compared
+    from diskbench.results.run_evidence import EvidenceOfRuns
 
     kept = EvidenceOfRuns(evidence)
     document = compared(engine, names, kept, alone=alone, include_emulated=include_emulated)
@@ -37,7 +37,7 @@ def compare_published(
     if output == "json":
         print_json(document.model_dump_json())
         return
-    from diskbench.report.published_beside_text import beside_lines
+    from diskbench.report.published.beside_text import beside_lines
 
     for line in beside_lines(document):
         print(line)

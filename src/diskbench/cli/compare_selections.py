@@ -24,14 +24,14 @@ def compare_two(
     output: Literal["table", "json"],
 ) -> None:
     """Print B beside A. Raises UnknownName, InvalidValue."""
-    from diskbench.engine.compare_runs import compare_selections
-    from diskbench.engine.pool import facts_to_pool
+    from diskbench.results.compare_runs import compare_selections
+    from diskbench.results.pool import facts_to_pool
 
     found = compare_selections(database, a, b, metric=metric, pool=facts_to_pool(pool))
     if output == "json":
         print_json(found.model_dump_json(indent=2))
         return
-    from diskbench.report.compare_text import compare_lines
+    from diskbench.report.terminal.compare_text import compare_lines
 
     for line in compare_lines(found, width=terminal_width()):
         print(line)

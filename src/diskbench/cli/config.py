@@ -33,8 +33,8 @@ def config(
     else:
         from rich.table import Table
 
-        from diskbench.report.plain import print_trimmed
-        from diskbench.report.screen import screen
+        from diskbench.report.terminal.plain import print_trimmed
+        from diskbench.report.terminal.screen import screen
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):

@@ -88,7 +88,7 @@ def _print(findings: Sequence[Finding], output: str) -> None:
     import sys
 
     from diskbench.model.finding import DoctorDocument, worst_state
-    from diskbench.report.findings import finding_lines
+    from diskbench.report.terminal.findings import finding_lines
 
     state = worst_state(tuple(findings))
     if output == "json":

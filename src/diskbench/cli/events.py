@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
 from diskbench.cli.opened import close_at_end
-from diskbench.report.screen import OwnText
+from diskbench.report.terminal.screen import OwnText
 from diskbench.visible import one_line, visible
 
 Format = Literal["human", "json"]

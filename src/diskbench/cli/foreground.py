@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 import typer
 
 from diskbench.errors import DiskbenchError
-from diskbench.report.screen import OwnText
-from diskbench.report.subject import SUSPENDED
+from diskbench.report.assemble.subject import SUSPENDED
+from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
-    from diskbench.engine.execute import TrialEnding
     from diskbench.engine.session import Session
-    from diskbench.engine.stop import Stop
+    from diskbench.engine.trial.execute import TrialEnding
+    from diskbench.engine.trial.stop import Stop
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
-    from diskbench.report.progress import Progress
+    from diskbench.report.terminal.progress import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -53,11 +53,11 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.engine.execute import execute
-    from diskbench.engine.interrupt import interruptible
-    from diskbench.engine.lease import left_behind, where
-    from diskbench.engine.stop import Stop
-    from diskbench.engine.watch import RowWatcher
+    from diskbench.engine.trial.execute import execute
+    from diskbench.engine.trial.interrupt import interruptible
+    from diskbench.engine.trial.lease import left_behind, where
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.watch import RowWatcher
     from diskbench.engine.wishes import follow_wishes
 
     stop = Stop(plan.trial_id for plan in plans)
@@ -103,7 +103,7 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """What is shown of the plans while they run. A step that is done is told by its seconds."""
-    from diskbench.report.progress import open_progress
+    from diskbench.report.terminal.progress import open_progress
 
     known = {plan.trial_id: plan for plan in plans}
 
@@ -136,7 +136,7 @@ def rented(
     that could not be had. Imports nothing where nothing is rented."""
     if not any(plan.is_draft for plan in plans):
         return list(plans), []
-    from diskbench.engine.rent import rent_all
+    from diskbench.engine.trial.rent import rent_all
 
     several = len(plans) > 1
 
@@ -206,7 +206,7 @@ def _audits(session: Session, plan: Plan) -> list[StepAudit]:
 
 
 def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Sequence[Verdict]:
-    from diskbench.engine.verdicts import trial_verdicts
+    from diskbench.results.verdicts import trial_verdicts
     from diskbench.store.query import Filter, find_runs
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
@@ -237,10 +237,10 @@ def _print_table(
 
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.warnings import run_warnings
-    from diskbench.report.audit_text import audit_line, audit_style
-    from diskbench.report.screen import screen
-    from diskbench.report.subject import subject_of_plan
-    from diskbench.report.tables import print_result
+    from diskbench.report.assemble.subject import subject_of_plan
+    from diskbench.report.terminal.audit_text import audit_line, audit_style
+    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.tables import print_result
 
     courses = courses_by_step(phases)
     rows = [
@@ -277,7 +277,7 @@ def print_problems(report: TrialEnding) -> None:
                 file=sys.stderr,
             )
     if report.suspended is not None:
-        from diskbench.report.next_step import GO_ON, go_on
+        from diskbench.report.assemble.next_step import GO_ON, go_on
 
         print_error(report.suspended, prefix=name)
         print(

@@ -52,9 +52,9 @@ def gc(
     import sys
 
     from diskbench.cli.foreground import leave
-    from diskbench.engine.strays import sweep_provider
-    from diskbench.engine.sweep import sweep
-    from diskbench.engine.takeover import abandoned_plans
+    from diskbench.engine.cleanup.gc import sweep
+    from diskbench.engine.cleanup.orphans import sweep_provider
+    from diskbench.engine.matrix.takeover import abandoned_plans
     from diskbench.errors import DiskbenchError, InvalidValue
 
     named = list(ids or [])

@@ -22,7 +22,7 @@ from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import printable
 from diskbench.cli.opened import closing_all
 from diskbench.errors import Suspended
-from diskbench.report.screen import guarded_streams
+from diskbench.report.terminal.screen import guarded_streams
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130

@@ -46,9 +46,9 @@ Seed = Annotated[
 @app.command("list")
 def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
     """List the matrices that come with diskbench."""
-    from diskbench.engine.matrix_file import load_matrix, shipped_matrices
+    from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
-    from diskbench.report.hanging import hanging
+    from diskbench.report.terminal.hanging import hanging
 
     rows = []
     for name in shipped_matrices():
@@ -66,7 +66,7 @@ def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
 @app.command()
 def show(file: File) -> None:
     """Print a matrix file as it is: a start for one of your own."""
-    from diskbench.engine.matrix_file import load_matrix
+    from diskbench.engine.matrix.matrix_file import load_matrix
 
     typer.echo(load_matrix(file).text, nl=False)
 
@@ -89,16 +89,16 @@ def plan(
     seed: Seed = None,
 ) -> None:
     """Tell what a matrix will do: cells, order, time, cost, quota, credit. Rents nothing."""
-    from diskbench.engine.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix_outlook import look_ahead
-    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.results.refreshed_catalogue import open_books
 
     loaded = load_matrix(file)
     outlook = look_ahead(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
     if output is MatrixOutput.json:
         print_json(outlook.model_dump_json(indent=2))
     else:
-        from diskbench.report.matrix_text import render_outlook
+        from diskbench.report.terminal.matrix_text import render_outlook
 
         typer.echo(render_outlook(outlook), nl=False)
     if any(one.problem is not None for one in outlook.blocks):

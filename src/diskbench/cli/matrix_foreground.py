@@ -11,7 +11,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.engine.matrix_file import MatrixFile
+    from diskbench.engine.matrix.matrix_file import MatrixFile
     from diskbench.engine.session import Session
     from diskbench.model.standing import MatrixStanding
     from diskbench.store.campaigns import CampaignRow
@@ -44,11 +44,11 @@ def foreground(
     """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
     end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
-    from diskbench.engine.campaign import claim_foreground
-    from diskbench.engine.interrupt import interruptible
-    from diskbench.engine.machine import let_idle_go
-    from diskbench.engine.standing import standing
-    from diskbench.engine.worker import TICK_S, Worker
+    from diskbench.engine.matrix.campaign import claim_foreground
+    from diskbench.engine.matrix.machine_reuse import let_idle_go
+    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.engine.matrix.worker import TICK_S, Worker
+    from diskbench.engine.trial.interrupt import interruptible
     from diskbench.errors import StoreUnavailable
     from diskbench.store.campaigns import find_campaign
 
@@ -152,9 +152,9 @@ def shown_while(
     if quiet:
         _in_lines(seen, goes_on, lines=lines)
         return
-    from diskbench.report.matrix_table import matrix_table
-    from diskbench.report.screen import live as live_on
-    from diskbench.report.screen import screen
+    from diskbench.report.terminal.matrix_table import matrix_table
+    from diskbench.report.terminal.screen import live as live_on
+    from diskbench.report.terminal.screen import screen
 
     console = screen(error=True)
     with live_on(matrix_table(seen(), rows=_ROWS), console=console, auto_refresh=False) as live:
@@ -185,9 +185,9 @@ def print_standing(last: MatrixStanding, output: Output) -> None:
     if output == "json":
         print_json(last.model_dump_json(indent=2))
         return
-    from diskbench.report.matrix_table import matrix_table
-    from diskbench.report.plain import print_trimmed
-    from diskbench.report.screen import screen
+    from diskbench.report.terminal.matrix_table import matrix_table
+    from diskbench.report.terminal.plain import print_trimmed
+    from diskbench.report.terminal.screen import screen
 
     print_trimmed(screen(), matrix_table(last))
 

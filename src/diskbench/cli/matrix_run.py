@@ -48,10 +48,10 @@ def run(
 ) -> None:
     """Measure every cell of a matrix; Ctrl-C stops in order, 'matrix resume' goes on."""
     from diskbench.cli.foreground import leave
-    from diskbench.engine.campaign import begin_campaign, check_outlook, check_prices
-    from diskbench.engine.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix_outlook import look_ahead
-    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
+    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.results.refreshed_catalogue import open_books
 
     file = with_money(load_matrix(matrix), budget, assume_price)
     books = open_books()
@@ -98,8 +98,8 @@ def status(
 ) -> None:
     """Where every cell of a matrix stands, what was spent, and when it should end."""
     from diskbench.cli.stores import database as opened_database
-    from diskbench.engine.standing import standing
-    from diskbench.report.matrix_table import matrix_line
+    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns
 
     database = opened_database(database_url)
@@ -128,7 +128,7 @@ def cancel(
     """Stop every cell of a matrix, give everything back, and let none begin."""
     from diskbench.cli.cancel import cancel as cancel_ids
     from diskbench.cli.stores import database as opened_database
-    from diskbench.engine.campaign import check_running
+    from diskbench.engine.matrix.campaign import check_running
     from diskbench.store.campaigns import find_campaign
 
     campaign = find_campaign(opened_database(database_url), matrix)
@@ -146,7 +146,7 @@ def retry(
 ) -> None:
     """Measure the cells again that failed, were refused or cancelled."""
     from diskbench.cli.foreground import leave
-    from diskbench.engine.campaign import retry_cells
+    from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.errors import InvalidValue
     from diskbench.store.campaigns import find_campaign
 

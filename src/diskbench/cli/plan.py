@@ -13,7 +13,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.engine.look import Looked
+    from diskbench.engine.trial.plan_preview import Looked
 
 COMMAND = RunCommand
 end_of_help = help_end
@@ -28,8 +28,8 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     """
     from diskbench.cli.asked import asked_for
     from diskbench.cli.run_until import check_until, outlook_until
-    from diskbench.engine.look import look
-    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.trial.plan_preview import look
+    from diskbench.results.refreshed_catalogue import open_books
 
     until = check_until(typed)
     if until is not None:
@@ -48,7 +48,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
 def _print_text(found: Looked) -> None:
     from diskbench.cli.foreground import print_error
-    from diskbench.report.plan_text import render_plan
+    from diskbench.report.terminal.plan_text import render_plan
 
     if found.plans:
         typer.echo(render_plan([one for one, _ in found.plans]))

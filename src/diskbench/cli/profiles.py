@@ -52,8 +52,8 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
         return
     from rich.table import Table
 
-    from diskbench.report.plain import print_trimmed
-    from diskbench.report.screen import screen
+    from diskbench.report.terminal.plain import print_trimmed
+    from diskbench.report.terminal.screen import screen
     from diskbench.units import format_duration_s
 
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
@@ -65,7 +65,7 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
 @app.command()
 def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
     """Show what a profile asks, where it comes from, and its parameters."""
-    from diskbench.report.hanging import hanging
+    from diskbench.report.terminal.hanging import hanging
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)

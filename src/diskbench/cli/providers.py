@@ -14,7 +14,7 @@ def providers() -> None:
     """List the providers: this package's and those that other packages register."""
     from diskbench.plugins import plugin
     from diskbench.providers.registry import provider, provider_names
-    from diskbench.report.hanging import hanging
+    from diskbench.report.terminal.hanging import hanging
 
     for name in provider_names():
         one = provider(name)

@@ -47,9 +47,9 @@ def publish(
     It works from files and from any static host. Called again, it writes only what has changed.
     """
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.selection import conditions
     from diskbench.errors import InvalidValue
-    from diskbench.report.site_renewal import Wishes, publish_site
+    from diskbench.report.site.renewal import Wishes, publish_site
+    from diskbench.results.selection import conditions
 
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(

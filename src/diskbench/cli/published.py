@@ -42,7 +42,7 @@ def list_(
     if output == "json":
         _print_document(found)
         return
-    from diskbench.report.published_text import list_lines
+    from diskbench.report.published.text import list_lines
 
     for line in list_lines(found):
         print(line)
@@ -57,7 +57,7 @@ def show(
 ) -> None:
     """Show figures with all that is known of them: machine, method, samples, doubts, verdict."""
     from diskbench.catalog.published import find_published
-    from diskbench.engine.refreshed import open_books
+    from diskbench.results.refreshed_catalogue import open_books
 
     found, books = find_published(name), open_books()
     if output == "json":
@@ -65,7 +65,7 @@ def show(
 
         _print_document(found, {one.id: published_verdict(one, books) for one in found})
         return
-    from diskbench.report.published_text import show_lines
+    from diskbench.report.published.text import show_lines
 
     for line in show_lines(found, books):
         print(line)

@@ -41,10 +41,10 @@ def regressions(
     the new level and 5 %.
     """
     from diskbench.cli.stores import database
-    from diskbench.engine.history import find_regressions
-    from diskbench.engine.pool import facts_to_pool
-    from diskbench.engine.selection import conditions
     from diskbench.plan.cells import key_values
+    from diskbench.results.history import find_regressions
+    from diskbench.results.pool import facts_to_pool
+    from diskbench.results.selection import conditions
     from diskbench.store.query import Filter
 
     engine = database(database_url)
@@ -56,7 +56,7 @@ def regressions(
         return
     if not found.histories:
         print("nothing was measured twice that meets that", file=sys.stderr)
-    from diskbench.report.history_text import regression_lines
+    from diskbench.report.terminal.history_text import regression_lines
 
     for line in regression_lines(found, width=terminal_width()):
         print(line)

@@ -12,7 +12,7 @@ from diskbench.cli.selecting import Filters
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.errors import InvalidValue
 from diskbench.model.selection_keys import SELECTION_HELP
-from diskbench.report.write_report import FORMATS, Format
+from diskbench.report.page.write_report import FORMATS, Format
 
 
 def report(
@@ -108,10 +108,10 @@ def report(
 
     from diskbench.cli.file_format import file_format
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.selection import runs_of
-    from diskbench.engine.takeover import is_abandoned
+    from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
-    from diskbench.report.write_report import check_folder, format_of, write_report
+    from diskbench.report.page.write_report import check_folder, format_of, write_report
+    from diskbench.results.selection import runs_of
 
     asked, filters = tuple(selection or ()), tuple(filter_ or ())
     wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.published import Published
     from diskbench.model.expectation import PlanExpectation
-    from diskbench.report.published_charts import PostChart
-    from diskbench.report.write_report import Format
+    from diskbench.report.page.write_report import Format
+    from diskbench.report.published.charts import PostChart
 
 LIST = "list"
 Axis = Literal["linear", "log"]
@@ -46,13 +46,13 @@ def report_published(
     from diskbench.catalog.published import load_published
     from diskbench.cli.file_format import file_format
     from diskbench.engine.published_outlook import published_outlook
-    from diskbench.engine.refreshed import open_books
-    from diskbench.report.chart_file import write_chart
+    from diskbench.report.assemble.summary_many import counted
     from diskbench.report.charts import PAGE, PICTURE
-    from diskbench.report.plain_many import counted
-    from diskbench.report.published_charts import find_chart
-    from diskbench.report.published_draw import OwnTrials, draw, rows_of
-    from diskbench.report.write_report import FORMATS, format_of
+    from diskbench.report.page.chart_file import write_chart
+    from diskbench.report.page.write_report import FORMATS, format_of
+    from diskbench.report.published.charts import find_chart
+    from diskbench.report.published.draw import OwnTrials, draw, rows_of
+    from diskbench.results.refreshed_catalogue import open_books
 
     if chart is None or chart == LIST:
         _print_charts(post)
@@ -66,9 +66,9 @@ def report_published(
     own = OwnTrials()
     if asked or filters:
         from diskbench.cli.stores import database, evidence
-        from diskbench.engine.run_evidence import EvidenceOfRuns
-        from diskbench.engine.selection import runs_of
         from diskbench.report.assemble.own_trials import own_trials
+        from diskbench.results.run_evidence import EvidenceOfRuns
+        from diskbench.results.selection import runs_of
 
         engine = database(database_url)
         runs = runs_of(engine, asked, filters)
@@ -105,7 +105,7 @@ def _post_words(chart: PostChart) -> str:
 
 
 def _print_charts(post: str) -> None:
-    from diskbench.report.published_charts import charts_of
+    from diskbench.report.published.charts import charts_of
 
     found = charts_of(post)
     width = max(len(one.name) for one in found)

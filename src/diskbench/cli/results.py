@@ -15,7 +15,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import table_width, terminal_width
 from diskbench.limits import COUNTER
 from diskbench.model.selection_keys import SELECTION_HELP
-from diskbench.report.screen import unguarded
+from diskbench.report.terminal.screen import unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,8 +60,8 @@ def list_(
     On a terminal the table fits its width. `--wide` has every column, `--output json` every field.
     """
     from diskbench.cli.stores import database
-    from diskbench.engine.selection import conditions
     from diskbench.model.run import run_columns
+    from diskbench.results.selection import conditions
     from diskbench.store.export import csv_text, run_fields
     from diskbench.store.query import count_runs, find_runs
 
@@ -128,7 +128,7 @@ def show(
     """
     from diskbench.cli.results_set import hint_of_set, print_set
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.selection import run_or_set
+    from diskbench.results.selection import run_or_set
     from diskbench.store.query import Filter, find_runs
 
     engine = database(database_url)
@@ -146,20 +146,20 @@ def show(
     these = [only if alone else Filter("trial_id", "=", run.trial_id)]
     runs = sorted(find_runs(engine, these), key=lambda one: one.run_index)
     if output == "csv":
-        from diskbench.engine.exported_rows import rows_as_csv
+        from diskbench.results.exported_rows import rows_as_csv
 
         store = evidence(evidence_url) if evidence_url else None
         sys.stdout.write(rows_as_csv(engine, these, evidence=store))
         return
     from diskbench.cli.letters import is_unicode
     from diskbench.cli.results_show import print_runs
-    from diskbench.engine.refreshed import open_books
-    from diskbench.engine.run_evidence import EvidenceOfRuns
-    from diskbench.engine.stored_trial import read_trial
-    from diskbench.engine.takeover import is_abandoned
-    from diskbench.report.run_plots import print_plots
-    from diskbench.report.screen import screen
-    from diskbench.report.text_plot import Screen
+    from diskbench.engine.matrix.takeover import is_abandoned
+    from diskbench.report.terminal.run_plots import print_plots
+    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.text_plot import Screen
+    from diskbench.results.refreshed_catalogue import open_books
+    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.stored_trial import read_trial
     from diskbench.store.rows import find_plan
 
     said = hint(as_disk, as_machine, promise)
@@ -214,8 +214,8 @@ def export(
     """
     from diskbench.cli.results_csv import export_format
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.exported_rows import exported
-    from diskbench.engine.selection import conditions
+    from diskbench.results.exported_rows import exported
+    from diskbench.results.selection import conditions
 
     kind = export_format(format_, to)
     engine = database(database_url)
@@ -250,8 +250,8 @@ def delete(
 ) -> None:
     """Delete runs: their evidence and their rows."""
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.run_deletion import delete_with_evidence, runs_to_delete
-    from diskbench.engine.selection import conditions
+    from diskbench.results.run_deletion import delete_with_evidence, runs_to_delete
+    from diskbench.results.selection import conditions
 
     engine = database(database_url)
     wanted = conditions(engine, filter_ or (), since=since, until=until)
@@ -292,7 +292,7 @@ def _print_document(
 
 
 def _print_runs(runs: Sequence[Run], *, wide: bool) -> None:
-    from diskbench.report.run_list import run_lines
+    from diskbench.report.terminal.run_list import run_lines
 
     width = None if wide else table_width()
     sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))

@@ -1,12 +1,12 @@
-"""The format of `results export`; rows themselves are made in engine/exported_rows.py."""
+"""The format of `results export`; rows themselves are made in results/exported_rows.py."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
 from diskbench.cli.file_format import file_format
-from diskbench.engine.exported_rows import ExportFormat
-from diskbench.engine.exported_rows import rows_as_csv as rows_as_csv
+from diskbench.results.exported_rows import ExportFormat
+from diskbench.results.exported_rows import rows_as_csv as rows_as_csv
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -94,9 +94,9 @@ def import_(
     from importlib.metadata import version
 
     from diskbench.cli.stores import database, evidence
-    from diskbench.engine.imported_runs import damaged_logs, imported
     from diskbench.plan.cells import key_values
-    from diskbench.report.audit_text import audit_line
+    from diskbench.report.terminal.audit_text import audit_line
+    from diskbench.results.imported_runs import damaged_logs, imported
     from diskbench.store.import_sources import read_sources
 
     labels = dict(key_values("--label", label or ()))
@@ -128,9 +128,9 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
     """What was typed of a disk that nobody rented, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None:
         return None
-    from diskbench.engine.refreshed import open_books
     from diskbench.errors import InvalidValue
     from diskbench.plan.as_disk import Hint
+    from diskbench.results.refreshed_catalogue import open_books
 
     said = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
     if as_disk is None and as_machine is not None:

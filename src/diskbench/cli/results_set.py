@@ -37,12 +37,12 @@ def print_set(
 ) -> None:
     """Print what trials say together, as text, one document, or all their rows."""
     from diskbench.cli.stores import evidence
-    from diskbench.engine.pool import facts_to_pool
-    from diskbench.engine.replicate_set import replicates_of
+    from diskbench.results.pool import facts_to_pool
+    from diskbench.results.replicate_set import replicates_of
 
     store = evidence(evidence_url) if evidence_url else None
     if output == "csv":
-        from diskbench.engine.exported_rows import rows_as_csv
+        from diskbench.results.exported_rows import rows_as_csv
 
         sys.stdout.write(rows_as_csv(database, filters, evidence=store))
         return
@@ -51,7 +51,7 @@ def print_set(
     if output == "json":
         print_json(found.model_dump_json(indent=2))
         return
-    from diskbench.report.replicates_text import replicate_lines
+    from diskbench.report.terminal.replicates_text import replicate_lines
 
     for line in replicate_lines(found, width=terminal_width()):
         print(line)

@@ -6,13 +6,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.engine.run_evidence import audits_of as audits_of
-from diskbench.engine.run_evidence import phases_of as phases_of
+from diskbench.results.run_evidence import audits_of as audits_of
+from diskbench.results.run_evidence import phases_of as phases_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.engine.stored_trial import StoredTrial
+    from diskbench.results.stored_trial import StoredTrial
 
 
 def print_runs(trial: StoredTrial) -> None:
@@ -22,9 +22,9 @@ def print_runs(trial: StoredTrial) -> None:
 
     from diskbench.report.assemble.trial_facts import trial_facts
     from diskbench.report.assemble.trial_view import trial_view
-    from diskbench.report.audit_text import audit_style
-    from diskbench.report.screen import screen
-    from diskbench.report.tables import print_view
+    from diskbench.report.terminal.audit_text import audit_style
+    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.tables import print_view
 
     console, view = screen(), trial_view(trial_facts(trial))
     print_view(view, console=console)

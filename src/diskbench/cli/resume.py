@@ -40,10 +40,10 @@ def resume(
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.cli.matrix_foreground import foreground
-    from diskbench.engine.extend import check_lasts
-    from diskbench.engine.own_store import go_on_in
-    from diskbench.engine.sweep import sweep
-    from diskbench.engine.takeover import abandoned_plans, abandoned_work, claim
+    from diskbench.engine.cleanup.gc import sweep
+    from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
+    from diskbench.engine.trial.extend import check_lasts
+    from diskbench.engine.trial.own_store import go_on_in
     from diskbench.errors import DiskbenchError
 
     session = opened(database_url, evidence_url, gives_back=False)

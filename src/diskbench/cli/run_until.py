@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.cli.foreground import Show
     from diskbench.cli.start import TypedStores
-    from diskbench.engine.matrix_file import MatrixFile
+    from diskbench.engine.matrix.matrix_file import MatrixFile
     from diskbench.engine.session import Session
     from diskbench.store.campaigns import CampaignRow
 
@@ -102,11 +102,11 @@ def start_until(
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground, in_background
     from diskbench.cli.stores import opened
-    from diskbench.engine.campaign import begin_campaign, check_outlook
-    from diskbench.engine.matrix_file import seed_of
-    from diskbench.engine.matrix_outlook import look_ahead
-    from diskbench.engine.refreshed import open_books
-    from diskbench.report.matrix_text import render_outlook
+    from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
+    from diskbench.engine.matrix.matrix_file import seed_of
+    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.report.terminal.matrix_text import render_outlook
+    from diskbench.results.refreshed_catalogue import open_books
 
     file, books = matrix_of(typed, until), open_books()
     seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=False)
@@ -126,10 +126,10 @@ def start_until(
 
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
-    from diskbench.engine.matrix_file import seed_of
-    from diskbench.engine.matrix_outlook import look_ahead
-    from diskbench.engine.refreshed import open_books
-    from diskbench.report.matrix_text import render_outlook
+    from diskbench.engine.matrix.matrix_file import seed_of
+    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.report.terminal.matrix_text import render_outlook
+    from diskbench.results.refreshed_catalogue import open_books
 
     file, books = matrix_of(typed, until), open_books()
     seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
@@ -150,7 +150,7 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     import json
     from pathlib import Path
 
-    from diskbench.engine.matrix_file import MatrixFile, rents
+    from diskbench.engine.matrix.matrix_file import MatrixFile, rents
     from diskbench.model.matrix import CellFields, Limits, Matrix
     from diskbench.model.options import own_options
     from diskbench.plan.cells import key_values
@@ -212,11 +212,11 @@ def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     """What the replicates say together, and whether the interval is narrow enough."""
-    from diskbench.engine.replicate_set import replicates_of
-    from diskbench.engine.standing import standing
-    from diskbench.report.compare_text import wrapped
-    from diskbench.report.replicates_text import replicate_lines
-    from diskbench.report.until_text import until_words
+    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.report.terminal.compare_text import wrapped
+    from diskbench.report.terminal.replicates_text import replicate_lines
+    from diskbench.report.terminal.until_text import until_words
+    from diskbench.results.replicate_set import replicates_of
     from diskbench.store.campaigns import find_campaign
     from diskbench.store.query import Filter
 

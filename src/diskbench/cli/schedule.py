@@ -57,8 +57,8 @@ def add(
     from datetime import UTC, datetime
 
     from diskbench.cli.matrix_foreground import with_money
-    from diskbench.engine.matrix_file import load_matrix
-    from diskbench.engine.schedule import add_schedule
+    from diskbench.engine.matrix.matrix_file import load_matrix
+    from diskbench.engine.schedule.schedules import add_schedule
 
     file = with_money(load_matrix(matrix), budget, assume_price)
     kept = database(database_url)
@@ -86,7 +86,7 @@ def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -
     """List the schedules: the next time of each, the last one, and what became of it."""
     from datetime import UTC, datetime
 
-    from diskbench.engine.schedule import standings
+    from diskbench.engine.schedule.schedules import standings
 
     seen = standings(database(database_url), now=datetime.now(UTC))
     if not seen and output == "table":
@@ -103,7 +103,7 @@ def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None)
 @app.command()
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
     """Begin nothing until it is resumed; a matrix that runs goes on."""
-    from diskbench.engine.schedule import pause_schedule
+    from diskbench.engine.schedule.schedules import pause_schedule
 
     pause_schedule(database(database_url), name)
     print(f"{name} is paused", file=sys.stderr)
@@ -114,7 +114,7 @@ def resume(name: Name, database_url: DatabaseUrl = None) -> None:
     """Begin again at the next time; those in between stay left out."""
     from datetime import UTC, datetime
 
-    from diskbench.engine.schedule import resume_schedule
+    from diskbench.engine.schedule.schedules import resume_schedule
 
     resume_schedule(database(database_url), name, now=datetime.now(UTC))
     _print([_one(database_url, name)])
@@ -123,7 +123,7 @@ def resume(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def remove(name: Name, database_url: DatabaseUrl = None) -> None:
     """Forget a schedule; what it measured stays, and a matrix that runs goes on."""
-    from diskbench.engine.schedule import remove_schedule
+    from diskbench.engine.schedule.schedules import remove_schedule
 
     remove_schedule(database(database_url), name)
     print(f"{name} is removed", file=sys.stderr)
@@ -134,7 +134,7 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     """Let a worker begin it now, or after the one that runs; also while it is paused."""
     from datetime import UTC, datetime
 
-    from diskbench.engine.schedule import trigger
+    from diskbench.engine.schedule.schedules import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
     print(f"{name} begins as soon as a worker is free and none of it runs", file=sys.stderr)
@@ -154,7 +154,7 @@ def backfill(
     """Make up for times that were missed, skipped or failed, one after the other."""
     from datetime import UTC, datetime
 
-    from diskbench.engine.schedule import backfill
+    from diskbench.engine.schedule.schedules import backfill
 
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
     for one in times:
@@ -166,7 +166,7 @@ def backfill(
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
     from datetime import UTC, datetime
 
-    from diskbench.engine.schedule import standings
+    from diskbench.engine.schedule.schedules import standings
     from diskbench.errors import UnknownName
 
     known = {
@@ -186,7 +186,7 @@ def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
 
         print_json(ScheduleDocument(schedules=tuple(seen)).model_dump_json(indent=2))
         return
-    from diskbench.report.schedule_text import schedule_lines
+    from diskbench.report.terminal.schedule_text import schedule_lines
 
     for one in seen:
         for line in schedule_lines(one):

@@ -9,7 +9,7 @@ import typer
 MODELS = {
     "compare": ("diskbench.model.comparison", "Comparison"),
     "compare-published": (
-        "diskbench.report.published_document",
+        "diskbench.report.published.document",
         "ComparePublishedDocument",
     ),
     "doctor": ("diskbench.model.finding", "DoctorDocument"),

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.catalog.books import Books
-    from diskbench.engine.prepare import Prepared
     from diskbench.engine.session import Session
-    from diskbench.engine.timing import Timing
+    from diskbench.engine.trial.prepare import Prepared
+    from diskbench.engine.trial.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 _NEEDED_NEXT = (
     "tenacity",
     "ulid",
-    "diskbench.engine.execute",
+    "diskbench.engine.trial.execute",
     "diskbench.hosts.jobs",
     "diskbench.hosts.workspace",
     "diskbench.store.archive",
@@ -54,10 +54,10 @@ def start(
     limit: CostLimit,
 ) -> NoReturn:
     """Everything `diskbench run` does; ends the process with its exit code."""
-    from diskbench.engine.notes import with_notes
-    from diskbench.engine.refreshed import open_books
-    from diskbench.engine.timing import Timing
+    from diskbench.engine.trial.notes import with_notes
+    from diskbench.engine.trial.timing import Timing
     from diskbench.plan.cells import cells
+    from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
     from diskbench.store.profile_file import find_profile
     from diskbench.store.urls import database_file, evidence_directory
@@ -87,7 +87,7 @@ def start(
     if not prepared.plans:
         leave(refused)
     if not show.quiet:
-        from diskbench.report.plan_text import print_plan
+        from diskbench.report.terminal.plan_text import print_plan
 
         print_plan(prepared.plans, stream=sys.stderr)
     if limit.usd is not None:
@@ -124,8 +124,8 @@ def look(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.draft import drafts, renter_named
-    from diskbench.engine.prepare import Preparation, Prepared
+    from diskbench.engine.trial.draft import drafts, renter_named
+    from diskbench.engine.trial.prepare import Preparation, Prepared
 
     renter = renter_named(cells[0].provider)
     if renter is None:
@@ -158,7 +158,7 @@ def warm_up() -> None:
 
 def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save every plan and keep its host connected."""
-    from diskbench.engine.save import save
+    from diskbench.engine.trial.save import save
 
     for plan in prepared.plans:
         save(session, plan, owner=owner)

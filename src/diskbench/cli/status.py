@@ -22,7 +22,7 @@ def status(
 ) -> None:
     """Show workers, queues, running cells, and open leases with their age and cost so far."""
     from diskbench.cli.stores import database
-    from diskbench.engine.fleet import fleet, narrowed
+    from diskbench.engine.matrix.fleet import fleet, narrowed
     from diskbench.engine.work import find_work
 
     engine = database(database_url)
@@ -32,8 +32,8 @@ def status(
     if output == "json":
         print_json(seen.model_dump_json(indent=2))
         return
-    from diskbench.report.fleet_table import fleet_table
-    from diskbench.report.plain import print_trimmed
-    from diskbench.report.screen import screen
+    from diskbench.report.terminal.fleet_table import fleet_table
+    from diskbench.report.terminal.plain import print_trimmed
+    from diskbench.report.terminal.screen import screen
 
     print_trimmed(screen(), fleet_table(seen))

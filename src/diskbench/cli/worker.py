@@ -49,9 +49,9 @@ def worker(
     """
     import socket
 
-    from diskbench.engine.secret import check_shared, fingerprint
-    from diskbench.engine.serve import serve
-    from diskbench.engine.worker import Worker
+    from diskbench.engine.matrix.secret import check_shared, fingerprint
+    from diskbench.engine.matrix.serve import serve
+    from diskbench.engine.matrix.worker import Worker
     from diskbench.errors import Suspended
     from diskbench.plan.route import read_patterns
     from diskbench.providers.registry import provider_names

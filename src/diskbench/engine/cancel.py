@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.campaign import cancel_campaign, runs_now
-from diskbench.engine.executor import living
+from diskbench.engine.matrix.campaign import cancel_campaign, runs_now
+from diskbench.engine.matrix.executor import living
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
 from diskbench.store.cells import cancel_untaken_cell, update_cell

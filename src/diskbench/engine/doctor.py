@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.ntp import is_synchronised
 from diskbench.engine.quota import quota_findings
-from diskbench.engine.several import all_of
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
+from diskbench.parallel import all_of
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
 
     Raises UserError for a matrix that cannot be read.
     """
-    from diskbench.engine.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix_outlook import look_ahead
-    from diskbench.engine.refreshed import open_books
+    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
+    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.results.refreshed_catalogue import open_books
 
     file = load_matrix(name_or_path)
     told = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.engine.draft import draft
+from diskbench.engine.trial.draft import draft
 from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.disk import DiskSpec

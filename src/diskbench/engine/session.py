@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.engine.executor import enrol, keep_beating, retire
-from diskbench.engine.refreshed import open_books
-from diskbench.engine.timing import Timing
+from diskbench.engine.matrix.executor import enrol, keep_beating, retire
+from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.ports import Renter
 from diskbench.providers.registry import provider as provider_named
+from diskbench.results.refreshed_catalogue import open_books
 
 if TYPE_CHECKING:
     from collections.abc import Callable

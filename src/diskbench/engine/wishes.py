@@ -10,7 +10,7 @@ from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.engine.stop import Stop
+    from diskbench.engine.trial.stop import Stop
 
 LOOK_S = 1.0
 """How soon a wish is noticed; our choice."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.lease import where
+from diskbench.engine.trial.lease import where
 from diskbench.model.ids import Known, meant
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells

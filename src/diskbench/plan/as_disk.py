@@ -15,7 +15,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
-from diskbench.plan.way import Way, promised_way
+from diskbench.plan.limit_path import Way, promised_way
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books

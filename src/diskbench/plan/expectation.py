@@ -13,9 +13,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.disk_price import disk_price
 from diskbench.catalog.expect import expect_on
 from diskbench.catalog.simulate import simulate
-from diskbench.catalog.worth import disk_price
 from diskbench.model.expectation import (
     CreditRange,
     DiskPrice,
@@ -25,8 +25,8 @@ from diskbench.model.expectation import (
     StepExpectation,
 )
 from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.plan.limit_path import Way, cloud_of, way_of
 from diskbench.plan.loads import StepLoad, asked_by
-from diskbench.plan.way import Way, cloud_of, way_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

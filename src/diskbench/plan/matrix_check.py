@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.template import read_value
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
-from diskbench.plan.blame import blamed, in_fields
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
+from diskbench.plan.error_field import blamed, in_fields
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import near, nearest, shown_place
 from diskbench.plan.until import until_mistake_of, until_mistakes

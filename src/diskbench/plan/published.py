@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.published_match import RunSubject
 from diskbench.plan.as_disk import hint_of, named_disk
-from diskbench.plan.way import cloud_of
+from diskbench.plan.limit_path import cloud_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.model.phase import StepPhases
-from diskbench.plan.turn import expected_of
+from diskbench.plan.step_lookup import expected_of
 from diskbench.store.derived import derived_key, keep
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.book import CHARGES
 from diskbench.catalog.charges import Charges, Counting, Work, charges_of, parse_charges
 from diskbench.catalog.entry import clouds
+from diskbench.catalog.yaml_loader import CHARGES
 from diskbench.errors import InvalidValue
 from diskbench.units import KIB, MIB
 

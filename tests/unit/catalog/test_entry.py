@@ -4,8 +4,8 @@ import pytest
 import yaml
 from tests.books import text_of as text_in
 
-from diskbench.catalog.book import LIMITS
 from diskbench.catalog.entry import catalogue, clouds, parse_catalogue
+from diskbench.catalog.yaml_loader import LIMITS
 from diskbench.errors import InvalidValue, UnknownName
 
 

@@ -1,7 +1,7 @@
 """No code outside the providers' folders decides by the name of a provider with a catalogue.
 
 What differs between providers stands in their plugin (diskbench/plugin.py) and in their catalogue's
-files (catalog/book.py); a branch on a name would leave out the provider of somebody else.
+files (catalog/yaml_loader.py); a branch on a name would leave out the provider of somebody else.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import diskbench
-from diskbench.catalog.book import catalogues
+from diskbench.catalog.yaml_loader import catalogues
 
 ROOT = Path(diskbench.__file__).parent
 NAMES = frozenset(catalogues())
 _OWN_CODE = ("providers/", "store/migrations/")
 """Code of providers, and the past that migrations keep."""
-_OTHER_MEANINGS = {"store/urls.py", "store/evidence.py", "report/published_charts.py"}
+_OTHER_MEANINGS = {"store/urls.py", "store/evidence.py", "report/published/charts.py"}
 """Where the word names something else: schemes of URLs of object stores, charts of one post."""
 FILES = sorted(
     path.relative_to(ROOT).as_posix()

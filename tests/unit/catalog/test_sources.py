@@ -7,11 +7,11 @@ import pytest
 import yaml
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.book import CHARGES, LIMITS, catalogues, shipped
 from diskbench.catalog.entry import FigureSource, catalogue, clouds, parse_catalogue
 from diskbench.catalog.expect import machine_of
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.overlay import MACHINES, PRICES
+from diskbench.catalog.yaml_loader import CHARGES, LIMITS, catalogues, shipped
 from diskbench.errors import InvalidValue
 
 FILES = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.cli.main import main
-from diskbench.engine.stop import Stop
+from diskbench.engine.trial.stop import Stop
 from diskbench.errors import StoreUnavailable, Suspended
 from diskbench.store import archive
 

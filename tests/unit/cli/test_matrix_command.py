@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from diskbench.cli.main import main
 from diskbench.cli.matrix import app
-from diskbench.engine import matrix_outlook
-from diskbench.engine.matrix_file import load_matrix, shipped_matrices
+from diskbench.engine.matrix import matrix_outlook
+from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
 from diskbench.errors import AccessDenied, MatrixError
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.providers.aws.provider import AWSProvider

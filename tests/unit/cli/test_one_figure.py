@@ -16,9 +16,9 @@ from tests.rigs.coursed import coursed
 
 import diskbench
 from diskbench.cli import main
-from diskbench.engine.replicate_set import replicates_of
-from diskbench.engine.trial_figures import trial_figures
-from diskbench.report.progress import open_progress
+from diskbench.report.terminal.progress import open_progress
+from diskbench.results.replicate_set import replicates_of
+from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.phases import run_phases

@@ -115,7 +115,7 @@ def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypat
         connection.execute(run.update().values(labels={"shelf": "seven"}))
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
-    monkeypatch.setattr("diskbench.report.site_renewal._program", lambda: "another")
+    monkeypatch.setattr("diskbench.report.site.renewal._program", lambda: "another")
     page.write_text("x" * page.stat().st_size)
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
@@ -312,7 +312,7 @@ def test_readers_are_led_to_a_public_store_and_never_to_a_directory_of_ones_own(
 
 def test_a_run_whose_evidence_cannot_be_reached_is_made_again_the_next_time(real, capsys):
     with pytest.MonkeyPatch.context() as away:
-        away.setattr("diskbench.engine.run_evidence.EvidenceOfRuns.store", lambda *_: None)
+        away.setattr("diskbench.results.run_evidence.EvidenceOfRuns.store", lambda *_: None)
         assert site_of() == 0
     entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
     assert entries[f"runs/{real}.html"]["digest"] == ""

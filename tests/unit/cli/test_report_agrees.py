@@ -6,9 +6,9 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.replicates import measured
 
-from diskbench.engine.step_verdicts import step_verdicts
+from diskbench.report.assemble.result_rows import result_rows
 from diskbench.report.assemble.stored_report import ReportReader
-from diskbench.report.result_rows import result_rows
+from diskbench.results.step_verdicts import step_verdicts
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.query import find_runs

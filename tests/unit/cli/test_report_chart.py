@@ -16,7 +16,7 @@ from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.registry import charts
-from diskbench.report.write_report import rendered
+from diskbench.report.page.write_report import rendered
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.schema import warning

@@ -8,10 +8,10 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.catalog.overlay import Overlay
-from diskbench.engine.cell import LiveCells
-from diskbench.engine.feed import feed
+from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.session import open_session
-from diskbench.engine.stop import Stop
+from diskbench.engine.trial.stop import Stop
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.provider import AWSProvider

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.plans import TRIAL_ID, make_plan
-from tests.unit.engine.test_sweep import FAKE, in_an_hour, lease_row, leave
+from tests.unit.engine.cleanup.test_gc import FAKE, in_an_hour, lease_row, leave
 
+from diskbench.engine.cleanup.gc import sweep
+from diskbench.engine.cleanup.orphans import sweep_provider
 from diskbench.engine.session import Session, open_session
-from diskbench.engine.strays import sweep_provider
-from diskbench.engine.sweep import sweep
 from diskbench.errors import CloudSilent
 from diskbench.model.rental import Scope
 from diskbench.providers.fake import VARIABLE, FakeProvider
@@ -49,14 +49,14 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> WithClock:
     made = WithClock(silent=True)
-    monkeypatch.setattr("diskbench.engine.draft.provider", lambda _: made)
+    monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: made)
     return made
 
 
 @pytest.fixture
 def telling(monkeypatch: pytest.MonkeyPatch) -> WithClock:
     made = WithClock(silent=False)
-    monkeypatch.setattr("diskbench.engine.draft.provider", lambda _: made)
+    monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: made)
     return made
 
 

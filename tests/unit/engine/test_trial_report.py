@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.execute import TrialEnding
+from diskbench.engine.trial.execute import TrialEnding
 from diskbench.errors import (
     AccessDenied,
     ConnectionLost,

@@ -9,7 +9,7 @@ from tests.rigs.plans import make_plan
 from diskbench.engine import wishes
 from diskbench.engine.cancel import cancel
 from diskbench.engine.session import open_session
-from diskbench.engine.stop import Stop
+from diskbench.engine.trial.stop import Stop
 from diskbench.engine.wishes import follow_wishes
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.claims import request_cancel

@@ -7,8 +7,8 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.cancel import cancel
-from diskbench.engine.executor import enrol
-from diskbench.engine.takeover import abandoned_work
+from diskbench.engine.matrix.executor import enrol
+from diskbench.engine.matrix.takeover import abandoned_work
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.campaigns import find_campaign, save_campaign

@@ -4,17 +4,17 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.gate import disk_gates
+from diskbench.catalog.limit import disk_gates
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.path import Path
-from diskbench.engine.draft import draft
+from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.credit import Credit, credit_of
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.way import Way
+from diskbench.plan.limit_path import Way
 from diskbench.units import GIB
 
 GP2_20 = limits("aws", "gp2", 20)

@@ -8,7 +8,7 @@ from tests.rigs.runs import bare_run
 
 from diskbench.catalog.published import load_published
 from diskbench.catalog.published_match import group, match
-from diskbench.engine.matrix_file import load_matrix
+from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.plan.matrix import expand

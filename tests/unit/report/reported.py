@@ -6,9 +6,9 @@ from diskbench.model.doubts import Reason
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.assemble.report_view import Report, group_view
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.subject import subject_of_plan
-from diskbench.report.trial_report import RunNote, TrialFacts
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)
 TOO_FEW = "no interval (n = 1)"

@@ -12,7 +12,7 @@ from tests.unit.report.reported import report, trial
 
 from diskbench.analysis.figure import middle
 from diskbench.model.result import StepResult
-from diskbench.report.page import page
+from diskbench.report.page.page import page
 from diskbench.store.database import open_database
 from diskbench.store.rows import begin_run, load_results, save_plan, save_step
 

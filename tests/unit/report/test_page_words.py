@@ -7,7 +7,7 @@ from tests.rigs.golden import Golden, text_of
 from tests.unit.report.made import row
 from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, report, trial, verdict
 
-from diskbench.report.page import page
+from diskbench.report.page.page import page
 
 pytestmark = pytest.mark.slow
 PAGES = {

@@ -4,14 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.rigs.plans import make_plan
-from tests.unit.report.test_headline import told
+from tests.unit.report.assemble.test_headline import told
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.emulation import EmulationOptions
-from diskbench.report.headline import headline
+from diskbench.report.assemble.headline import headline
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source

@@ -34,11 +34,15 @@ def test_no_row_of_a_run_is_read_by_the_name_of_a_column():
     """What a typing error in a name would break is found by mypy, and not when it is read."""
     found = {
         f"{path.relative_to(SOURCE)}:{number}"
-        for room in ("engine", "report", "cli", "plan", "analysis")
+        for room in ("engine", "results", "report", "cli", "plan", "analysis")
         for path in (SOURCE / room).rglob("*.py")
         if path.parent.name != "charts"  # whose rows are altair's
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if READS.search(line)
     }
-    frames = {"report/percentile_plot.py", "report/seconds.py", "report/course.py"}
+    frames = {
+        "report/terminal/percentile_plot.py",
+        "report/assemble/seconds.py",
+        "report/assemble/course.py",
+    }
     assert {one for one in found if one.partition(":")[0] not in frames} == set()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
-from diskbench.engine.cell_run import CellStations, run_cell
 from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.durable.process import own_queue
 from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
+from diskbench.engine.matrix.cell_order import CellStations, run_cell
 from diskbench.model.outcome import Outcome, Problem, TrialEnd
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.trial import Stations
+    from diskbench.engine.trial.order import Stations
     from diskbench.model.spec import Plan
 
 _RARELY_S = 3600.0

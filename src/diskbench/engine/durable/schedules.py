@@ -3,7 +3,7 @@
 DBOS's scheduler only rings: at each due time it puts the workflow `occurrence` into the queue
 `schedules`, which workers alone listen to. (Every process that launches DBOS rings, a plain
 `diskbench run` too; the workflow's id is the schedule and the time, so one ring is left of many.)
-What a ring leads to is decided in engine/occurrence.py.
+What a ring leads to is decided in engine/schedule/scheduled_run.py.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dbos import DBOS
 
 from diskbench.engine.durable.at_work import working_on
-from diskbench.engine.trial import Stations, run_trial
+from diskbench.engine.trial.order import Stations, run_trial
 from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, RunEnd
 

@@ -11,7 +11,7 @@ from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Claim
 from diskbench.providers.aws import policy, requests
-from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.skew import http_date, said, skew
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.aws.edge import Aws
+    from diskbench.providers.aws.client import Aws
     from diskbench.providers.aws.timing import AwsTiming
 
 _AT_ONCE = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.inventory import inventory, tag, told
 from diskbench.providers.aws.sweep import regions_of
 from diskbench.providers.guest import move_timer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.model.rental import LeaseEnd, Scope
     from diskbench.ports import Host
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.timing import AwsTiming
 

@@ -9,7 +9,7 @@ from diskbench.providers.aws.errors import is_missing
 from diskbench.providers.aws.resolved import AwsImage
 
 if TYPE_CHECKING:
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
 
 _PARAMETERS = {
     "ubuntu": {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
 
 Item = dict[str, Any]
 _IDS = {

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.aws.edge import Aws, AwsClient
+    from diskbench.providers.aws.client import Aws, AwsClient
+    from diskbench.providers.aws.disk_request import AwsDiskRequest
     from diskbench.providers.aws.resolved import AwsImage, AwsMachine
     from diskbench.providers.aws.timing import AwsTiming
-    from diskbench.providers.aws.wanted import AwsDiskRequest
 
 
 @dataclass(frozen=True)

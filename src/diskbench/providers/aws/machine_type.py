@@ -14,8 +14,8 @@ from diskbench.units import MIB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.aws.edge import AwsClient
-    from diskbench.providers.aws.wanted import AwsDiskRequest
+    from diskbench.providers.aws.client import AwsClient
+    from diskbench.providers.aws.disk_request import AwsDiskRequest
 
 _XEN_MAX_IOPS = 32_000
 _XEN_MAX_GIB = 16_384

@@ -9,8 +9,8 @@ from diskbench.catalog.promise import promise
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, too_small
-from diskbench.providers.aws.edge import account_name
-from diskbench.providers.aws.wanted import ROOT_TYPE
+from diskbench.providers.aws.client import account_name
+from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.needs import needs
 
 if TYPE_CHECKING:

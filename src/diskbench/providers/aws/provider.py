@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
-from diskbench.providers.aws.edge import open_aws, open_scope
+from diskbench.providers.aws.client import open_aws, open_scope
+from diskbench.providers.aws.disk_request import wanted
 from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.offer import rental
 from diskbench.providers.aws.provision import AwsOrder, provision
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.unanswered import while_looking
@@ -67,7 +67,7 @@ class AWSProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.aws.foresee import foresee
+        from diskbench.providers.aws.offline import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"

@@ -11,11 +11,11 @@ from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.aws import requests
+from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.aws.errors import error_code, is_missing, of_code
 from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
 from diskbench.providers.aws.resolved import AwsResolved, AwsZone
 from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.aws.wanted import ROOT_TYPE
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton
@@ -25,7 +25,7 @@ from diskbench.providers.waits import Still
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import AwsInventory, Item
 
 

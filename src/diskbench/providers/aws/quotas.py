@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Quota
-from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.timing import AwsTiming
 
 STANDARD = frozenset("acdhimrtz")

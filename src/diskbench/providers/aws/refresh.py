@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.aws.edge import Aws
+    from diskbench.providers.aws.client import Aws
     from diskbench.providers.aws.timing import AwsTiming
 
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.providers.aws.choice import EbsFigures
-from diskbench.providers.aws.wanted import AwsDiskRequest
+from diskbench.providers.aws.disk_request import AwsDiskRequest
 
 
 class AwsZone(Frozen):

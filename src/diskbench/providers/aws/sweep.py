@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, ReleaseFailed
-from diskbench.providers.aws.edge import open_scope
+from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.inventory import (
     called,
     expiry_of,

@@ -14,7 +14,7 @@ from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.edge import AwsClient
+    from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import AwsInventory
     from diskbench.providers.aws.timing import AwsTiming
     from diskbench.providers.skeleton.release import Failures

@@ -16,7 +16,7 @@ from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk

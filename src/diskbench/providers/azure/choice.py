@@ -13,8 +13,8 @@ from diskbench.providers.needs import MIN_VCPUS, Needs
 if TYPE_CHECKING:
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.machines import MachineEntry
+    from diskbench.providers.azure.disk_request import AzureDiskRequest
     from diskbench.providers.azure.resolved import AzureMachine, DiskPath
-    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 
 def candidates(book: ProviderBook, need: Needs, wanted: AzureDiskRequest) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.rental import Claim, LeaseEnd
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
 
 API_VERSION = "2018-09-15"
 LONGEST_S = 24 * 3600 - 3600

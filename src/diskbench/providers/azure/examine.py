@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.azure import policy
-from diskbench.providers.azure.edge import open_scope, token_scope
+from diskbench.providers.azure.client import open_scope, token_scope
 from diskbench.providers.azure.errors import translate
 from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
-    from diskbench.providers.azure.edge import Azure
+    from diskbench.providers.azure.client import Azure
     from diskbench.providers.azure.timing import AzureTiming
 
 API_VERSION = "2022-04-01"

@@ -21,7 +21,7 @@ from diskbench.providers.guest import move_timer
 if TYPE_CHECKING:
     from diskbench.model.rental import LeaseEnd
     from diskbench.ports import Host
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
 
 WRITE_TAGS = "Microsoft.Resources/tags/write"
 

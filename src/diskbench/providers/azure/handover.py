@@ -17,7 +17,7 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
-    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.guest import Guest
 

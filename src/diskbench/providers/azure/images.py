@@ -10,7 +10,7 @@ from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.resolved import AzureImage
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
 
 _KNOWN = {
     "ubuntu": {

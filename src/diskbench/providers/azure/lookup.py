@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
-from diskbench.providers.azure.edge import region_of
+from diskbench.providers.azure.client import region_of
+from diskbench.providers.azure.disk_request import check_cache
 from diskbench.providers.azure.images import find_image
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, AzureResolved
 from diskbench.providers.azure.sizes import check_support, offer
-from diskbench.providers.azure.wanted import check_cache
 from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.needs import needs
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.azure.edge import Azure, AzureClient
+    from diskbench.providers.azure.client import Azure, AzureClient
+    from diskbench.providers.azure.disk_request import AzureDiskRequest
     from diskbench.providers.azure.resolved import AzureImage, AzureMachine
     from diskbench.providers.azure.sizes import Offer
     from diskbench.providers.azure.timing import AzureTiming
-    from diskbench.providers.azure.wanted import AzureDiskRequest
 
 _SKUS = "Microsoft.Compute/skus/read"
 _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.azure.edge import Azure
+    from diskbench.providers.azure.client import Azure
     from diskbench.providers.azure.resolved import AzureResolved
 
 

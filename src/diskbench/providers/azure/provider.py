@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
+from diskbench.providers.azure.disk_request import CACHES, wanted
 from diskbench.providers.azure.timing import AzureTiming
-from diskbench.providers.azure.wanted import CACHES, wanted
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.release import giving_back
@@ -50,7 +50,7 @@ class AzureProvider:
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        from diskbench.providers.azure.edge import open_azure
+        from diskbench.providers.azure.client import open_azure
         from diskbench.providers.azure.lookup import look_up
         from diskbench.providers.azure.offer import rental
 
@@ -66,7 +66,7 @@ class AzureProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.azure.foresee import foresee
+        from diskbench.providers.azure.offline import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
@@ -74,7 +74,7 @@ class AzureProvider:
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.providers.azure.edge import open_azure
+        from diskbench.providers.azure.client import open_azure
         from diskbench.providers.azure.refresh import refreshed
         from diskbench.providers.today import today
 
@@ -92,7 +92,7 @@ class AzureProvider:
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
         from diskbench.providers.asked import check_machine_is_named
-        from diskbench.providers.azure.wanted import check_swappable
+        from diskbench.providers.azure.disk_request import check_swappable
 
         assert cell.rent is not None, "check() refuses a cell that rents nothing"
         check_swappable(wanted(cell.rent), cell.rent)
@@ -107,7 +107,7 @@ class AzureProvider:
         return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
-        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.client import open_scope
         from diskbench.providers.azure.provision import AzureOrder
         from diskbench.providers.azure.resolved import AzureResolved
 
@@ -130,7 +130,7 @@ class AzureProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.client import open_scope
         from diskbench.providers.azure.teardown import release
 
         with giving_back(lease_id):
@@ -145,14 +145,14 @@ class AzureProvider:
         made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
     ) -> None:
         """See ports.ExtendsLeases."""
-        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.client import open_scope
         from diskbench.providers.azure.extend import extend
 
         extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
-        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.client import open_scope
         from diskbench.providers.azure.sweep import found
 
         with while_looking():
@@ -200,7 +200,7 @@ class AzureProvider:
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""
-        from diskbench.providers.azure.edge import open_scope
+        from diskbench.providers.azure.client import open_scope
         from diskbench.providers.azure.inventory import (
             STOPPED,
             power_of,

@@ -30,7 +30,7 @@ from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_fro
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
     from diskbench.providers.azure.requests import Request
 
 _UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})

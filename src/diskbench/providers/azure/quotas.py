@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.finding import Quota
 from diskbench.model.rental import RentSpec
-from diskbench.providers.azure.edge import open_scope, region_of
+from diskbench.providers.azure.client import open_scope, region_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

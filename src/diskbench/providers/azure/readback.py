@@ -12,7 +12,7 @@ from diskbench.providers.skeleton.readback import differs, refuse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.azure.resolved import AzureResolved
     from diskbench.providers.guest_disks import GuestDisk

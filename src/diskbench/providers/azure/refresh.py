@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.azure.edge import AzureClient
+    from diskbench.providers.azure.client import AzureClient
 
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from diskbench.model.base import Frozen
-from diskbench.providers.azure.wanted import AzureDiskRequest
+from diskbench.providers.azure.disk_request import AzureDiskRequest
 
 DEFAULT_OS_GIB = 30
 """What Ubuntu's and Debian's images have, where an image does not say."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.providers.azure.wanted import AzureDiskRequest
+    from diskbench.providers.azure.disk_request import AzureDiskRequest
 
 Sku = dict[str, Any]
 _MACHINES = "virtualMachines"

@@ -21,7 +21,7 @@ from diskbench.providers.skeleton.handover import reached
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.providers.azure.edge import Item
+    from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder
     from diskbench.providers.guest import Guest
 

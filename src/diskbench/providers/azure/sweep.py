@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
 
 
 def found(edge: AzureClient, scope: Scope) -> Sequence[Found]:

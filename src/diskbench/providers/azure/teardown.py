@@ -24,7 +24,7 @@ from diskbench.providers.skeleton.release import noting
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.azure.edge import AzureClient, Item
+    from diskbench.providers.azure.client import AzureClient, Item
     from diskbench.providers.skeleton.release import Failures
 
 _FORCED = MACHINES

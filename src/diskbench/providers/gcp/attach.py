@@ -18,7 +18,7 @@ from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk

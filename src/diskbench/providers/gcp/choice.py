@@ -15,7 +15,7 @@ from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.machines import Cap, Fit
-    from diskbench.providers.gcp.wanted import GcpDiskRequest
+    from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 MARGIN = 1.05
 """Headroom above what the disks promise, so that they and not the machine are the limit. A cap of

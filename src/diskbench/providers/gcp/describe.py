@@ -8,7 +8,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.providers.gcp.errors import is_missing
 
 if TYPE_CHECKING:
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
 
 
 def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.gcp import policy
-from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.skew import http_date, said, skew
 

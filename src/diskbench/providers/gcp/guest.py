@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp.wanted import LOCAL_SSD_GIB
+from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

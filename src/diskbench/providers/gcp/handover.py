@@ -16,7 +16,7 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
-    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
 
 

@@ -12,7 +12,7 @@ from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.resolved import GcpImage
 
 if TYPE_CHECKING:
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
 
 _UBUNTU = "ubuntu-os-cloud"
 _FAMILIES = {"x86_64": "ubuntu-2404-lts-amd64", "arm64": "ubuntu-2404-lts-arm64"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.ours import Which
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
 from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.gcp.choice import boot_type, candidates
+from diskbench.providers.gcp.disk_request import BOOT_TYPES
 from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.images import find_image
 from diskbench.providers.gcp.machine_type import (
@@ -20,15 +21,14 @@ from diskbench.providers.gcp.machine_type import (
 )
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.resolved import GcpNetwork, GcpResolved
-from diskbench.providers.gcp.wanted import BOOT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
+    from diskbench.providers.gcp.disk_request import GcpDiskRequest
     from diskbench.providers.gcp.resolved import GcpImage, GcpMachine
-    from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 REGION = "us-central1"
 """Where nothing names another: where the catalogue's prices are from. Our choice."""

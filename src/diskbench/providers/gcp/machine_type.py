@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.machines import machine_book
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.gcp.disk_request import check_series
 from diskbench.providers.gcp.images import arch_of
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.resolved import GcpMachine
-from diskbench.providers.gcp.wanted import check_series
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.gcp.edge import Compute, Item
-    from diskbench.providers.gcp.wanted import GcpDiskRequest
+    from diskbench.providers.gcp.client import Compute, Item
+    from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 _HOLDS = 16
 """Disks that a type holds which does not say; the least of all (CSI driver's node.go, 2026)."""

@@ -8,7 +8,7 @@ from diskbench.providers.gcp.errors import of_operation
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
 
 
 def change(

@@ -9,13 +9,13 @@ from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
-from diskbench.providers.gcp.edge import open_compute, open_scope
+from diskbench.providers.gcp.client import open_compute, open_scope
+from diskbench.providers.gcp.disk_request import wanted
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.offer import rental
 from diskbench.providers.gcp.provision import GcpOrder, provision
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.timing import GceTiming
-from diskbench.providers.gcp.wanted import wanted
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.unanswered import while_looking
 
@@ -65,7 +65,7 @@ class GCPProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.gcp.foresee import foresee
+        from diskbench.providers.gcp.offline import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
@@ -73,7 +73,7 @@ class GCPProvider:
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.providers.gcp.edge import open_compute
+        from diskbench.providers.gcp.client import open_compute
         from diskbench.providers.gcp.refresh import refreshed
         from diskbench.providers.today import today
 

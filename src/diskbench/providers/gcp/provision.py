@@ -28,7 +28,7 @@ from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Claim
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.inventory import GcpInventory
 
 GUEST_GRACE_S = 900.0

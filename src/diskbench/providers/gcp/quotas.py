@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.finding import Quota
 from diskbench.model.rental import RentSpec
-from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.lookup import region_of
 
 if TYPE_CHECKING:

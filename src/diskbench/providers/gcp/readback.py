@@ -11,7 +11,7 @@ from diskbench.providers.skeleton.readback import differs, refuse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.resolved import GcpResolved
     from diskbench.providers.guest_disks import GuestDisk
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.gcp.edge import Compute
+    from diskbench.providers.gcp.client import Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 """6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diskbench.model.base import Frozen
-from diskbench.providers.gcp.wanted import GcpDiskRequest
+from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 
 class GcpMachine(Frozen):

@@ -20,7 +20,7 @@ from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.providers.gcp.edge import Item
+    from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.inventory import GcpInventory
     from diskbench.providers.gcp.provision import GcpOrder
 

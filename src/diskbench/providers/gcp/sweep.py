@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
-from diskbench.providers.gcp.edge import open_scope
+from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.inventory import (
     LIVE,
     expiry_of,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Found, Scope
-    from diskbench.providers.gcp.edge import Compute, Item
+    from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.timing import GceTiming
 
 

@@ -9,7 +9,7 @@ from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.guest_disks import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.edge import moid, reference
+from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.guest import VirtualDisk, find_disks
 from diskbench.providers.vsphere.provision import GUEST_USER, alive, device_list
 from diskbench.providers.vsphere.sdk import sdk
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
-    from diskbench.providers.vsphere.edge import Ref
+    from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.provision import VsphereOrder
 
 

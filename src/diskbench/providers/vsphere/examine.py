@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from diskbench.providers.vsphere.edge import Vsphere
+    from diskbench.providers.vsphere.client import Vsphere
 
 WHERE = "vsphere"
 _MOST = 200

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from diskbench.providers.guest import move_timer
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.inventory import machines
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.model.rental import LeaseEnd
     from diskbench.ports import Host
-    from diskbench.providers.vsphere.edge import Ref, Vsphere
+    from diskbench.providers.vsphere.client import Ref, Vsphere
     from diskbench.providers.vsphere.timing import VsphereTiming
 
 

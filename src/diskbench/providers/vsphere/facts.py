@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.client import moid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.providers.vsphere.edge import Item, Vsphere
+    from diskbench.providers.vsphere.client import Item, Vsphere
 
 DATASTORE = (
     "name", "summary.accessible", "summary.maintenanceMode", "summary.capacity",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.providers.guest_disks import GuestDisk
-    from diskbench.providers.vsphere.wanted import Controller
+    from diskbench.providers.vsphere.disk_request import Controller
 
 NVME_MODEL = "VMware Virtual NVMe Disk"
 _LINK = "/dev/disk/by-id/wwn-0x"

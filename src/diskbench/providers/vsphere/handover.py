@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
 from diskbench.providers.vsphere import attach, readback
-from diskbench.providers.vsphere.edge import moid, reference
+from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts, host_facts
 from diskbench.providers.vsphere.provision import alive, gone_missing
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
-    from diskbench.providers.vsphere.edge import Ref
+    from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.provision import VsphereOrder
 
 

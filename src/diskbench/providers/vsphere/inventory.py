@@ -9,7 +9,7 @@ from diskbench.providers.vsphere.marks import Mark, mark
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
-    from diskbench.providers.vsphere.edge import Item, Vsphere
+    from diskbench.providers.vsphere.client import Item, Vsphere
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 

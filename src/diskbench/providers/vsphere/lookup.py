@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.plan.rent_flags import field_of
 from diskbench.providers.networks import is_loopback
-from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
 from diskbench.providers.vsphere.requests import bus_number
 from diskbench.providers.vsphere.resolved import (
@@ -23,10 +23,10 @@ from diskbench.units import GIB, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.vsphere.edge import Item, Ref, Vsphere, VsphereServer
+    from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereServer
+    from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
     from diskbench.providers.vsphere.options import VsphereOptions
     from diskbench.providers.vsphere.resolved import Template
-    from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
 _RESERVE = 0.02
 """How much of a datastore is left free: a full one stops every machine on it; our choice."""

@@ -12,7 +12,7 @@ from diskbench.providers.vsphere.sdk import sdk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from diskbench.providers.vsphere.edge import Vsphere
+    from diskbench.providers.vsphere.client import Vsphere
 
 
 def find_policy(vsphere: Vsphere, name: str) -> Policy:

@@ -13,13 +13,13 @@ from diskbench.providers.keys import lease_keys
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
-from diskbench.providers.vsphere.edge import server_in, server_of, session
+from diskbench.providers.vsphere.client import server_in, server_of, session
+from diskbench.providers.vsphere.disk_request import wanted
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.resolved import VsphereResolved
 from diskbench.providers.vsphere.timing import VsphereTiming
-from diskbench.providers.vsphere.wanted import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
-    from diskbench.providers.vsphere.edge import Vsphere
+    from diskbench.providers.vsphere.client import Vsphere
     from diskbench.providers.vsphere.provision import VsphereOrder
 
 _TIMING = VsphereTiming()
@@ -64,7 +64,7 @@ class VsphereProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Foresees."""
-        from diskbench.providers.vsphere.foresee import foresee
+        from diskbench.providers.vsphere.offline import foresee
 
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"

@@ -10,7 +10,7 @@ from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.edge import moid, reference
+from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.errors import fault_name
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.marks import machine_name, mark
@@ -20,7 +20,7 @@ from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.providers.vsphere.edge import Ref, Vsphere
+    from diskbench.providers.vsphere.client import Ref, Vsphere
 
 GUEST_USER = "diskbench"
 """Who logs in: cloud-init makes this user in place of the template's own."""

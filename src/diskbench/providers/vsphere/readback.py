@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.skeleton.readback import differs, refuse
-from diskbench.providers.vsphere.edge import Item, moid
+from diskbench.providers.vsphere.client import Item, moid
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.rental import Claim
+    from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest
     from diskbench.providers.vsphere.resolved import Policy, VsphereNetwork, VsphereResolved
-    from diskbench.providers.vsphere.wanted import Controller, VsphereDiskRequest
 
 Spec = Any
 """An object of pyVmomi's: its types are made at run time."""

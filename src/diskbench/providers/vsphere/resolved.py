@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diskbench.model.base import Frozen
-from diskbench.providers.vsphere.wanted import VsphereDiskRequest
+from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 
 class VspherePlace(Frozen):

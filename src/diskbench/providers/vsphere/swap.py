@@ -9,7 +9,7 @@ from diskbench.errors import RentalFailed
 from diskbench.providers.guest_disks import disks
 from diskbench.providers.skeleton.handover import disks_before_ours, reached
 from diskbench.providers.vsphere import attach, requests
-from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.guest import still_shown
 from diskbench.providers.vsphere.provision import alive, existing, gone_missing
 from diskbench.providers.vsphere.readback import option
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.providers.guest import Guest
-    from diskbench.providers.vsphere.edge import Ref
+    from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.guest import VirtualDisk
     from diskbench.providers.vsphere.provision import VsphereOrder
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.providers.skeleton import release as skeleton
 from diskbench.providers.skeleton.release import noting
-from diskbench.providers.vsphere.edge import moid
+from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import machines
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.skeleton.release import Failures
-    from diskbench.providers.vsphere.edge import Vsphere
+    from diskbench.providers.vsphere.client import Vsphere
     from diskbench.providers.vsphere.inventory import VsphereMachine
     from diskbench.providers.vsphere.timing import VsphereTiming
 

@@ -10,7 +10,7 @@ from diskbench.providers.vsphere.resolved import Template
 from diskbench.providers.vsphere.sdk import sdk
 
 if TYPE_CHECKING:
-    from diskbench.providers.vsphere.edge import Item, Ref, Vsphere
+    from diskbench.providers.vsphere.client import Item, Ref, Vsphere
 
 _PATHS = ("name", "config.template", "config.guestFullName", "config.version")
 

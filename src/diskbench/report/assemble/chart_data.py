@@ -9,27 +9,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.report.course import courses
-from diskbench.report.distribution import distributions
-from diskbench.report.load_curve import load_curves
-from diskbench.report.overview import band, by_step
+from diskbench.report.assemble.course import courses
+from diskbench.report.assemble.distribution import distributions
+from diskbench.report.assemble.load_curve import load_curves
+from diskbench.report.assemble.overview import band, by_step
 from diskbench.store.frames import histogram_frame, series_frame
 from diskbench.store.log_latencies import latency_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.engine.run_evidence import EvidenceOfRuns
-    from diskbench.engine.stored_trial import StoredTrial
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
+    from diskbench.report.assemble.course import StepCourse
+    from diskbench.report.assemble.distribution import Distribution
+    from diskbench.report.assemble.latency_map import LatencyMap
+    from diskbench.report.assemble.load_curve import LoadCurve
+    from diskbench.report.assemble.overview import Band
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.course import StepCourse
-    from diskbench.report.distribution import Distribution
-    from diskbench.report.latency_map import LatencyMap
-    from diskbench.report.load_curve import LoadCurve
-    from diskbench.report.overview import Band
+    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.stored_trial import StoredTrial
 
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""
@@ -100,7 +100,7 @@ class ChartData:
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
         """Latencies over time of the detailed step; none without logs of them."""
-        from diskbench.report.latency_map import latency_maps
+        from diskbench.report.assemble.latency_map import latency_maps
 
         store = self.evidence.store(self.run)
         if self.detailed is None or store is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.report.lines import StepLine
+    from diskbench.report.assemble.lines import StepLine
 
 
 def footnotes(lines: Sequence[StepLine]) -> tuple[str, ...]:

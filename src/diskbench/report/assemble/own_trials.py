@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.published import load_published
 from diskbench.catalog.published_match import group, match
-from diskbench.engine.stored_trial import read_trial
 from diskbench.model.verdict import believe_words
 from diskbench.plan.published import asked_of
-from diskbench.report.own_points import Trial, own_of
+from diskbench.report.assemble.own_points import Trial, own_of
+from diskbench.results.stored_trial import read_trial
 from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.published import Published
     from diskbench.catalog.published_match import Match
-    from diskbench.engine.run_evidence import EvidenceOfRuns
     from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Verdict
-    from diskbench.report.published_charts import PostChart
-    from diskbench.report.published_draw import OwnTrials
+    from diskbench.report.published.charts import PostChart
+    from diskbench.report.published.draw import OwnTrials
+    from diskbench.results.run_evidence import EvidenceOfRuns
 
 MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 

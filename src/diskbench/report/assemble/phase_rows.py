@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.report.phase_lines import clock
-from diskbench.report.plain_many import counted
-from diskbench.report.result_rows import NONE
+from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.result_rows import NONE
+from diskbench.report.assemble.summary_many import counted
 from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:

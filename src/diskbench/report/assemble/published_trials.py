@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.catalog.published import SEEDS, find_published, load_published
-from diskbench.engine.selection import runs_named
 from diskbench.errors import InvalidValue
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.own_trials import MARKS
-from diskbench.report.published_document import ComparePublishedDocument, trial_beside
+from diskbench.report.published.document import ComparePublishedDocument, trial_beside
+from diskbench.results.selection import runs_named
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.published import Published
-    from diskbench.engine.run_evidence import EvidenceOfRuns
     from diskbench.model.run import Run
-    from diskbench.report.published_document import TrialBeside
+    from diskbench.report.published.document import TrialBeside
+    from diskbench.results.run_evidence import EvidenceOfRuns
 
 
 def compared(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.report.lines import DIRECTION_ORDER
-from diskbench.report.plain_many import counted, many_sentences
-from diskbench.report.result_rows import result_rows, shown_columns
+from diskbench.report.assemble.lines import DIRECTION_ORDER
+from diskbench.report.assemble.result_rows import result_rows, shown_columns
+from diskbench.report.assemble.summary_many import counted, many_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from diskbench.report.assemble.next_step import NextStep
+    from diskbench.report.assemble.result_rows import ResultRow
     from diskbench.report.assemble.trial_view import TrialView
     from diskbench.report.charts.figure import ChartFigure
-    from diskbench.report.next_step import NextStep
-    from diskbench.report.result_rows import ResultRow
 
 
 @dataclass(frozen=True)

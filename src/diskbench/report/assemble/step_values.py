@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import believe_words
+from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.point import ChartPoint
-from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

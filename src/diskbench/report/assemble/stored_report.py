@@ -9,10 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench import __version__
-from diskbench.engine.refreshed import open_books
-from diskbench.engine.run_evidence import EvidenceOfRuns
-from diskbench.engine.stored_trial import read_trial
-from diskbench.engine.trial_figures import common_fields, subject_of, words
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
@@ -21,6 +17,10 @@ from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.stored_trial import read_trial
+from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.rows import load_results
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.engine.run_evidence import OpenStore
-    from diskbench.engine.stored_trial import StoredTrial
     from diskbench.model.run import Run
     from diskbench.report.assemble.report_view import Group
-    from diskbench.report.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.results.run_evidence import OpenStore
+    from diskbench.results.stored_trial import StoredTrial
 
 
 class ReportReader:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.engine.dependence import machine_of
-from diskbench.report.audit_text import audit_line
-from diskbench.report.cost_text import cost_line
-from diskbench.report.next_step import run_again
-from diskbench.report.subject import SUSPENDED, subject_of_runs
-from diskbench.report.trial_report import RunNote, TrialFacts
+from diskbench.report.assemble.next_step import run_again
+from diskbench.report.assemble.subject import SUSPENDED, subject_of_runs
+from diskbench.report.assemble.trial_report import RunNote, TrialFacts
+from diskbench.report.terminal.audit_text import audit_line
+from diskbench.report.terminal.cost_text import cost_line
+from diskbench.results.sample_units import machine_of
 
 if TYPE_CHECKING:
-    from diskbench.engine.stored_trial import StoredTrial
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
+    from diskbench.results.stored_trial import StoredTrial
 
 
 def trial_facts(stored: StoredTrial) -> TrialFacts:

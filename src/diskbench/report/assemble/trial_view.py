@@ -10,33 +10,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import verdict_warnings
+from diskbench.report.assemble.dates import local_moment
 from diskbench.report.assemble.footnotes import footnotes
+from diskbench.report.assemble.headline import headline
+from diskbench.report.assemble.lines import grouped_warnings, lines, runs_words
+from diskbench.report.assemble.next_step import next_step
+from diskbench.report.assemble.phase_lines import phase_lines
 from diskbench.report.assemble.phase_rows import phase_rows, stall_notes
 from diskbench.report.assemble.price_text import price_lines
-from diskbench.report.dates import local_moment
-from diskbench.report.headline import headline
-from diskbench.report.lines import grouped_warnings, lines, runs_words
-from diskbench.report.next_step import next_step
-from diskbench.report.phase_lines import phase_lines
-from diskbench.report.plain_many import counted
-from diskbench.report.plain_words import believe_sentence, fall_of, slowed, two_sentences
-from diskbench.report.result_rows import NONE, result_rows, shown_columns, trial_name
-from diskbench.report.row_ids import row_id
-from diskbench.report.subject import SHARED, unfinished_words
-from diskbench.report.threshold_lines import threshold_lines
+from diskbench.report.assemble.result_rows import NONE, result_rows, shown_columns, trial_name
+from diskbench.report.assemble.row_ids import row_id
+from diskbench.report.assemble.subject import SHARED, unfinished_words
+from diskbench.report.assemble.summary_many import counted
+from diskbench.report.assemble.summary_text import believe_sentence, fall_of, slowed, two_sentences
+from diskbench.report.assemble.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup
+    from diskbench.report.assemble.next_step import NextStep
     from diskbench.report.assemble.phase_rows import PhaseRow
-    from diskbench.report.lines import Spread, StepLine, WarningGroup
-    from diskbench.report.next_step import NextStep
-    from diskbench.report.plain_words import LastingFall
-    from diskbench.report.result_rows import ResultRow
-    from diskbench.report.subject import Subject
-    from diskbench.report.threshold_lines import ThresholdLine
-    from diskbench.report.trial_report import RunNote, TrialFacts
+    from diskbench.report.assemble.result_rows import ResultRow
+    from diskbench.report.assemble.subject import Subject
+    from diskbench.report.assemble.summary_text import LastingFall
+    from diskbench.report.assemble.threshold_lines import ThresholdLine
+    from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 
 LINKED = ("https://", "http://", "file://")
 """Addresses that a browser opens; anything else stays text, a `javascript:` above all."""

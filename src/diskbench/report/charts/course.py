@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.downsample import MOST_POINTS, kept, stalled
+from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course_hover import hover_layer
@@ -23,8 +25,6 @@ from diskbench.report.charts.layers import stroke_legend, stroke_scale, value_ax
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
-from diskbench.report.downsample import MOST_POINTS, kept, stalled
-from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.course import StepCourse
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.charts.course_layers import at_field
 from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import bare, with_unit
-from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
     import altair as alt
     import numpy as np
     from numpy.typing import NDArray
 
+    from diskbench.report.assemble.course import StepCourse
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.downsample import MOST_POINTS, kept
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course import HEIGHT
 from diskbench.report.charts.course_hover import hover_layer
@@ -18,7 +19,6 @@ from diskbench.report.charts.layers import latency_axis, stroke_legend, stroke_s
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
-from diskbench.report.downsample import MOST_POINTS, kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.course import DirectionSeries, StepCourse
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import DirectionSeries, StepCourse
 
     Floats = NDArray[np.float64]
 

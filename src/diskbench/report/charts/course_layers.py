@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.clock import WIDTH
 from diskbench.report.charts.measure import bare
-from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
     import altair as alt
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from diskbench.model.phase import Phase
+    from diskbench.report.assemble.course import StepCourse
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.course import StepCourse
 
     Floats = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.lines import StepLine
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import StepLine
 
 
 def iops_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.lines import StepLine
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import StepLine
 
 _TICK = "M-0.2,-1.2h0.4v2.4h-0.4Z"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
 from diskbench.report.charts.layers import columns, latency_axis
 from diskbench.report.charts.measure import bare
 from diskbench.report.charts.registry import chart
-from diskbench.report.phase_lines import clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.latency_map import LatencyMap, MapColumn
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.latency_map import LatencyMap, MapColumn
 
 HEIGHT = 170
 

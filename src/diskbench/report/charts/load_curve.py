@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.load_curve import LoadCurve, LoadPoint
 
 MOST_CURVES = 2
 """Families of steps that one report has a curve of."""

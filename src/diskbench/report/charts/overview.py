@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.overview import means, spans, stretch_s
+from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour
 from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.registry import chart
-from diskbench.report.overview import means, spans, stretch_s
-from diskbench.report.phase_lines import clock
-from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.overview import Band
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.overview import Band
 
 _ROW_PX = 14
 _LEAST_PX, _MOST_PX = 90, 420

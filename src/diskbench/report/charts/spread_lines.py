@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.report.assemble.distribution import SHOWN
 from diskbench.report.charts.axis import label_room
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
-from diskbench.report.distribution import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.distribution import Distribution
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.distribution import Distribution
 
 WIDTH = 300
 HEIGHT = 150

@@ -10,7 +10,7 @@ from diskbench.report.charts.axis import label_axis
 if TYPE_CHECKING:
     import altair as alt
 
-    from diskbench.report.lines import StepLine
+    from diskbench.report.assemble.lines import StepLine
 
 WIDTH = 260
 ROW_HEIGHT = 26

@@ -15,8 +15,8 @@ WRAP = 100
 """Characters of small letters beside each other above the drawings."""
 
 if TYPE_CHECKING:
+    from diskbench.report.assemble.lines import StepLine
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.lines import StepLine
 
 
 def summary_picture(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from diskbench.report.assemble.overview import telling
+from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.course import course_chart
 from diskbench.report.charts.registry import chart
-from diskbench.report.overview import telling
-from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

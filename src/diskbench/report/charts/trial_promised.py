@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
+from diskbench.report.assemble.result_rows import trial_name
+from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise, promised_chart
 from diskbench.report.charts.registry import chart
-from diskbench.report.result_rows import trial_name
-from diskbench.report.row_ids import row_href
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.chart_data import ChartData
+    from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
-    from diskbench.report.trial_report import TrialFacts
 
 
 @chart("promised", title="each step beside what was promised", needs="one trial", rank=20)

@@ -11,11 +11,11 @@ from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, change
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
-from diskbench.providers.aws.edge import is_amazon, open_aws
+from diskbench.providers.aws.client import is_amazon, open_aws
+from diskbench.providers.aws.disk_request import wanted
 from diskbench.providers.aws.images import _PARAMETERS
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.aws.wanted import wanted
 from diskbench.providers.caller import ssh_cidr
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.networks import is_loopback

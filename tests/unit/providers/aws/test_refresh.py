@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books, ProviderBook
-from diskbench.providers.aws.edge import AwsClient
+from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.refresh import overlay, refreshed
 from diskbench.providers.aws.timing import AwsTiming
 

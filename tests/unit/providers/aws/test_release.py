@@ -285,7 +285,7 @@ def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(
         asked.append(self.session.region)
         return {"Regions": [{"RegionName": "eu-west-1"}]}
 
-    monkeypatch.setattr("diskbench.providers.aws.edge.AwsClient.call", where)
+    monkeypatch.setattr("diskbench.providers.aws.client.AwsClient.call", where)
     anywhere = scope(cloud, region=None, account=None)
     assert cloud.provider.regions(anywhere) == ("eu-west-1",)
     monkeypatch.delenv("AWS_DEFAULT_REGION")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.emulator.azure import schema
+from emulators.azure import schema
 
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Claim

@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.model.rental import RentSpec
 from diskbench.providers.gcp.choice import boot_type, candidates, needs, too_small
-from diskbench.providers.gcp.wanted import BOOT_TYPES, GcpDiskRequest, wanted
+from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, wanted
 
 
 def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from emulators.gcp.server import write_credentials
 from google.auth.credentials import AnonymousCredentials
-from tests.cloud.emulator.gcp.server import write_credentials
 
 from diskbench.errors import AccessDenied, InvalidValue
 from diskbench.providers.gcp.credentials import is_google, log_in

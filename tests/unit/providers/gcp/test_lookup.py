@@ -10,10 +10,10 @@ from tests.cloud.rented_gcp import PROJECT, Gcp
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.gcp.disk_request import GcpDiskRequest
 from diskbench.providers.gcp.machine_type import check_support
 from diskbench.providers.gcp.provider import GCPProvider
 from diskbench.providers.gcp.resolved import GcpMachine, GcpResolved
-from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
 

@@ -7,8 +7,8 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.gcp import readback
+from diskbench.providers.gcp.disk_request import GcpDiskRequest
 from diskbench.providers.gcp.resolved import GcpImage, GcpMachine, GcpNetwork, GcpResolved
-from diskbench.providers.gcp.wanted import GcpDiskRequest
 
 ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"

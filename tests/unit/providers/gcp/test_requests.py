@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.emulator.gcp.discovery import Method, methods
-from tests.cloud.emulator.gcp.labels import checked
-from tests.cloud.emulator.gcp.schema import body_problems
+from emulators.gcp.discovery import Method, methods
+from emulators.gcp.labels import checked
+from emulators.gcp.schema import body_problems
 
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Claim

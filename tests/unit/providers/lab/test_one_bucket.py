@@ -19,7 +19,7 @@ from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.catalog.entry import catalogue, clouds
-from diskbench.catalog.gate import Gate, without_cache
+from diskbench.catalog.limit import Gate, without_cache
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path as Way
@@ -28,8 +28,8 @@ from diskbench.errors import UserError
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.model.rental import RentSpec, Scope
-from diskbench.plan.recalled import PastStep, recalled
-from diskbench.plan.way import way_of
+from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.limit_path import way_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.loops import LoopDevice

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
-from diskbench.providers.vsphere.wanted import VsphereDiskRequest
 
 WANTED = VsphereDiskRequest(
     size_gib=20,

@@ -8,7 +8,7 @@ from tests.unit.providers.vsphere.made import resolved, wanted
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.vsphere import readback
-from diskbench.providers.vsphere.edge import Item
+from diskbench.providers.vsphere.client import Item
 from diskbench.units import GIB
 
 DETAILS = resolved(wanted=wanted(iops_limit=500))

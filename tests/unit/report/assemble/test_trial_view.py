@@ -13,13 +13,13 @@ from tests.unit.report.made import plan
 from tests.unit.report.reported import PRICE, fallen, report, trial
 
 from diskbench.model.result import Warning as Doubt
-from diskbench.report import markdown as markdown_module
+from diskbench.report.assemble.headline import HeadlinePromise
+from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.headline import HeadlinePromise
-from diskbench.report.markdown import escaped, markdown
-from diskbench.report.page import page
-from diskbench.report.subject import subject_of_plan
-from diskbench.report.tables import print_view
+from diskbench.report.page import markdown as markdown_module
+from diskbench.report.page.markdown import escaped, markdown
+from diskbench.report.page.page import page
+from diskbench.report.terminal.tables import print_view
 
 ROOM = Path(markdown_module.__file__).parent
 SURFACES = ("tables.py", "page.py", "markdown.py", "write_report.py", "site_run_page.py", "pdf.py")

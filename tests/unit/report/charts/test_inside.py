@@ -10,6 +10,10 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
+from diskbench.report.assemble.course import Predicted, courses
+from diskbench.report.assemble.distribution import distributions
+from diskbench.report.assemble.latency_map import latency_maps
+from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.charts.clock import tick_words, ticks
 from diskbench.report.charts.course import course_chart
 from diskbench.report.charts.course_latency import course_latency_chart
@@ -19,10 +23,6 @@ from diskbench.report.charts.latency_map import latency_map_chart
 from diskbench.report.charts.load_curve import load_chart
 from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
-from diskbench.report.course import Predicted, courses
-from diskbench.report.distribution import distributions
-from diskbench.report.latency_map import latency_maps
-from diskbench.report.load_curve import load_curves
 
 pytestmark = pytest.mark.slow
 

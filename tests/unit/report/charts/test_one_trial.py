@@ -3,8 +3,8 @@
 import pytest
 from tests.unit.report.made import row
 
+from diskbench.report.assemble.lines import lines
 from diskbench.report.charts import PICTURE, iops_chart, latency_chart, summary_picture
-from diskbench.report.lines import lines
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import re
 
 import numpy as np
-from tests.unit.report.test_overview import made
+from tests.unit.report.assemble.test_overview import made
 
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.overview import overview_chart

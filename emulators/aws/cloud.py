@@ -1,0 +1,73 @@
+"""What the emulated AWS knows beside moto: faults, what is on its way, the machines behind it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulators.aws.faults import Faults
+from emulators.aws.tokens import Tokens
+from emulators.aws.transitions import Pace, Transitions
+from emulators.guests import Guest
+from emulators.ssh_config import Reach, write_ssh_config
+
+
+@dataclass
+class Machine:
+    """What stands behind an instance. Its queue does one thing after another in the lab."""
+
+    instance: Any
+    guest: Guest
+    queue: ThreadPoolExecutor
+    indices: dict[str, int] = field(default_factory=dict)
+    """Volume id → its number among the disks of the guest, from 0."""
+    going: bool = False
+
+    def free_index(self) -> int:
+        """The lowest number that no disk has."""
+        return next(i for i in range(1000) if i not in self.indices.values())
+
+
+@dataclass
+class Cloud:
+    """One emulated account. Everything in it and in moto is changed under `lock` only."""
+
+    state: Path
+    time_scale: float = 1.0
+    limit_s: float = 3600.0
+    faults: Faults = field(default_factory=Faults)
+    pace: Pace = field(default_factory=Pace)
+    tokens: Tokens = field(default_factory=Tokens)
+    transitions: Transitions = field(default_factory=Transitions)
+    machines: dict[str, Machine] = field(default_factory=dict)
+    reach: dict[str, Reach] = field(default_factory=dict)
+    regions: set[str] = field(default_factory=set)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    started_at: float = field(default_factory=time.time)
+    errors: list[BaseException] = field(default_factory=list)
+    """What went wrong in the lab; whoever stops the emulator raises them."""
+
+    @property
+    def ssh_config(self) -> Path:
+        """The OpenSSH configuration that leads to the machines."""
+        return self.state / "ssh_config"
+
+    def image(self, volume: str) -> Path:
+        """The file with the content of a volume, made when it is first attached."""
+        return self.state / "volumes" / f"{volume}.img"
+
+    def failed(self, error: BaseException) -> None:
+        """Something did not work in the lab, and not because a test wanted it."""
+        self.errors.append(error)
+
+    def reachable(self, instance: str, reach: Reach | None) -> None:
+        """From now on SSH finds the instance there, or not at all."""
+        if reach is None:
+            self.reach.pop(instance, None)
+        else:
+            self.reach[instance] = reach
+        write_ssh_config(self.ssh_config, self.reach)

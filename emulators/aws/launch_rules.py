@@ -1,0 +1,100 @@
+"""What RunInstances refuses: unknown images, types and keys, types that a zone does not have.
+
+Codes: EC2 API Reference, "Error codes for the Amazon EC2 API"; a type that a zone does not offer is
+Unsupported (EC2 User Guide, "Troubleshoot instance launch issues").
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from emulators.aws.call import Refusal
+from emulators.aws.faults import launch_zone
+
+if TYPE_CHECKING:
+    from emulators.aws.call import Answer, Call, Proceed
+    from emulators.aws.cloud import Cloud
+
+MAX_USER_DATA = 16_384
+"""Bytes before encoding: EC2 User Guide, "Work with instance user data"."""
+
+
+def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:  # noqa: ARG001 - a hook's form
+    """Refuse what cannot be launched."""
+    if call.service == "ec2" and call.action == "RunInstances":
+        _check_image(call)
+        _check_key(call)
+        _check_zone(call)
+        _check_user_data(call)
+    return proceed()
+
+
+def instance_type(call: Call) -> Mapping[str, Any]:
+    """The type that a launch names, as DescribeInstanceTypes has it. Raises Refusal."""
+    from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+    name = call.params.get("InstanceType", "m1.small")
+    if name not in INSTANCE_TYPES:
+        raise Refusal("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+    found: Mapping[str, Any] = INSTANCE_TYPES[name]
+    return found
+
+
+def _check_image(call: Call) -> None:
+    image = call.ec2.amis.get(call.params.get("ImageId"))
+    if image is None:
+        name = call.params.get("ImageId")
+        raise Refusal("InvalidAMIID.NotFound", f"The image id '[{name}]' does not exist")
+    archs = instance_type(call)["ProcessorInfo"]["SupportedArchitectures"]
+    if image.architecture not in archs:
+        raise Refusal(
+            "InvalidParameterValue",
+            f"The architecture '{','.join(archs)}' of the specified instance type does not match "
+            f"the architecture '{image.architecture}' of the specified AMI.",
+        )
+
+
+def _check_key(call: Call) -> None:
+    name = call.params.get("KeyName")
+    if name is not None and name not in call.ec2.key_pairs:
+        raise Refusal("InvalidKeyPair.NotFound", f"The key pair '{name}' does not exist")
+
+
+def _check_zone(call: Call) -> None:
+    zone = launch_zone(call)
+    if zone is None:
+        return
+    if call.ec2.get_zone_by_name(zone) is None:
+        raise Refusal("InvalidParameterValue", f"Invalid availability zone: [{zone}]")
+    name = call.params["InstanceType"]
+    offering = zones_with(call, name)
+    if zone not in offering:
+        raise Refusal(
+            "Unsupported",
+            f"Your requested instance type ({name}) is not supported in your requested "
+            f"Availability Zone ({zone}). Please retry your request by not specifying an "
+            f"Availability Zone or choosing {', '.join(sorted(offering))}.",
+        )
+
+
+def zones_with(call: Call, name: str) -> set[str]:
+    """The zones of the call's region that offer a type."""
+    from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
+
+    rows = INSTANCE_TYPE_OFFERINGS["availability-zone"].get(call.region, ())
+    return {row["Location"] for row in rows if row["InstanceType"] == name}
+
+
+def _check_user_data(call: Call) -> None:
+    given = call.params.get("UserData")
+    if given is None:
+        return
+    try:
+        size = len(base64.b64decode(given, validate=True))
+    except (binascii.Error, ValueError):
+        raise Refusal("InvalidParameterValue", "Invalid BASE64 encoding of user data.") from None
+    if size > MAX_USER_DATA:
+        raise Refusal("InvalidParameterValue", f"User data is limited to {MAX_USER_DATA} bytes")

@@ -1,0 +1,86 @@
+"""From a request to its handler: noted, checked for credentials and faults, routed, answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from emulators.azure import (
+    disks,
+    generic,
+    groups,
+    images,
+    machines,
+    network,
+    operations,
+    power,
+    sizes,
+    subscriptions,
+)
+from emulators.azure.call import Answer, Call, Refusal, Route
+from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION
+from emulators.azure.identity import client_of
+
+if TYPE_CHECKING:
+    from emulators.azure.cloud import Cloud
+
+ROUTES: tuple[Route, ...] = tuple(
+    route
+    for module in (
+        subscriptions, operations, sizes, images, groups, network, disks, power, machines, generic,
+    )
+    for route in module.ROUTES
+)  # fmt: skip
+"""The first that fits answers."""
+
+
+class Hangup(Exception):  # noqa: N818 - named for what is done
+    """The connection is closed without an answer."""
+
+
+def answer(cloud: Cloud, call: Call) -> Answer:
+    """What ARM answers. Raises Hangup where the answer is to be lost."""
+    try:
+        client = client_of(call.token)
+        route, call = _routed(call)
+        cloud.faults.note(call)
+        cloud.faults.check_client(client)
+        if "api-version" not in call.query:
+            raise Refusal(
+                "MissingApiVersionParameter",
+                "The api-version query parameter (?api-version=) is required for all requests.",
+            )
+        _check_subscription(call)
+        cloud.faults.check_refusals(call)
+        with cloud.lock:
+            if call.method in {"GET", "HEAD"}:
+                cloud.operations.look()
+            given = route.handler(cloud, call)
+        if cloud.faults.loses(call):
+            raise Hangup
+    except Refusal as refused:
+        return refused.answer()
+    return given
+
+
+def _routed(call: Call) -> tuple[Route, Call]:
+    allowed = []
+    for route in ROUTES:
+        found = route.pattern.fullmatch(call.path.rstrip("/"))
+        if found is None:
+            continue
+        if route.method == call.method:
+            made = replace(call, names=found.groupdict(), action=route.action or "")
+            return route, made
+        allowed.append(route.method)
+    if allowed:
+        message = f"The requested resource does not support http method '{call.method}'."
+        raise Refusal("UnsupportedHttpVerb", message, status=405)
+    raise Refusal("InvalidResourceType", f"No resource type has the path {call.path}.", status=404)
+
+
+def _check_subscription(call: Call) -> None:
+    given = call.names.get("sub")
+    if given is not None and given.lower() not in {SUBSCRIPTION, OTHER_SUBSCRIPTION}:
+        message = f"The subscription '{given}' could not be found."
+        raise Refusal("SubscriptionNotFound", message, status=404)

@@ -1,0 +1,175 @@
+"""Power states and instance views: what runs, what is stopped and still billed, what is not.
+
+Azure, "States and billing status of Azure Virtual Machines": a guest that switches itself off is
+stopped, and billed until it is deallocated.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from emulators.azure import bridge
+from emulators.azure.call import Answer, Call, Route
+from emulators.azure.clock import now
+from emulators.azure.generic import SCHEDULE
+from emulators.azure.machines import AT, KIND, check_idle, found, power_on
+from emulators.azure.operations import accepted, start
+
+if TYPE_CHECKING:
+    from emulators.azure.cloud import Cloud
+
+_SHOWN = {
+    "starting": "VM starting",
+    "running": "VM running",
+    "stopping": "VM stopping",
+    "stopped": "VM stopped",
+    "deallocating": "VM deallocating",
+    "deallocated": "VM deallocated",
+}
+
+
+def instance_view(cloud: Cloud, vm: dict[str, Any]) -> dict[str, Any]:
+    """How the machine is now."""
+    state, power = vm["properties"]["provisioningState"], cloud.powers[vm["id"].lower()]
+    storage, profile = (vm["properties"][key] for key in ("storageProfile", "osProfile"))
+    done = _status("ProvisioningState/succeeded", "Provisioning succeeded")
+    named = [one["name"] for one in (storage["osDisk"], *storage["dataDisks"]) if "name" in one]
+    view: dict[str, Any] = {}
+    if power == "running":
+        windows = storage["osDisk"]["osType"] == "Windows"
+        view = {
+            "computerName": profile["computerName"],
+            "osName": "Windows Server 2016 Datacenter" if windows else "ubuntu",
+            "osVersion": "10.0.14393.5648" if windows else "24.04",
+            "vmAgent": {
+                "vmAgentVersion": "2.7.41491.1057",
+                "statuses": [
+                    _status("ProvisioningState/succeeded", "Ready")
+                    | {"message": "GuestAgent is running and processing the extensions."}
+                ],
+                "extensionHandlers": [],
+            },
+        }
+    statuses = [_status(f"ProvisioningState/{state.lower()}", f"Provisioning {state.lower()}")]
+    powered = {"code": f"PowerState/{power}", "level": "Info", "displayStatus": _SHOWN[power]}
+    return view | {
+        "disks": [{"name": name, "statuses": [done]} for name in named],
+        "hyperVGeneration": "V1" if storage["osDisk"]["osType"] == "Windows" else "V2",
+        "statuses": [*statuses, powered],
+    }
+
+
+def fire_schedules(cloud: Cloud) -> None:
+    """Every shutdown schedule's hour has come: their machines are deallocated, as the platform
+    does by itself."""
+    with cloud.lock:
+        for schedule in cloud.of(SCHEDULE):
+            if schedule["properties"].get("status", "Enabled") != "Enabled":
+                continue
+            vm = cloud.find(schedule["properties"]["targetResourceId"])
+            if vm is not None:
+                cloud.powers[vm["id"].lower()] = "deallocated"
+                bridge.destroy_all(cloud, vm["id"])
+
+
+def _status(code: str, shown: str) -> dict[str, Any]:
+    return {"code": code, "level": "Info", "displayStatus": shown, "time": now()}
+
+
+def _get(cloud: Cloud, call: Call) -> Answer:
+    vm = found(cloud, call)
+    if "instanceview" in call.query.get("$expand", "").lower():
+        shown = {**vm["properties"], "instanceView": instance_view(cloud, vm)}
+        return Answer(200, {**vm, "properties": shown})
+    return Answer(200, vm)
+
+
+def _view(cloud: Cloud, call: Call) -> Answer:
+    return Answer(200, instance_view(cloud, found(cloud, call)))
+
+
+def _off(during: str, after: str) -> Any:
+    """Stop it: the lab host goes, with what was on its root disk."""
+
+    def handler(cloud: Cloud, call: Call) -> Answer:
+        vm = found(cloud, call)
+        check_idle(cloud, vm)
+        key = vm["id"].lower()
+        before = cloud.powers[key]
+        cloud.powers[key] = during
+
+        def begin() -> Future[Any]:
+            return bridge.destroy_all(cloud, vm["id"])
+
+        def finish() -> None:
+            cloud.powers[key] = after
+
+        def failed(_: BaseException) -> None:
+            cloud.powers[key] = before
+
+        operation = start(cloud, call, "compute", vm, finish, begin=begin, failed=failed)
+        return accepted(cloud, call, operation, 202)
+
+    return handler
+
+
+def _on(*, again: bool) -> Any:
+    """Start it, or take it away and start it again."""
+
+    def handler(cloud: Cloud, call: Call) -> Answer:
+        vm = found(cloud, call)
+        check_idle(cloud, vm)
+        key = vm["id"].lower()
+
+        def begin() -> Future[Any]:
+            gone = bridge.destroy_all(cloud, vm["id"])
+
+            def up() -> None:
+                gone.result()
+                with cloud.lock:
+                    cloud.powers[key] = "starting"
+                    coming = power_on(cloud, vm)
+                coming.result()
+
+            return bridge.apart(up)
+
+        def finish() -> None:
+            cloud.powers[key] = "running"
+
+        idle = cloud.powers[key] == "running" and not again
+        operation = start(cloud, call, "compute", vm, finish, begin=None if idle else begin)
+        return accepted(cloud, call, operation, 202)
+
+    return handler
+
+
+def _reapply(cloud: Cloud, call: Call) -> Answer:
+    vm = found(cloud, call)
+    check_idle(cloud, vm)
+    return accepted(cloud, call, start(cloud, call, "compute", vm, lambda: None), 202)
+
+
+def _generalize(cloud: Cloud, call: Call) -> Answer:
+    found(cloud, call)
+    return Answer(200)
+
+
+_ONE = AT + "/{name}"
+
+
+def _action(name: str, handler: Any) -> Route:
+    return Route("POST", f"{_ONE}/{name}", f"{KIND}/{name}/action", handler)
+
+
+ROUTES = (
+    Route("GET", _ONE, f"{KIND}/read", _get),
+    Route("GET", _ONE + "/instanceView", f"{KIND}/instanceView/read", _view),
+    _action("deallocate", _off("deallocating", "deallocated")),
+    _action("powerOff", _off("stopping", "stopped")),
+    _action("start", _on(again=False)),
+    _action("restart", _on(again=True)),
+    _action("redeploy", _on(again=True)),
+    _action("reapply", _reapply),
+    _action("generalize", _generalize),
+)

@@ -1,0 +1,226 @@
+"""Sizes of virtual machines and types of disks, as Resource SKUs lists them.
+
+Figures: the Resource SKUs listings of eastus (2024-01-12) and southcentralus (2025-06-03) that
+karpenter-provider-azure keeps for its tests, and azure-compute-docs sizes/** (2020 to 2026) for
+those that they do not have; None where neither says. Sizes that show NVMe only are left out: the
+lab has no names for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from emulators.azure.call import Answer, Call, Refusal, Route
+from emulators.azure.disk_rules import SKU_TIERS, UNCACHED, ZRS
+from emulators.azure.subscriptions import LOCATIONS, ZONAL
+
+if TYPE_CHECKING:
+    from emulators.azure.cloud import Cloud
+
+MB, MIB, GIB = 10**6, 2**20, 2**30
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size. Uncached is for all network disks together, cached for the temporary disk and
+    cached ones; MB/s are 10^6."""
+
+    name: str
+    family: str
+    cores: int
+    memory_gib: float
+    disks: int
+    temp_gib: int
+    uncached: tuple[float, float] | None
+    cached: tuple[float, float] | None = None
+    cache_gib: int | None = None
+    premium: bool = True
+    ultra: bool = False
+    generations: str = "V1,V2"
+
+    def capabilities(self) -> dict[str, str]:
+        """As the listing says them: all values are text."""
+        found = {
+            "MaxResourceVolumeMB": self.temp_gib * 1024,
+            "OSVhdSizeMB": 1047552,
+            "vCPUs": self.cores,
+            "vCPUsAvailable": self.cores,
+            "MemoryGB": f"{self.memory_gib:g}",
+            "MaxDataDiskCount": self.disks,
+            "HyperVGenerations": self.generations,
+            "CpuArchitectureType": "x64",
+            "PremiumIO": self.premium,
+            "LowPriorityCapable": not self.name.startswith("Standard_B"),
+            "AcceleratedNetworkingEnabled": self.cores > 1,
+            "MaxNetworkInterfaces": 2,
+        }
+        if self.cached:
+            found["CombinedTempDiskAndCachedIOPS"] = int(self.cached[0])
+            for way in ("Read", "Write"):
+                key = f"CombinedTempDiskAndCached{way}BytesPerSecond"
+                found[key] = int(self.cached[1] * MB)
+        if self.cache_gib:
+            found["CachedDiskBytes"] = self.cache_gib * GIB
+        if self.uncached:
+            found["UncachedDiskIOPS"] = int(self.uncached[0])
+            found["UncachedDiskBytesPerSecond"] = int(self.uncached[1] * MB)
+        return {key: str(value) for key, value in found.items()}
+
+
+def _row(text: str, **more: Any) -> Size:
+    words = text.split()
+    name, family, cores, memory, disks, temp, *limits = words
+    figures = [None if word == "-" else float(word) for word in limits]
+    uncached, cached = tuple(figures[:2]), tuple(figures[2:4])
+    return Size(
+        f"Standard_{name}", family, int(cores), float(memory), int(disks), int(temp),
+        uncached, cached if cached and cached[0] else None,  # type: ignore[arg-type]
+        int(words[10]) if len(words) > 10 else None, **more,
+    )  # fmt: skip
+
+
+# name, family, cores, GiB, data disks, temporary GiB, uncached IOPS MB/s, cached IOPS MB/s, GiB
+_ROWS = (
+    _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30"),
+    _row("D2_v2 standardDv2Family 2 7 8 100 6400 96 6000 98.3", premium=False, generations="V1"),
+    _row("D2_v3 standardDv3Family 2 8 4 50 3200 48 3000 46", premium=False, generations="V1"),
+    _row("D2s_v3 standardDSv3Family 2 8 4 16 3200 48 4000 32 50", ultra=True),
+    _row("D4s_v3 standardDSv3Family 4 16 8 32 6400 96 8000 64 100", ultra=True),
+    _row("D8s_v3 standardDSv3Family 8 32 16 64 12800 192 16000 128 200", ultra=True),
+    _row("D2s_v5 standardDSv5Family 2 8 4 0 3750 85 - -", ultra=True),
+    _row("D4s_v5 standardDSv5Family 4 16 8 0 6400 145 - -", ultra=True),
+    _row("D8s_v5 standardDSv5Family 8 32 16 0 12800 290 - -", ultra=True),
+    _row("D16s_v5 standardDSv5Family 16 64 32 0 25600 600 - -", ultra=True),
+    _row("E2s_v5 standardESv5Family 2 16 4 0 3750 85 - -", ultra=True),
+    _row("E4s_v5 standardESv5Family 4 32 8 0 6400 145 - -", ultra=True),
+    _row("E8s_v5 standardESv5Family 8 64 16 0 12800 290 - -", ultra=True),
+    _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True),
+    _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True),
+    _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True),
+    _row("F16s_v2 standardFSv2Family 16 32 32 128 25600 380 32000 255 256", ultra=True),
+    _row("DS1_v2 standardDSv2Family 1 3.5 4 7 3200 48 4000 32 43"),
+    _row("DS2_v2 standardDSv2Family 2 7 8 14 6400 96 8000 65.5 86"),
+    _row("DS3_v2 standardDSv2Family 4 14 16 28 12800 192 16000 128 172"),
+    _row("GS5 standardGSFamily 32 448 64 896 80000 2000 160000 1600 4224", generations="V1"),
+    _row("M64s standardMSFamily 64 1024 64 2048 40000 1000 80000 800 6348", ultra=True),
+    _row("M128s standardMSFamily 128 2048 64 4096 80000 2000 160000 1600 12696", ultra=True),
+)
+SIZES = {size.name.lower(): size for size in _ROWS}
+
+
+def size_of(name: str | None) -> Size:
+    """The size of that name. Raises Refusal where it is not sold."""
+    found = SIZES.get((name or "").lower())
+    if found is None:
+        raise Refusal(
+            "InvalidParameter",
+            f"The value {name} provided for the VM size is not valid. The valid sizes in the "
+            f"current region are: {', '.join(size.name for size in _ROWS)}.",
+            target="vmSize",
+        )
+    return found
+
+
+def _skus(_: Cloud, call: Call) -> Answer:
+    wanted = call.query.get("$filter", "")
+    where = [one for one in LOCATIONS if f"'{one}'" in wanted] or list(LOCATIONS)
+    if wanted and not where:
+        return Answer(200, {"value": []})
+    rows = [_machine(size, place) for place in where for size in _ROWS]
+    rows += [row for place in where for sku in SKU_TIERS if (row := _disk(sku, place))]
+    return Answer(200, {"value": rows})
+
+
+def _machine(size: Size, location: str) -> dict[str, Any]:
+    zones = ["1", "2", "3"] if location in ZONAL else []
+    details = (
+        [{"name": zones, "capabilities": [{"name": "UltraSSDAvailable", "value": "True"}]}]
+        if zones and size.ultra
+        else []
+    )
+    info = {"location": location, "zones": zones, "zoneDetails": details}
+    return {
+        "resourceType": "virtualMachines",
+        "name": size.name,
+        "tier": "Standard",
+        "size": size.name.removeprefix("Standard_"),
+        "family": size.family,
+        "locations": [location],
+        "locationInfo": [info],
+        "capabilities": [{"name": k, "value": v} for k, v in size.capabilities().items()],
+        "restrictions": [],
+    }
+
+
+def _disk(sku: str, location: str) -> dict[str, Any] | None:
+    if location not in ZONAL and (sku in UNCACHED or sku in ZRS):
+        return None
+    zones = ["1", "2", "3"] if location in ZONAL and sku not in ZRS else []
+    return {
+        "resourceType": "disks",
+        "name": sku,
+        "tier": SKU_TIERS[sku],
+        "locations": [location],
+        "locationInfo": [{"location": location, "zones": zones, "zoneDetails": []}],
+        "capabilities": [],
+        "restrictions": [],
+    }
+
+
+def _usages(cloud: Cloud, call: Call) -> Answer:
+    used = cores_in_use(cloud, call.names["sub"], call.names["location"])
+    rows = [("cores", "Total Regional vCPUs", used, cloud.faults.quota_cores)]
+    rows += [
+        (family, f"{family} vCPUs", 0, cloud.faults.quota_cores)
+        for family in sorted({size.family for size in _ROWS})
+    ]
+    value = [
+        {"limit": most, "unit": "Count", "currentValue": now,
+         "name": {"value": name, "localizedValue": shown}}
+        for name, shown, now, most in rows
+    ]  # fmt: skip
+    return Answer(200, {"value": value})
+
+
+def cores_in_use(cloud: Cloud, subscription: str, location: str) -> int:
+    """The cores of all machines there."""
+    found = cloud.of("Microsoft.Compute/virtualMachines", f"/subscriptions/{subscription}/")
+    return sum(
+        SIZES[one["properties"]["hardwareProfile"]["vmSize"].lower()].cores
+        for one in found
+        if one["location"] == location
+    )
+
+
+def _listed(_: Cloud, __: Call) -> Answer:
+    value = [
+        {
+            "name": size.name,
+            "numberOfCores": size.cores,
+            "osDiskSizeInMB": 1047552,
+            "resourceDiskSizeInMB": size.temp_gib * 1024,
+            "memoryInMB": int(size.memory_gib * 1024),
+            "maxDataDiskCount": size.disks,
+        }
+        for size in _ROWS
+    ]
+    return Answer(200, {"value": value})
+
+
+_AT = "/subscriptions/{sub}/providers/Microsoft.Compute"
+ROUTES = (
+    Route("GET", _AT + "/skus", "Microsoft.Compute/skus/read", _skus),
+    Route(
+        "GET",
+        _AT + "/locations/{location}/usages",
+        "Microsoft.Compute/locations/usages/read",
+        _usages,
+    ),
+    Route(
+        "GET",
+        _AT + "/locations/{location}/vmSizes",
+        "Microsoft.Compute/locations/vmSizes/read",
+        _listed,
+    ),
+)

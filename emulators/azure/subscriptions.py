@@ -1,0 +1,131 @@
+"""Subscriptions, their locations, and the resource providers that they are registered with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from emulators.azure.call import Answer, Call, Refusal, Route
+from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION
+from emulators.azure.identity import TENANT
+
+if TYPE_CHECKING:
+    from emulators.azure.cloud import Cloud
+
+LOCATIONS = {
+    "eastus": "East US",
+    "eastus2": "East US 2",
+    "westus3": "West US 3",
+    "westus": "West US",
+}
+ZONAL = {"eastus", "eastus2", "westus3"}
+"""Where there are zones 1, 2 and 3."""
+_PROVIDERS = {
+    "Microsoft.Compute", "Microsoft.Network", "Microsoft.DevTestLab", "Microsoft.Authorization",
+    "Microsoft.ManagedIdentity", "Microsoft.Resources",
+}  # fmt: skip
+
+
+def check_location(location: str | None, kind: str) -> str:
+    """The location's own name. Raises Refusal for one that is not there."""
+    if location is None:
+        message = "The request content is missing the required property 'location'."
+        raise Refusal("LocationRequired", message)
+    name = location.lower().replace(" ", "")
+    if name not in LOCATIONS:
+        raise Refusal(
+            "LocationNotAvailableForResourceType",
+            f"The provided location '{location}' is not available for resource type '{kind}'. List "
+            f"of available regions for the resource type is '{','.join(LOCATIONS)}'.",
+        )
+    return name
+
+
+def _subscription(_: Cloud, call: Call) -> Answer:
+    return Answer(200, _shown(call.names["sub"]))
+
+
+def _all(_: Cloud, __: Call) -> Answer:
+    return Answer(200, {"value": [_shown(SUBSCRIPTION), _shown(OTHER_SUBSCRIPTION)]})
+
+
+def _shown(name: str) -> dict[str, object]:
+    return {
+        "id": f"/subscriptions/{name}",
+        "subscriptionId": name,
+        "tenantId": TENANT,
+        "displayName": "emulated",
+        "state": "Enabled",
+        "authorizationSource": "RoleBased",
+    }
+
+
+def _locations(_: Cloud, call: Call) -> Answer:
+    here = f"/subscriptions/{call.names['sub']}/locations"
+    rows = [
+        {
+            "id": f"{here}/{name}",
+            "name": name,
+            "type": "Region",
+            "displayName": shown,
+            "regionalDisplayName": shown,
+        }
+        | (
+            {"availabilityZoneMappings": [
+                {"logicalZone": zone, "physicalZone": f"{name}-az{zone}"} for zone in "123"
+            ]} if name in ZONAL else {}
+        )
+        for name, shown in LOCATIONS.items()
+    ]  # fmt: skip
+    return Answer(200, {"value": rows})
+
+
+def _provider(_: Cloud, call: Call) -> Answer:
+    asked = call.names["provider"].lower()
+    name = next((one for one in _PROVIDERS if one.lower() == asked), None)
+    if name is None:
+        message = f"The resource namespace '{asked}' is invalid."
+        raise Refusal("InvalidResourceNamespace", message, status=404)
+    identity = f"/subscriptions/{call.names['sub']}/providers/{name}"
+    shown = {"id": identity, "namespace": name, "registrationState": "Registered"}
+    return Answer(200, shown | {"resourceTypes": []})
+
+
+def _permissions(cloud: Cloud, _: Call) -> Answer:
+    """What the caller's roles allow: all but what is forbidden at the moment."""
+    allowed = {"actions": ["*"], "notActions": cloud.faults.forbidden()}
+    return Answer(200, {"value": [allowed | {"dataActions": [], "notDataActions": []}]})
+
+
+def _network_usages(cloud: Cloud, call: Call) -> Answer:
+    check_location(call.names["location"], "locations/usages")
+    found = cloud.of("Microsoft.Network/publicIPAddresses", f"/subscriptions/{call.names['sub']}/")
+    used = sum(one["location"] == call.names["location"] for one in found)
+    name = {"value": "PublicIPAddresses", "localizedValue": "Public IP Addresses"}
+    here = f"/subscriptions/{call.names['sub']}/providers/Microsoft.Network"
+    told = {"id": f"{here}/locations/{call.names['location']}/usages/PublicIPAddresses"}
+    return Answer(
+        200,
+        {"value": [told | {"name": name, "unit": "Count", "currentValue": used, "limit": 1000}]},
+    )
+
+
+_READ = "Microsoft.Resources/subscriptions/read"
+ROUTES = (
+    Route("GET", "/subscriptions", _READ, _all),
+    Route("GET", "/subscriptions/{sub}", _READ, _subscription),
+    Route("GET", "/subscriptions/{sub}/locations", _READ, _locations),
+    Route(
+        "GET",
+        "/subscriptions/{sub}/providers/Microsoft.Authorization/permissions",
+        "Microsoft.Authorization/permissions/read",
+        _permissions,
+    ),
+    Route(
+        "GET",
+        "/subscriptions/{sub}/providers/Microsoft.Network/locations/{location}/usages",
+        "Microsoft.Network/locations/usages/read",
+        _network_usages,
+    ),
+    Route("GET", "/subscriptions/{sub}/providers/{provider}", None, _provider),
+    Route("POST", "/subscriptions/{sub}/providers/{provider}/register", None, _provider),
+)

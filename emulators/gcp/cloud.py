@@ -1,0 +1,98 @@
+"""What the emulated Compute Engine knows: resources, operations, faults, the machines behind it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulators.gcp.call import not_found
+from emulators.gcp.faults import Faults
+from emulators.gcp.operations import Operations
+from emulators.guests import Guest
+
+PROJECT = "diskbench-emulated"
+
+
+@dataclass
+class Machine:
+    """What stands behind an instance. Its queue does one thing after another in the lab."""
+
+    path: str
+    guest: Guest
+    queue: ThreadPoolExecutor
+    indices: dict[str, int] = field(default_factory=dict)
+    """Device name → its number among the disks of the guest, from 0."""
+    reach: tuple[str, int] | None = None
+    """Where its sshd is, once it is up."""
+    ends_at: float | None = None
+    """When its maxRunDuration is over."""
+    going: bool = False
+
+    def free_index(self) -> int:
+        """The lowest number that no disk has."""
+        return next(i for i in itertools.count() if i not in self.indices.values())
+
+
+@dataclass
+class Cloud:
+    """One emulated project. Everything in it is changed under `lock` only."""
+
+    state: Path
+    time_scale: float = 1.0
+    limit_s: float = 3600.0
+    project: str = PROJECT
+    faults: Faults = field(default_factory=Faults)
+    operations: Operations = field(default_factory=Operations)
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Everything that users make, by path: `projects/p/zones/z/disks/d`."""
+    machines: dict[str, Machine] = field(default_factory=dict)
+    request_ids: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    started_at: float = field(default_factory=time.time)
+    later_s: float = 0.0
+    """How far ahead the cloud's clock is of this machine's."""
+    errors: list[BaseException] = field(default_factory=list)
+    """What went wrong in the lab; whoever stops the emulator raises them."""
+    ids: Iterator[int] = field(default_factory=lambda: itertools.count(time.time_ns()))
+
+    @property
+    def ssh_config(self) -> Path:
+        """The OpenSSH configuration that leads to the machines."""
+        return self.state / "ssh_config"
+
+    @property
+    def credentials(self) -> Path:
+        """The key file of the service account that users act as."""
+        return self.state / "credentials.json"
+
+    def now(self) -> float:
+        """Seconds since the epoch, by the cloud's clock."""
+        return time.time() + self.later_s
+
+    def new_id(self) -> str:
+        """A number that nothing had before."""
+        return str(next(self.ids))
+
+    def image(self, disk_id: str) -> Path:
+        """The file with the content of a disk, made when it is first attached."""
+        return self.state / "volumes" / f"{disk_id}.img"
+
+    def resource(self, path: str) -> dict[str, Any]:
+        """What has that path. Raises Refusal."""
+        if path not in self.resources:
+            raise not_found(path)
+        return self.resources[path]
+
+    def of_kind(self, collection: str, below: str = "") -> dict[str, dict[str, Any]]:
+        """All resources of a collection (`disks`), below a path."""
+        return {
+            path: row
+            for path, row in self.resources.items()
+            if path.split("/")[-2] == collection and path.startswith(below)
+        }

@@ -1,0 +1,162 @@
+"""Zonal disks: made, told, labelled and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from emulators.gcp import disk_types, images, labels, lists, quotas
+from emulators.gcp.call import Refusal, invalid
+from emulators.gcp.links import last, link, rfc3339
+from emulators.gcp.operations import Work, force, look_at, start
+from emulators.gcp.regions import ZONES
+
+if TYPE_CHECKING:
+    from emulators.gcp.call import Call
+    from emulators.gcp.cloud import Cloud
+    from emulators.gcp.disk_types import Sized
+
+
+def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Make a disk."""
+    body = call.body
+    path = f"{call.scope}/disks/{body['name']}"
+    check_free(cloud, path)
+    if "sourceSnapshot" in body or "sourceDisk" in body:
+        raise Refusal(501, "notImplemented", "Disks of snapshots and disks are not emulated.")
+    kind = f"zones/{call.path['zone']}/diskTypes/pd-standard"
+    kind = disk_types.named(call, body.get("type", kind), "resource.type")
+    if kind == "local-ssd":
+        raise invalid("resource.type", body["type"], "A local SSD comes with its instance.")
+    size = _number(body.get("sizeGb") or call.query.get("sizeGb"))
+    source = body.get("sourceImage") or call.query.get("sourceImage")
+    if source is not None:
+        image = images.named(source, call.project)
+        size = image.size_gb if size is None else size
+    sized = disk_types.checked(
+        kind,
+        size,
+        _number(body.get("provisionedIops")),
+        _number(body.get("provisionedThroughput")),
+        "resource.",
+    )
+    failure = cloud.faults.failure(call) or quotas.exceeded(
+        cloud, ZONES[call.path["zone"]], quotas.of_disk(kind, sized.size_gb)
+    )
+    given = labels.checked(body.get("labels", {}), "resource.labels")
+    row = new_row(cloud, call, path, sized, given)
+    row |= {"description": body["description"]} if "description" in body else {}
+    cloud.resources[path] = row
+
+    def made() -> None:
+        row["status"] = "READY"
+
+    def gone() -> None:
+        cloud.resources.pop(path, None)
+
+    return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
+
+
+def new_row(
+    cloud: Cloud, call: Call, path: str, sized: Sized, given: dict[str, str]
+) -> dict[str, Any]:
+    """A disk that is being created."""
+    row: dict[str, Any] = {
+        "kind": "compute#disk",
+        "id": cloud.new_id(),
+        "name": last(path),
+        "creationTimestamp": rfc3339(cloud.now()),
+        "sizeGb": str(sized.size_gb),
+        "zone": link(call.scope),
+        "status": "CREATING",
+        "selfLink": link(path),
+        "type": link(f"{call.scope}/diskTypes/{sized.kind}"),
+        "physicalBlockSizeBytes": "4096",
+        "labelFingerprint": labels.fingerprint(given),
+    }
+    if given:
+        row["labels"] = given
+    if sized.iops is not None:
+        row["provisionedIops"] = str(sized.iops)
+    if sized.throughput is not None:
+        row["provisionedThroughput"] = str(sized.throughput)
+    return row
+
+
+def check_free(cloud: Cloud, path: str) -> None:
+    """Raise Refusal when something has that path."""
+    if path in cloud.resources:
+        raise Refusal(409, "alreadyExists", f"The resource '{path}' already exists")
+
+
+def check_unused(row: dict[str, Any], path: str) -> None:
+    """Raise Refusal when an instance has the disk."""
+    for user in row.get("users", ()):
+        other = user.partition("/compute/v1/")[2]
+        message = f"The disk resource '{path}' is already being used by '{other}'"
+        raise Refusal(400, "resourceInUseByAnotherResource", message)
+
+
+def check_ready(row: dict[str, Any], path: str) -> None:
+    """Raise Refusal while the disk is being created or deleted."""
+    if row["status"] != "READY":
+        raise Refusal(400, "resourceNotReady", f"The resource '{path}' is not ready")
+
+
+def get(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """One disk."""
+    path = call.names("disk", "disks")
+    look_at(cloud, path)
+    return cloud.resource(path)
+
+
+def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """The disks of a zone."""
+    look_at(cloud, f"{call.scope}/disks/")
+    rows = list(cloud.of_kind("disks", f"{call.scope}/").values())
+    return lists.listed(call, "compute#diskList", rows)
+
+
+def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """All disks by zone."""
+    for path in list(cloud.of_kind("disks")):
+        look_at(cloud, path)
+    rows = cloud.of_kind("disks")
+    return lists.aggregated(call, "compute#diskAggregatedList", "disks", rows)
+
+
+def delete(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Delete a disk that no instance has. One that is stuck in its creation can be deleted too."""
+    path = call.names("disk", "disks")
+    row = cloud.resource(path)
+    check_unused(row, path)
+    pending = cloud.operations.under_way(path)
+    if any(one.work.looks != float("inf") for one in pending):
+        check_ready(row, path)
+    force(cloud, path)
+    before = row["status"]
+    row["status"] = "DELETING"
+
+    def gone() -> None:
+        drop(cloud, path)
+
+    def kept() -> None:
+        row["status"] = before
+
+    failure = cloud.faults.failure(call)
+    return start(cloud, call, path, Work(finish=gone, undo=kept, failure=failure))
+
+
+def drop(cloud: Cloud, path: str) -> None:
+    """The disk is no more, and what was on it."""
+    row = cloud.resources.pop(path, None)
+    if row is not None:
+        cloud.image(row["id"]).unlink(missing_ok=True)
+
+
+def set_labels(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Replace a disk's labels."""
+    return labels.set_labels(cloud, call, "disks")
+
+
+def _number(given: object) -> int | None:
+    return None if given is None else int(str(given))

@@ -1,0 +1,61 @@
+"""Labels, and the fingerprints that guard what is changed in place."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from emulators.gcp.call import Refusal, invalid
+from emulators.gcp.operations import Work, start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from emulators.gcp.call import Call
+    from emulators.gcp.cloud import Cloud
+
+MOST = 64
+_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+
+
+def checked(labels: Mapping[str, str], where: str) -> dict[str, str]:
+    """The labels. Raises Refusal: "Requirements for labels", Compute Engine (lower-case letters,
+    digits, dashes and underscores, 63 at most; international letters are not taken here)."""
+    if len(labels) > MOST:
+        raise invalid(where, len(labels), f"At most {MOST} labels.")
+    for key, value in labels.items():
+        if not _KEY.fullmatch(key):
+            raise invalid(f"{where}.key", key, f"Must be a match of regex '{_KEY.pattern}'")
+        if not _VALUE.fullmatch(value):
+            raise invalid(f"{where}.value", value, f"Must be a match of regex '{_VALUE.pattern}'")
+    return dict(labels)
+
+
+def fingerprint(value: Any) -> str:
+    """Changes whenever the value does."""
+    digest = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
+    return base64.urlsafe_b64encode(digest[:8]).decode()
+
+
+def check_fingerprint(given: str | None, now: str, field: str) -> None:
+    """Raise Refusal when somebody changed it meanwhile."""
+    if given != now:
+        message = f"Supplied fingerprint of {field} does not match current fingerprint."
+        raise Refusal(412, "conditionNotMet", message)
+
+
+def set_labels(cloud: Cloud, call: Call, collection: str) -> dict[str, Any]:
+    """Replace a resource's labels."""
+    path = call.names("resource", collection)
+    row = cloud.resource(path)
+    labels = checked(call.body.get("labels", {}), "labels")
+    check_fingerprint(call.body.get("labelFingerprint"), row["labelFingerprint"], "labels")
+
+    def finish() -> None:
+        row.update(labels=labels, labelFingerprint=fingerprint(labels))
+
+    return start(cloud, call, path, Work(finish=finish))

@@ -1,0 +1,201 @@
+"""Machine types, and the disks that each takes. Pure; its facts are its own: it proves diskbench's.
+
+Compute Engine, "General-purpose machine family" and "Hyperdisk overview" (2026-08-26): N4 and C4
+take no persistent disk, C3 no pd-standard and local SSD only as `-lssd`, E2 and N4 no local SSD;
+"Extreme Persistent Disk": N2 from 64 vCPUs; Hyperdisk Extreme: C3 from 88, C4 from 96, N2 from 80.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from emulators.gcp import lists, regions
+from emulators.gcp.call import Refusal, not_found
+from emulators.gcp.links import path_of
+
+if TYPE_CHECKING:
+    from emulators.gcp.call import Call
+    from emulators.gcp.cloud import Cloud
+
+LOCAL = "local-ssd"
+_OLD_DISKS = {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0, "hyperdisk-throughput": 4}
+_C3_DISKS = {
+    "pd-balanced": 0, "pd-ssd": 0, "hyperdisk-balanced": 0, "hyperdisk-throughput": 0,
+    "hyperdisk-extreme": 88,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Series:
+    """A series: GB of memory for each vCPU by class, numbers of vCPUs, and which disks it takes
+    from how many vCPUs on."""
+
+    memory: dict[str, float]
+    cpus: tuple[int, ...]
+    disks: dict[str, int]
+    local_ssd: bool = False
+    new: bool = False
+    arch: str = "X86_64"
+    bundled: dict[int, int] = field(default_factory=dict)
+    """vCPUs → local SSDs of its `-lssd` types."""
+
+
+_CLASSES = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}
+SERIES = {
+    "n1": Series(
+        {"standard": 3.75, "highmem": 6.5, "highcpu": 0.9},
+        (1, 2, 4, 8, 16, 32, 64, 96),
+        {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0},
+        local_ssd=True,
+    ),
+    "n2": Series(
+        _CLASSES,
+        (2, 4, 8, 16, 32, 48, 64, 80, 96, 128),
+        _OLD_DISKS | {"pd-extreme": 64, "hyperdisk-extreme": 80},
+        local_ssd=True,
+    ),
+    "n2d": Series(_CLASSES, (2, 4, 8, 16, 32, 48, 64, 80, 96), _OLD_DISKS, local_ssd=True),
+    "e2": Series(_CLASSES, (2, 4, 8, 16, 32), _OLD_DISKS | {"hyperdisk-throughput": 2}),
+    "c2": Series({"standard": 4.0}, (4, 8, 16, 30, 60), _OLD_DISKS, local_ssd=True),
+    "t2d": Series({"standard": 4.0}, (1, 2, 4, 8, 16, 32, 48, 60), _OLD_DISKS),
+    "t2a": Series({"standard": 4.0}, (1, 2, 4, 8, 16, 32, 48), _OLD_DISKS, arch="ARM64"),
+    "c3": Series(
+        {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0},
+        (4, 8, 22, 44, 88, 176),
+        _C3_DISKS,
+        new=True,
+        bundled={4: 1, 8: 2, 22: 4, 44: 8, 88: 16, 176: 32},
+    ),
+    "c3d": Series(
+        {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0},
+        (4, 8, 16, 30, 60, 90, 180, 360),
+        _C3_DISKS | {"hyperdisk-extreme": 60},
+        new=True,
+    ),
+    "n4": Series(
+        {"standard": 4.0, "highmem": 8.0, "highcpu": 2.0},
+        (2, 4, 8, 16, 32, 48, 64, 80),
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0},
+        new=True,
+    ),
+    "c4": Series(
+        {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
+        (2, 4, 8, 16, 24, 32, 48, 96, 144, 192),
+        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 96},
+        new=True,
+    ),
+    "m3": Series(
+        {"ultramem": 30.5},
+        (32, 64, 128),
+        {
+            "pd-balanced": 0, "pd-ssd": 0, "pd-extreme": 0, "hyperdisk-balanced": 0,
+            "hyperdisk-extreme": 64,
+        },
+        local_ssd=True,
+        new=True,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MachineType:
+    """One type that is sold."""
+
+    name: str
+    series: Series
+    cpus: int
+    memory_mb: int
+    bundled: int = 0
+
+    def takes(self, disk: str) -> bool:
+        """May a disk of that type be attached?"""
+        if disk == LOCAL:
+            return self.series.local_ssd or self.bundled > 0
+        return disk in self.series.disks and self.cpus >= self.series.disks[disk]
+
+
+def _sold() -> dict[str, MachineType]:
+    found = {}
+    for name, series in SERIES.items():
+        for kind, memory in series.memory.items():
+            for cpus in series.cpus:
+                full = f"{name}-{kind}-{cpus}"
+                found[full] = MachineType(full, series, cpus, int(memory * cpus * 1024))
+        for cpus, disks in series.bundled.items():
+            full = f"{name}-standard-{cpus}-lssd"
+            found[full] = MachineType(full, series, cpus, 4096 * cpus, disks)
+    for size, memory_mb in (("micro", 1024), ("small", 2048), ("medium", 4096)):
+        full = f"e2-{size}"
+        found[full] = MachineType(full, SERIES["e2"], 2, memory_mb)
+    return found
+
+
+SOLD = _sold()
+
+
+def in_zone(zone: str) -> dict[str, MachineType]:
+    """The types that a zone offers."""
+    return {name: kind for name, kind in SOLD.items() if zone != regions.OLD or not kind.series.new}
+
+
+def named(call: Call, reference: str) -> MachineType:
+    """The type that an instance's `machineType` names. Raises Refusal."""
+    zone = call.path["zone"]
+    path = path_of(reference, call.project)
+    name = (path or "").removeprefix(f"{call.scope}/machineTypes/")
+    field_name = "resource.machineType"
+    if path is None:
+        why = "The URL is malformed."
+    elif f"/zones/{zone}/" not in path:
+        why = f"The machine type is not in the zone '{zone}' of the instance."
+    elif name not in in_zone(zone):
+        why = f"Machine type with name '{name}' does not exist in zone '{zone}'."
+    else:
+        return SOLD[name]
+    message = f"Invalid value for field '{field_name}': '{reference}'. {why}"
+    raise Refusal(400, "invalid", message)
+
+
+def get(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """One machine type of a zone."""
+    found = in_zone(call.path["zone"]).get(call.path["machineType"])
+    if found is None:
+        raise not_found(call.names("machineType", "machineTypes"))
+    return _row(cloud, call.path["zone"], found)
+
+
+def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """All machine types of a zone."""
+    zone = call.path["zone"]
+    rows = [_row(cloud, zone, kind) for kind in in_zone(zone).values()]
+    return lists.listed(call, "compute#machineTypeList", rows)
+
+
+def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """All machine types by zone."""
+    rows = {
+        f"projects/{cloud.project}/zones/{zone}/machineTypes/{kind.name}": _row(cloud, zone, kind)
+        for zone in regions.ZONES
+        for kind in in_zone(zone).values()
+    }
+    return lists.aggregated(call, "compute#machineTypeAggregatedList", "machineTypes", rows)
+
+
+def _row(cloud: Cloud, zone: str, kind: MachineType) -> dict[str, Any]:
+    path = f"projects/{cloud.project}/zones/{zone}/machineTypes/{kind.name}"
+    row = regions.fixed(
+        "machineType",
+        path,
+        zone=zone,
+        guestCpus=kind.cpus,
+        memoryMb=kind.memory_mb,
+        isSharedCpu=kind.name in {"e2-micro", "e2-small", "e2-medium"},
+        maximumPersistentDisks=16 if kind.cpus < 4 and kind.series.new else 128,
+        maximumPersistentDisksSizeGb="263168",
+        architecture=kind.series.arch,
+        description=f"{kind.cpus} vCPUs, {kind.memory_mb / 1024:g} GB RAM",
+    )
+    if kind.bundled:
+        row["bundledLocalSsds"] = {"defaultInterface": "NVME", "partitionCount": kind.bundled}
+    return row

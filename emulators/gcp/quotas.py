@@ -1,0 +1,73 @@
+"""A region's quotas: limits, what is used of them, and what exceeds them.
+
+Wording: Compute Engine, "Allocation quotas": told inside the operation as QUOTA_EXCEEDED.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from emulators.gcp import machine_types
+from emulators.gcp.call import Failure
+from emulators.gcp.links import last
+
+if TYPE_CHECKING:
+    from emulators.gcp.cloud import Cloud
+
+LIMITS: dict[str, float] = {
+    "CPUS": 2400,
+    "INSTANCES": 24_000,
+    "DISKS_TOTAL_GB": 131_072,
+    "SSD_TOTAL_GB": 131_072,
+    "HDB_TOTAL_GB": 131_072,
+    "LOCAL_SSD_TOTAL_GB": 24_000,
+}
+"""Our own: more than a benchmark rents."""
+_METRICS = {
+    "pd-standard": "DISKS_TOTAL_GB",
+    "pd-balanced": "SSD_TOTAL_GB",
+    "pd-ssd": "SSD_TOTAL_GB",
+    "pd-extreme": "SSD_TOTAL_GB",
+    "hyperdisk-balanced": "HDB_TOTAL_GB",
+}
+
+
+def of_disk(kind: str, size_gib: int) -> Counter[str]:
+    """What a disk uses."""
+    return Counter({_METRICS[kind]: size_gib} if kind in _METRICS else {})
+
+
+def of_machine(kind: str) -> Counter[str]:
+    """What a machine uses."""
+    return Counter({"CPUS": machine_types.SOLD[kind].cpus, "INSTANCES": 1})
+
+
+def used(cloud: Cloud, region: str) -> Counter[str]:
+    """What is rented in a region."""
+    found: Counter[str] = Counter()
+    below = f"projects/{cloud.project}/zones/{region}-"
+    for row in cloud.of_kind("disks", below).values():
+        found += of_disk(last(row["type"]), int(row["sizeGb"]))
+    for row in cloud.of_kind("instances", below).values():
+        found += of_machine(last(row["machineType"]))
+    return found
+
+
+def exceeded(cloud: Cloud, region: str, more: Counter[str]) -> Failure | None:
+    """The first quota that `more` does not fit into, as an operation tells it."""
+    total = used(cloud, region) + more
+    for metric, limit in (LIMITS | cloud.faults.quotas).items():
+        if metric in more and total[metric] > limit:
+            message = f"Quota '{metric}' exceeded.  Limit: {limit:.1f} in region {region}."
+            return Failure("QUOTA_EXCEEDED", message, 403, "FORBIDDEN")
+    return None
+
+
+def told(cloud: Cloud, region: str) -> list[dict[str, Any]]:
+    """The quotas as a region tells them."""
+    now = used(cloud, region)
+    return [
+        {"metric": metric, "limit": float(limit), "usage": float(now[metric])}
+        for metric, limit in (LIMITS | cloud.faults.quotas).items()
+    ]

@@ -1,0 +1,257 @@
+"""`diskbench gc`: give back what was left, found by the leases of the database.
+
+What a provider lists whatever the database knows is in strays.py.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diskbench.catalog import cost
+from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
+from diskbench.engine.cleanup.named_ids import ids_of_leases
+from diskbench.engine.matrix.executor import living
+from diskbench.engine.matrix.machine_reuse import let_go, machine_is_reached, why_over
+from diskbench.engine.trial.keep_records import mark_released
+from diskbench.engine.trial.lease import left_behind, release, where
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ids import meant
+from diskbench.model.outcome import Problem, problem_of
+from diskbench.model.rental import Scope
+from diskbench.model.swept import LeaseCost, Swept
+from diskbench.parallel import all_of
+from diskbench.plan.route import serves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.engine.session import Session
+    from diskbench.model.result import RunState
+    from diskbench.model.spec import Plan
+    from diskbench.model.swept import Outcome
+    from diskbench.store.leases import Lease
+
+_RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
+
+
+def sweep(
+    session: Session,
+    ids: Sequence[str],
+    *,
+    dry_run: bool,
+    reaches: Callable[[Lease], bool] = lambda _: True,
+) -> list[Swept]:
+    """Release every open lease that has outlived its use, or those named; one failure stops none.
+
+    A lease has outlived its use when it expired, by the database's clock and by its cloud's, or
+    when its trial is finished; that of a machine that cells of a matrix share, when none of them is
+    left. A named lease is released whatever its age, but never while a live process works under it
+    (InvalidValue). Others than those that this process `reaches` are left to others. An id is that
+    of a lease or a run, or the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
+    """
+    from diskbench.store.claims import list_claims
+    from diskbench.store.clock import database_time
+    from diskbench.store.leases import list_leases
+    from diskbench.store.machines import list_machines
+
+    # Leases first: one that is written meanwhile comes with a claim, and would look finished.
+    leases = list_leases(session.database, state="open")
+    busy = leases_at_work(session.database)
+    unfinished = {c.trial_id for c in list_claims(session.database)}
+    machines = {one.lease_id: one for one in list_machines(session.database)}
+    now, due = database_time(session.database), []
+    for lease in _chosen(leases, ids, machines):
+        if lease.lease_id in busy:
+            if ids:
+                raise in_use(lease.lease_id)
+            continue
+        machine = machines.get(lease.lease_id)
+        if machine is not None:
+            over = why_over(session.database, machine)
+        else:
+            over = None if lease.lease_id in unfinished else "its trial is finished"
+        reason = _reason(lease, over, now, named=bool(ids))
+        if reason and reaches(lease):
+            due.append((lease, reason, over is None and not ids))
+    return all_of(lambda one: _swept(session, *one, now, dry_run=dry_run), due)
+
+
+def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
+    """Whether a worker with these patterns reaches what a lease is about: by the routes that its
+    matrix has with its provider, else by the provider alone."""
+    from diskbench.store.campaigns import routes_of_trials
+    from diskbench.store.machines import find_machine
+
+    machine = find_machine(database, lease.lease_id)
+    if machine is not None:
+        return machine_is_reached(database, machine, patterns)
+    found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    routes = {route for route in found if route.partition("/")[0] == lease.provider}
+    return any(serves(patterns, route) for route in routes or {lease.provider})
+
+
+def leases_at_work(database: Engine) -> set[str]:
+    """The leases of the trials that a live process works on, with the machines that they share."""
+    from diskbench.store.machines import list_machines
+
+    busy = trials_at_work(database)
+    return busy | {one.lease_id for one in list_machines(database) if one.trial_id in busy}
+
+
+def trials_at_work(database: Engine) -> set[str]:
+    """The trials that a live process works on. A cell's is at work until the cell is settled, also
+    between its last run and giving back, and before whoever takes it over has its trial."""
+    from diskbench.store.cells import live_cells
+    from diskbench.store.claims import list_claims, list_executors
+
+    alive = living(list_executors(database))
+    cells = {cell.trial_id for cell in live_cells(database) if cell.owner in alive}
+    trials = {claim.trial_id for claim in list_claims(database) if claim.owner in alive}
+    return trials | {trial_id for trial_id in cells if trial_id is not None}
+
+
+def in_use(lease_id: str) -> InvalidValue:
+    """Why a lease that was named stays."""
+    return InvalidValue(
+        f"lease {lease_id} is in use by a live process",
+        advice=f"stop it first: diskbench cancel {lease_id}",
+    )
+
+
+def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> LeaseCost:
+    """What a lease cost until it was released, or `now`; transactions aside. By the prices of its
+    plan, else by that of its row."""
+    if plan is not None and plan.rental is None:  # files on a machine of the user's own
+        found = cost.cost_of(None, cost.age_s(lease, now))
+    else:
+        found = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
+    return LeaseCost(
+        since=lease.created_at,
+        hours=found.seconds / 3600,
+        hourly_usd=found.hourly_usd,
+        usd=found.total_usd,
+    )
+
+
+def expires_at(lease: Lease) -> float | None:
+    """When a lease's row says that it expires, in Unix seconds."""
+    text = lease.expires_at
+    return datetime.fromisoformat(text).timestamp() if text else None
+
+
+def _chosen(
+    leases: Sequence[Lease], ids: Sequence[str], shared: Collection[str]
+) -> Sequence[Lease]:
+    """The leases that `ids` mean; all of them without ids."""
+    if not ids:
+        return leases
+    known = ids_of_leases(leases, shared)
+    named = {meant(name, known, "open lease").stands_for for name in ids}
+    return [lease for lease in leases if lease.lease_id in named]
+
+
+def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> str | None:
+    if over is not None:
+        return over
+    until = expires_at(lease)
+    if until is not None and until < now.timestamp():
+        return f"it expired at {lease.expires_at}"
+    return "it was named" if named else None
+
+
+def _swept(
+    session: Session, lease: Lease, reason: str, by_expiry: bool, now: datetime, *, dry_run: bool
+) -> Swept:
+    from diskbench.store.leases import note_lease_error
+    from diskbench.store.rows import find_plan
+
+    plan = find_plan(session.database, lease.lease_id)
+    problem = kept = None
+    try:
+        kept = kept_by_cloud(session.database, lease) if by_expiry else None
+    except DiskbenchError as error:
+        kept, problem = UNKNOWN, problem_of(error)
+    if kept is None and not dry_run:
+        try:
+            _give_back(session, lease, plan)
+        except DiskbenchError as error:
+            problem = problem_of(error)
+    if problem is not None and not dry_run:
+        note_lease_error(session.database, lease.lease_id, problem.message)
+    return Swept(
+        lease_id=lease.lease_id,
+        where=where(plan) if plan else place(lease.provider, lease.region),
+        provider=lease.provider,
+        region=lease.region,
+        resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
+        expires_at=expires_at(lease),
+        reason=kept or reason,
+        outcome="kept" if kept else outcome(dry_run=dry_run, failed=problem is not None),
+        cost=cost_of_lease(lease, now, plan),
+        problem=problem,
+    )
+
+
+def place(provider: str, region: str | None) -> str:
+    """A provider's region, for a person."""
+    return " ".join(word for word in (provider, region) if word)
+
+
+def outcome(*, dry_run: bool, failed: bool) -> Outcome:
+    """What became of a lease that was to go."""
+    if dry_run:
+        return "would-give-back"
+    return "could-not-give-back" if failed else "gave-back"
+
+
+def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
+    from diskbench.store.machines import find_machine
+
+    machine = find_machine(session.database, lease.lease_id)
+    if machine is not None:
+        let_go(session, machine)
+        return
+    if plan is None:  # its process died between writing the lease and writing the plan
+        _release_unplanned(session, lease)
+        return
+    try:
+        release(session, plan)
+        end_unfinished(session, plan)
+    finally:
+        session.disconnect(plan)
+
+
+def _release_unplanned(session: Session, lease: Lease) -> None:
+    from diskbench.engine.trial.draft import renter_named
+
+    renter = renter_named(lease.provider)
+    if renter is not None:
+        scope = Scope(
+            provider=lease.provider,
+            account=lease.account,
+            region=lease.region,
+            endpoint=lease.endpoint,
+        )
+        renter.release(lease.lease_id, scope)
+    mark_released(session, lease.lease_id)
+
+
+def end_unfinished(
+    session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
+) -> bool:
+    """A run whose lease is gone cannot go on: it ends, with its reason. Whether there was any."""
+    from diskbench.store.claims import list_claims
+    from diskbench.store.finish import finish_run
+    from diskbench.store.rows import unfinished_runs
+
+    if all(c.trial_id != plan.trial_id for c in list_claims(session.database)):
+        return False
+    for run_id in unfinished_runs(session.database, plan.trial_id):
+        index = plan.run_ids.index(run_id)
+        finish_run(
+            session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
+        )
+    return True

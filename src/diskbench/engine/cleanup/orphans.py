@@ -1,0 +1,273 @@
+"""What a provider has under our tags that outlived its lease, whoever made it and whatever the
+database knows of it: the third net of docs/design.md#three-nets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.engine.cleanup.expired import UNKNOWN, asked_once
+from diskbench.engine.cleanup.gc import (
+    cost_of_lease,
+    end_unfinished,
+    expires_at,
+    in_use,
+    leases_at_work,
+    outcome,
+    place,
+    sweep,
+)
+from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
+from diskbench.engine.matrix.machine_reuse import recorded
+from diskbench.engine.trial.keep_records import mark_released
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ours import NOT_OURS, was_made
+from diskbench.model.outcome import problem_of
+from diskbench.model.swept import Swept, Unlisted
+from diskbench.parallel import all_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.engine.session import Session
+    from diskbench.model.rental import Found, Scope
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Renter
+    from diskbench.store.leases import Lease
+
+
+def sweep_provider(
+    session: Session,
+    scope: Scope,
+    ids: Sequence[str] = (),
+    *,
+    dry_run: bool,
+    not_mine: bool = False,
+) -> tuple[list[Swept], list[Unlisted]]:
+    """Release what a provider lists that outlived its lease, or only what is named, expired or not
+    (engine/cleanup/named_ids.py), open leases of the database among it; told are those that stay,
+    too, and the regions that could not be listed.
+
+    What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
+    it was given back. What a live process of ours works with stays, and so does what only carries a
+    lease's tags. The cloud is asked for its time only where that decides; while it does not say,
+    what may have expired stays, with that problem. One failure stops none. Raises UserError when
+    the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
+    database, InvalidValue for an id that must not go.
+    """
+    from diskbench.engine.trial.draft import renter_named
+
+    renter = renter_named(scope.provider)
+    if renter is None:
+        raise InvalidValue(
+            f"--provider {scope.provider} rents nothing that could be left",
+            advice="without --provider, gc takes away what runs left on their hosts",
+            field="provider",
+        )
+    listed, unlisted = _listed(renter, scope)
+    listed = [_recorded(session, one) for one in listed]
+    busy = leases_at_work(session.database)
+    now = asked_once(session.database, renter, scope)
+    if not ids:
+        swept = all_of(
+            lambda found: _swept(
+                session, renter, found, now, busy=busy, named=False, dry_run=dry_run
+            ),
+            [one for one in listed if one.resources],
+        )
+        copied = [_copied(session, one) for one in listed if one.not_ours]
+        return [*swept, *copied], unlisted
+    chosen = _chosen(session, listed, ids, now, whole=not unlisted, not_mine=not_mine)
+    if held := next((one for one in chosen.listed if one.lease_id in busy), None):
+        raise in_use(held.lease_id)
+    ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
+    theirs = all_of(
+        lambda found: _swept(session, renter, found, now, busy=busy, named=True, dry_run=dry_run),
+        chosen.listed,
+    )
+    things = [_deleted(session, renter, *one, dry_run=dry_run) for one in chosen.things]
+    return [*ours, *theirs, *things], unlisted
+
+
+def _chosen(
+    session: Session,
+    listed: Sequence[Found],
+    ids: Sequence[str],
+    now: Callable[[], datetime],
+    *,
+    whole: bool,
+    not_mine: bool,
+) -> NamedLeases:
+    from diskbench.store.leases import list_leases, load_lease
+    from diskbench.store.machines import list_machines
+
+    rows = {one.lease_id: load_lease(session.database, one.lease_id) for one in listed}
+    shared = {one.lease_id for one in list_machines(session.database)}
+    return choose(
+        ids,
+        ours=ids_of_leases(list_leases(session.database, state="open"), shared),
+        released={name for name, row in rows.items() if row is not None},
+        listed=listed,
+        whole=whole,
+        owner=session.owner,
+        not_mine=not_mine,
+        is_over=lambda one: _is_over(_expiry(one, rows[one.lease_id]), now),
+    )
+
+
+def _recorded(session: Session, found: Found) -> Found:
+    """As listed, without what was not there when our own database wrote down what was made."""
+    made = recorded(session.database, found.lease_id)
+    copied = tuple(told for told in found.resources if not was_made(told, made))
+    if not copied:
+        return found
+    ours = tuple(told for told in found.resources if told not in copied)
+    return found.model_copy(update={"resources": ours, "not_ours": (*found.not_ours, *copied)})
+
+
+def _copied(session: Session, found: Found) -> Swept:
+    """What carries a lease's tags and was not made for it, which stays."""
+    from diskbench.store.leases import load_lease
+
+    return Swept(
+        lease_id=found.lease_id,
+        in_database=load_lease(session.database, found.lease_id) is not None,
+        copied=True,
+        where=place(found.scope.provider, found.scope.region),
+        provider=found.scope.provider,
+        region=found.scope.region,
+        resources=found.not_ours,
+        reason=NOT_OURS,
+        outcome="kept",
+    )
+
+
+def _deleted(session: Session, renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept:
+    """What carries a lease's tags and was not made for it, and was named by its full id."""
+    problem = None
+    if not dry_run:
+        try:
+            renter.release(found.lease_id, found.scope, copied=(told,))
+        except DiskbenchError as error:
+            problem = problem_of(error)
+    update = {
+        "resources": (told,),
+        "reason": f"it was named; it {NOT_OURS}",
+        "outcome": outcome(dry_run=dry_run, failed=problem is not None),
+        "problem": problem,
+    }
+    return _copied(session, found).model_copy(update=update)
+
+
+def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
+    """What is there, and where nobody answered. Raises UserError when nobody did anywhere."""
+    from diskbench.ports import Regional
+
+    if not isinstance(renter, Regional) or scope.region is not None:
+        return list(renter.found(scope)), []
+    scopes = [scope.model_copy(update={"region": name}) for name in renter.regions(scope)]
+
+    def ask(one: Scope) -> Sequence[Found] | DiskbenchError:
+        try:
+            return renter.found(one)
+        except DiskbenchError as error:
+            return error
+
+    found: list[Found] = []
+    unlisted: list[Unlisted] = []
+    errors: list[DiskbenchError] = []
+    for one, answer in zip(scopes, all_of(ask, scopes), strict=True):
+        if isinstance(answer, DiskbenchError):
+            errors.append(answer)
+            unlisted.append(
+                Unlisted(
+                    where=place(one.provider, one.region),
+                    provider=one.provider,
+                    region=one.region,
+                    problem=problem_of(answer),
+                )
+            )
+        else:
+            found += answer
+    if errors and len(errors) == len(scopes):
+        raise errors[0]
+    return found, unlisted
+
+
+def _swept(
+    session: Session,
+    renter: Renter,
+    found: Found,
+    now: Callable[[], datetime],
+    *,
+    busy: set[str],
+    named: bool,
+    dry_run: bool,
+) -> Swept:
+    from diskbench.store.clock import database_time
+    from diskbench.store.leases import load_lease
+    from diskbench.store.rows import find_plan
+
+    lease = load_lease(session.database, found.lease_id)
+    plan = find_plan(session.database, found.lease_id) if lease else None
+    problem = None
+    try:
+        goes, reason = _verdict(found, lease, now, busy=found.lease_id in busy, named=named)
+    except DiskbenchError as error:
+        goes, reason, problem = False, UNKNOWN, problem_of(error)
+    if goes and not dry_run:
+        try:
+            _give_back(session, renter, found, plan)
+        except DiskbenchError as error:
+            problem = problem_of(error)
+    return Swept(
+        lease_id=found.lease_id,
+        owner=found.owner,
+        in_database=lease is not None,
+        where=place(found.scope.provider, found.scope.region),
+        provider=found.scope.provider,
+        region=found.scope.region,
+        resources=found.resources,
+        expires_at=found.expires_at,
+        reason=reason,
+        outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
+        cost=cost_of_lease(lease, database_time(session.database), plan) if lease else None,
+        problem=problem,
+    )
+
+
+def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None) -> None:
+    made = recorded(session.database, found.lease_id)
+    renter.release(found.lease_id, found.scope, made=made)
+    if plan is not None:
+        end_unfinished(session, plan)
+    mark_released(session, found.lease_id)
+
+
+def _verdict(
+    found: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
+) -> tuple[bool, str]:
+    """Whether it goes, and why or why not. Raises DiskbenchError where that depends on the cloud's
+    time, which the cloud does not say."""
+    if busy:
+        return False, "a live process works with it"
+    if named:
+        return True, "it was named"
+    if lease is not None and lease.state == "released":
+        return True, f"it was given back at {lease.released_at}, and is there again"
+    until = _expiry(found, lease)
+    if until is None:
+        return False, "it does not say when it expires"
+    if _is_over(until, now):
+        return True, "it expired"
+    return False, f"it expires at {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
+    return until is not None and until < now().timestamp()
+
+
+def _expiry(found: Found, lease: Lease | None) -> float | None:
+    """When it expires: a run that was gone on with has a later end than its tags say."""
+    row = expires_at(lease) if lease is not None and lease.state == "open" else None
+    return max((one for one in (found.expires_at, row) if one is not None), default=None)

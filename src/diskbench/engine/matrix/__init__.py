@@ -1,0 +1,1 @@
+"""Matrices: cells, their limits, the workers that measure them."""

@@ -1,0 +1,216 @@
+"""Giving cells their turn: what the limits allow goes into the queues, once, whoever asks.
+
+Any process may feed a matrix, and as often as it likes: the decision is made under a lock, and a
+cell that was decided for but not yet queued, because its process died in between, is queued by the
+next one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.spend import spent_by
+from diskbench.engine.session import new_id
+from diskbench.model.campaign import LIVE, error_columns
+from diskbench.model.outcome import Problem
+from diskbench.plan.admit import AdmissionMoment, admit, full
+from diskbench.plan.until import BlockStanding, turn_of
+from diskbench.results.until import standings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CellRow
+    from diskbench.store.campaigns import CampaignRow, Locked
+
+_PAGE = 100
+"""Cells that wait and are looked at together; our choice."""
+
+
+def feed(
+    database: sa.Engine,
+    campaign: CampaignRow,
+    *,
+    admits: bool = True,
+    reaches: Callable[[CellRow], bool] = lambda _: True,
+    keep: Callable[[CampaignRow], None] = lambda _: None,
+) -> CampaignRow:
+    """Let cells begin that may, refuse those that never may, and end a matrix whose cells all
+    ended. `admits` False begins none: the process is about to end. A cell gets its turn from a
+    process that `reaches` it: else cells that nobody takes would have the places of all others.
+    `keep` is given a matrix that is about to end, before its row says so.
+
+    Returns the matrix as it stands then. Raises what `keep` raises: the matrix ends another time.
+    """
+    from diskbench.store.campaigns import locked
+    from diskbench.store.cells import load_cells
+    from diskbench.store.clock import iso
+    from diskbench.store.machines import list_machines
+
+    over, live, limits = 0.0, dict[str, float](), campaign.limits
+    seen: Mapping[str, BlockStanding] = {}
+    # Read before the lock is taken: it only grows, and the next turn sees it.
+    if limits.until_ci is not None:
+        before = load_cells(database, campaign.campaign_id)
+        seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
+    if limits.budget_usd is not None:
+        before = load_cells(database, campaign.campaign_id)
+        assumed = limits.assume_price_usd_per_hour
+        over, live = spent_by(database, campaign.campaign_id, before, assumed)
+    standing = {one.name for one in list_machines(database, campaign.campaign_id)}
+    with locked(database, campaign.campaign_id) as held:
+        if admits:
+            rooms = _rooms(held, seen)
+            _decide(held, standing, reaches, over, live, rooms)
+        if not held.is_over():
+            return held.campaign
+        change = {"state": "done", "finished_at": iso(held.now())}
+        ended = held.campaign.model_copy(update=change)
+    keep(ended)
+    with locked(database, campaign.campaign_id) as held:
+        if not held.is_over():  # somebody gave a cell its turn again
+            return held.campaign
+        held.set_state("done", at=ended.finished_at)
+        return ended
+
+
+def _decide(
+    held: Locked,
+    standing: set[str],
+    reaches: Callable[[CellRow], bool],
+    spent_usd: float,
+    live_usd: dict[str, float],
+    rooms: _Rooms | None,
+) -> None:
+    """Begin and refuse cells, looking at as many that wait as there are places for: a matrix may
+    have thousands, and this is done each time that one ends."""
+    limits, moment = held.campaign.limits, held.now()
+    lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
+    around = held.under_way(since=lately, machines=standing)
+    now = AdmissionMoment(
+        now=moment.isoformat(timespec="microseconds"),
+        elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
+        spent_usd=spent_usd,
+        cancelling=held.campaign.state == "cancelling",
+        machines=tuple(cell for cell in around if cell.machine in standing),
+    )
+    running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
+    after = -1
+    while standing or now.cancelling or _live(running) < limits.max_parallel:
+        nowhere = set[str]() if standing or now.cancelling else full(running, limits)
+        page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
+        if not page:
+            return
+        after = page[-1].position
+        waiting = {
+            cell.position: cell
+            for cell in (page if now.cancelling else _in_turn(page, rooms))
+            if now.cancelling or reaches(cell)
+        }
+        decision = admit([*running, *waiting.values()], limits, now)
+        running += [_begin(held, waiting[position]) for position in decision.begin]
+        for position in decision.begin:
+            if rooms is not None:
+                rooms.left[waiting[position].block] -= 1
+        for position, problem in decision.refuse:
+            if rooms is not None and waiting[position].block in rooms.further:
+                _spare(held, position, problem.message)
+            else:
+                _refuse(held, position, problem)
+
+
+@dataclass(frozen=True)
+class _Rooms:
+    """How many cells of each block may begin now; of those in `further` enough are measured, and
+    what follows is for a narrower interval."""
+
+    left: dict[str, int]
+    further: frozenset[str]
+
+
+def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
+    """How many cells of each block may begin now, where replicates go on until an interval is
+    narrow; those that are not needed are spared. None: all may."""
+    campaign = held.campaign
+    if campaign.limits.until_ci is None or campaign.state == "cancelling":
+        return None
+    blocks: dict[str, list[CellRow]] = defaultdict(list)
+    for cell in held.cells():
+        blocks[cell.block].append(cell)
+    left = {}
+    for name, cells in blocks.items():
+        turn = turn_of(cells, seen.get(name, BlockStanding(0)), campaign.limits)
+        left[name] = turn.may_begin
+        for cell in cells if turn.spare else ():
+            if cell.state == "waiting":
+                _spare(held, cell.position, turn.spare)
+    least = campaign.limits.min_replicates
+    return _Rooms(
+        left,
+        frozenset(
+            name
+            for name, cells in blocks.items()
+            if sum(cell.state == "done" for cell in cells) >= least
+        ),
+    )
+
+
+def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
+    """Of each block the first for which there is room."""
+    taken = Counter[str]()
+    for cell in page:
+        if rooms is None or taken[cell.block] < rooms.left[cell.block]:
+            taken[cell.block] += 1
+            yield cell
+
+
+def _spare(held: Locked, position: int, why: str) -> None:
+    from diskbench.store.clock import iso
+
+    over = iso(held.now())
+    spared = error_columns(Problem(kind="Spared", message=why))
+    held.set_cell(position, state="spared", finished_at=over, **spared)
+
+
+def _live(cells: list[CellRow]) -> int:
+    return sum(cell.state in LIVE for cell in cells)
+
+
+def _begin(held: Locked, cell: CellRow) -> CellRow:
+    from diskbench.store.clock import iso
+
+    values = {
+        "state": "queued",
+        "attempt": cell.attempt + 1,
+        "trial_id": new_id(),
+        "owner": None,
+        "not_before": None,
+        "note": None,
+        "queued_at": iso(held.now()),
+    }
+    held.set_cell(cell.position, **values)
+    return cell.model_copy(update=values)
+
+
+def _refuse(held: Locked, position: int, problem: Problem) -> None:
+    from diskbench.store.clock import iso
+
+    held.set_cell(
+        position,
+        state="cancelled" if problem.is_stop else "refused",
+        finished_at=iso(held.now()),
+        **error_columns(problem),
+    )
+
+
+def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
+    """The cell with what it really costs where that is more than was expected."""
+    so_far = live.get(cell.trial_id or "", 0.0)
+    if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
+        return cell.model_copy(update={"cost_usd": so_far})
+    return cell

@@ -1,0 +1,194 @@
+"""Beginning a matrix: its rows, before anything is rented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from diskbench.engine.session import new_id
+from diskbench.errors import CostRefused, InvalidValue
+from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
+from diskbench.plan.matrix import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.matrix.matrix_file import MatrixFile
+    from diskbench.engine.session import Session
+    from diskbench.model.matrix import Limits, MatrixCell
+    from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
+    from diskbench.store.campaigns import CampaignRow
+
+
+def check_outlook(seen: MatrixOutlook) -> None:
+    """Refuse a matrix before anything is rented: one of whose cells cannot be measured
+    (InvalidValue), or that has a budget and an unknown price (CostRefused)."""
+    broken = [one for one in seen.blocks if one.problem is not None]
+    if broken:
+        lines = [f"{one.block}: {one.problem.message}" for one in broken if one.problem]
+        raise InvalidValue(
+            f"{len(broken)} of {len(seen.blocks)} blocks cannot be measured:\n  "
+            + "\n  ".join(lines),
+            advice="mend or exclude them, or add --keep-going to measure the others",
+        )
+    check_prices(seen)
+
+
+def check_prices(seen: MatrixOutlook) -> None:
+    """Refuse a budget that cannot be held: CostRefused naming the cells without a price."""
+    limits = seen.limits
+    if limits.budget_usd is None or limits.assume_price_usd_per_hour is not None:
+        return
+    unpriced = [one.block for one in seen.blocks if one.cost is not None and one.cost.unknown]
+    if unpriced:
+        raise CostRefused(
+            f"budget {limits.budget_usd:g}: no price is known of {', '.join(unpriced)}",
+            advice="say what an hour costs: --assume-price USD, or assume_price in the matrix",
+        )
+
+
+def begin_campaign(
+    database: sa.Engine,
+    file: MatrixFile,
+    seen: MatrixOutlook,
+    *,
+    own_queue: bool,
+    schedule: str | None = None,
+    scheduled_for: str | None = None,
+    campaign_id: str | None = None,
+) -> CampaignRow:
+    """Write the matrix and all its cells; nothing begins yet. `own_queue`: only the process that
+    was started for it measures its cells; else they go to the workers that serve their routes."""
+    from diskbench.store.campaigns import CampaignRow, save_campaign
+
+    campaign_id = campaign_id or new_id()
+    campaign = CampaignRow(
+        campaign_id=campaign_id,
+        name=seen.name,
+        queue=f"matrix-{campaign_id}" if own_queue else None,
+        limits=seen.limits,
+        spec={"source": file.source, "text": file.text},
+        seed=seen.seed,
+        order=seen.order,
+        schedule=schedule,
+        scheduled_for=scheduled_for,
+    )
+    blocks = {one.block: one for one in seen.blocks}
+    cells = expand(file.matrix, seed=seen.seed)
+    save_campaign(
+        database,
+        campaign,
+        [_row(campaign_id, one, blocks[one.block], seen.limits) for one in cells],
+    )
+    return campaign
+
+
+def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
+    """Ask whoever runs it to stop every cell, and let none begin."""
+    from diskbench.store.campaigns import set_campaign_state
+
+    check_running(campaign)
+    set_campaign_state(database, campaign.campaign_id, "cancelling")
+
+
+def check_running(campaign: CampaignRow) -> None:
+    """Raise InvalidValue for a matrix that has ended."""
+    if campaign.state == "done":
+        raise InvalidValue(f"matrix {campaign.campaign_id} has ended", advice="nothing is left")
+
+
+def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
+    """Give every cell that did not get a result its turn again; returns how many."""
+    from diskbench.store.campaigns import locked
+
+    again = FINAL - {"done", "spared"}
+    with locked(database, campaign.campaign_id) as held:
+        chosen = [cell for cell in held.cells() if cell.state in again]
+        for cell in chosen:
+            held.set_cell(
+                cell.position, **{**dict.fromkeys(_OF_AN_ATTEMPT), "state": "waiting", "attempt": 0}
+            )
+        if chosen:
+            held.set_state("running")
+    return len(chosen)
+
+
+def claim_foreground(session: Session, campaign: CampaignRow) -> None:
+    """Make this process the one that runs the matrix. Raises InvalidValue when another, living one
+    does, when it is left to workers, or when it is over."""
+    from diskbench.store.campaigns import claim_campaign
+
+    check_resumable(session.database, campaign)
+    if not claim_campaign(
+        session.database,
+        campaign.campaign_id,
+        owner=session.executor_id,
+        previous=campaign.owner,
+    ):
+        raise _is_run(campaign)
+
+
+def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
+    """Raise InvalidValue unless a process that is started now may run the matrix."""
+    name = campaign.campaign_id
+    if campaign.state == "done":
+        raise InvalidValue(
+            f"matrix {name} is over", advice=f"see it with 'diskbench matrix status {name}'"
+        )
+    if campaign.queue is None:
+        raise InvalidValue(
+            f"matrix {name} is left to workers", advice="start one with 'diskbench worker'"
+        )
+    if runs_now(database, campaign):
+        raise _is_run(campaign)
+
+
+def _is_run(campaign: CampaignRow) -> InvalidValue:
+    return InvalidValue(
+        f"matrix {campaign.campaign_id} is being run by a live process",
+        advice=f"see it with 'diskbench matrix status --watch {campaign.campaign_id}'",
+    )
+
+
+def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:
+    """Whether a living process runs the matrix in its foreground."""
+    from diskbench.engine.matrix.executor import living
+    from diskbench.store.claims import list_executors
+
+    return campaign.owner is not None and campaign.owner in living(list_executors(database))
+
+
+_OF_AN_ATTEMPT = (
+    "not_before", "owner", "cancel", "note", *ERROR_COLUMNS,
+    "started_at", "finished_at",
+)  # fmt: skip
+
+
+def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
+    cost = block.cost.total_or(limits.assume_price_usd_per_hour) if block.cost else None
+    known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
+    row = CellRow(
+        campaign_id=campaign_id,
+        position=one.position,
+        key=one.key,
+        block=one.block,
+        route=one.route,
+        partition=one.partition,
+        machine=one.machine,
+        cell=one.cell,
+        zones=one.zones,
+        expected_s=block.trial_s or None,
+        hourly_usd=block.cost.hourly_usd if block.cost else None,
+        cost_usd=known,
+    )
+    if block.problem is None:
+        return row
+    return row.model_copy(update={"state": "refused", **_told(block)})
+
+
+def _told(block: BlockOutlook) -> Mapping[str, Any]:
+    from diskbench.store.clock import now
+
+    assert block.problem is not None
+    return {**error_columns(block.problem), "finished_at": now()}

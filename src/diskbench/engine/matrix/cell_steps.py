@@ -1,0 +1,297 @@
+"""What each station of a matrix's cell does to the world; every one may be done twice."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.matrix.worker_retry import WorkerPatience
+from diskbench.engine.trial.handing_back import end_hold, hand_back
+from diskbench.engine.trial.keep_records import keep_trial_rows
+from diskbench.engine.trial.rent import Onlooker, give_up, rent
+from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.engine.trial.stop import BY_USER
+from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
+from diskbench.model.campaign import LIVE
+from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.plan.cell_outcome import after, zone_of
+from diskbench.plan.duration import renting_s
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.execute import TrialEnding
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.outcome import TrialEnd
+    from diskbench.model.spec import Cell, Plan
+
+
+log = logging.getLogger(__name__)
+_NOT_KEPT = Problem(
+    kind="NotKept",
+    message="its runs ended, and their end could not be written down",
+    advice="what was kept of them is in the evidence store; the log says why",
+)
+
+
+@dataclass
+class LiveCells:
+    """The stations of cells in this process. `note` is told `(trial_id, text)`, `over` that
+    a cell is settled, so that the next one may begin."""
+
+    session: Session
+    stop: Stop
+    note: Callable[[str, str], None]
+    over: Callable[[str], None]
+    too_long: dict[str, Problem] = field(default_factory=dict)
+    """Trials that were stopped because they took too long, and the words for it."""
+
+    def open(self, trial_id: str) -> Outcome:
+        """Plan the trial, and write lease and rows, by this process's name."""
+        return self._patience.through(trial_id, lambda: self._open(trial_id), _failed)
+
+    def rent(self, trial_id: str) -> Outcome:
+        """Acquire the machine; what cannot be had is given back at once."""
+        return self._patience.through(trial_id, lambda: self._rent(trial_id), _failed)
+
+    def settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        """Give back, and write into the cell's row how it ended or when it is tried again."""
+        self._patience.through(
+            trial_id,
+            lambda: self._settle(trial_id, end, problem, rented=rented),
+            lambda fault: self.note(trial_id, fault.message),
+        )
+        self.stop.forget(trial_id)
+        self.over(trial_id)
+
+    def _open(self, trial_id: str) -> Outcome:
+        from diskbench.store.archive import write_plan
+        from diskbench.store.cells import cell_of_trial, claim_cell, update_cell
+        from diskbench.store.clock import database_time, iso
+        from diskbench.store.rows import find_plan
+
+        database, me = self.session.database, self.session.executor_id
+        row = cell_of_trial(database, trial_id)
+        if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
+            return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
+        if row.cancel or self.stop.of(trial_id).is_set():
+            return Outcome(state="stopped", problem=BY_USER)
+        plan = find_plan(database, trial_id)
+        if plan is None:
+            try:
+                plan = self._planned(row)
+            except StoreUnavailable:
+                raise
+            except DiskbenchError as error:
+                return _failed(problem_of(error))
+        elif not plan.is_draft:  # whoever wrote its rows may have died before its evidence
+            write_plan(self.session.evidence_of(trial_id), plan)
+        update_cell(
+            database,
+            trial_id,
+            states={"queued", "renting"},
+            state="renting" if plan.is_draft else "measuring",
+            started_at=row.started_at or iso(database_time(database)),
+            expected_s=plan.expected_s + renting_s(plan),
+            hourly_usd=plan.rental.hourly_usd if plan.rental else None,
+        )
+        return Outcome(state="done")
+
+    def _rent(self, trial_id: str) -> Outcome:
+        from diskbench.store.archive import write_plan
+        from diskbench.store.cells import update_cell
+        from diskbench.store.rows import load_plan
+
+        plan = load_plan(self.session.database, trial_id)
+        if not plan.is_draft:  # rented, and killed before the plan was evidence
+            write_plan(self.session.evidence_of(trial_id), plan)
+            return Outcome(state="done")
+        if self.stop.of(trial_id).is_set():
+            report = give_up(self.session, plan, Interrupted("stopped by the user"))
+            return Outcome(state="stopped", problem=_problem_of(report))
+        onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
+        try:
+            plan = rent(self.session, plan, onlooker)
+        except StoreUnavailable:
+            raise  # it is waited for, and the machine is found again
+        except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
+            report = give_up(self.session, plan, error)
+            stopped = isinstance(error, Interrupted)
+            return Outcome(state="stopped" if stopped else "failed", problem=_problem_of(report))
+        update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
+        return Outcome(state="done")
+
+    def _settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        from diskbench.engine.matrix.spend import spent_on
+        from diskbench.store.campaigns import find_campaign
+        from diskbench.store.cells import cell_of_trial, update_cell
+        from diskbench.store.clock import database_time, iso
+        from diskbench.store.rows import find_plan
+
+        database = self.session.database
+        row = cell_of_trial(database, trial_id)
+        if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
+            return
+        plan = find_plan(database, trial_id)
+        campaign = find_campaign(database, row.campaign_id)
+        goes_on = campaign.state == "running" and not self.stop.all_asked
+        note = None
+        if plan is not None:
+            note = self._given_back(plan, row, handed_on=goes_on and _is_done(end))
+            if self._ended(plan, problem) and _is_done(end):
+                end, problem = None, _NOT_KEPT
+        cancelling = campaign.state == "cancelling" or bool(row.cancel)
+        problem = self.too_long.pop(trial_id, problem)
+        moment = iso(database_time(database))
+        values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
+        over = values["state"] != "waiting"
+        spent = spent_on(database, trial_id) if rented else 0.0
+        ending = {
+            **values,
+            "note": note,
+            "owner": None,
+            "cost_usd": spent if over else row.cost_usd,
+            "finished_at": moment if over else None,
+        }
+        # Kept first: once the last cell of a matrix has its end, the process may be gone.
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
+        update_cell(database, trial_id, states=LIVE, **ending)
+        told = {"trial": trial_id, "error": values["error"]}
+        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
+
+    def _planned(self, row: CellRow) -> Plan:
+        """The cell's plan with its rows written; a draft where a machine is rented."""
+        from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
+        from diskbench.engine.trial.prepare import look_at
+        from diskbench.engine.trial.save import save
+        from diskbench.plan.trial import TrialIds
+        from diskbench.store.profile_file import find_profile
+
+        assert row.trial_id is not None
+        profile, books = find_profile(row.cell.profile), self.session.books
+        names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
+        renter = renter_named(row.cell.provider)
+        if renter is None:
+            plan, host = look_at(row.cell, profile, names, books, install_fio=False)
+            try:
+                plan = queued_behind(plan, self._measured_now(row))
+            except DiskbenchError:
+                host.close()
+                raise
+            self.session.adopt(plan.trial_id, host)
+        else:
+            check_rentable(renter, row.cell, profile)
+
+            def draft_in(zone: str | None) -> Plan:
+                cell = _in_zone(row.cell, zone)
+                return draft_of(cell, profile, renter.resolve(cell, books), names, books)
+
+            zone = zone_of(row)
+            shares = row.machine is not None
+            plan = placed(self.session, row, draft_in, zone) if shares else draft_in(zone)
+        save(self.session, plan, owner=self.session.executor_id)
+        return plan
+
+    def _measured_now(self, row: CellRow) -> list[Plan]:
+        """The plans of the matrix's other cells that are being measured."""
+        from diskbench.store.cells import load_cells
+        from diskbench.store.rows import find_plan
+
+        database = self.session.database
+        trials = [
+            one.trial_id
+            for one in load_cells(database, row.campaign_id)
+            if one.state in LIVE and one.trial_id not in (None, row.trial_id)
+        ]
+        found = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
+        return [plan for plan in found if plan is not None]
+
+    def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
+        """Release, or hand a machine that is shared on to the next cell; why that could not be,
+        which leaves it to the next sweep."""
+        from diskbench.store.leases import load_lease
+
+        lease = load_lease(self.session.database, plan.trial_id)
+        is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
+        is_open = lease is None or lease.state == "open" or plan.machine is not None
+        if is_kept or not is_open:
+            end_hold(self.session, plan)
+            return None
+        failed = hand_back(self.session, plan)
+        return failed.message if failed else None
+
+    def _kept(self, plan: Plan, row: CellRow) -> bool:
+        """Whether the machine is handed on to the next cell; one that cannot be is released."""
+        try:
+            return keeps(self.session, row, plan)
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell
+            log.warning("the machine is not handed on: %s", error, extra={"trial": plan.trial_id})
+            return False
+
+    def _ended(self, plan: Plan, problem: Problem | None) -> bool:
+        """End the runs that have no end yet: of a workflow that broke, or that never came to its
+        runs. Whether there were any."""
+        from diskbench.engine.cleanup.gc import end_unfinished
+
+        reason = problem or _NOT_KEPT
+        stopped = reason.is_stop
+        return end_unfinished(
+            self.session, plan, reason, state="interrupted" if stopped else "failed"
+        )
+
+    def noted(self, trial_id: str, text: str) -> None:
+        """Keep what happens to a cell where `matrix status` shows it, and tell it; nothing means
+        that it is over."""
+        from diskbench.store.cells import update_cell
+
+        if text:
+            self.note(trial_id, text)
+        with contextlib.suppress(StoreUnavailable):  # which may be what is to be told
+            update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
+
+    @property
+    def _patience(self) -> WorkerPatience:
+        return WorkerPatience(self.stop, self.noted)
+
+
+def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
+    """The ids of a trial's runs: the same in every process that opens it, in the order of the runs,
+    and of the trial's own time (a ULID is 48 bits of time and 80 of chance)."""
+    from ulid import ULID
+
+    time_of = ULID.from_str(trial_id.upper()).bytes[:6]
+    chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
+    return tuple(
+        str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
+    )
+
+
+def _in_zone(cell: Cell, zone: str | None) -> Cell:
+    """The cell as it is rented in a zone; None leaves it as it is."""
+    if zone is None or cell.rent is None:
+        return cell
+    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})
+
+
+def _is_done(end: TrialEnd | None) -> bool:
+    """Whether every run ended well."""
+    return end is not None and {run.state for run in end.runs} == {"done"}
+
+
+def _problem_of(report: TrialEnding) -> Problem | None:
+    return report.end.runs[0].problem if report.end else None
+
+
+def _failed(problem: Problem) -> Outcome:
+    return Outcome(state="failed", problem=problem)

@@ -1,0 +1,199 @@
+"""Who works on what, what waits, and what is rented: read from the rows that everybody writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
+from diskbench.engine.matrix.executor import living
+from diskbench.engine.matrix.matrix_status import doing, doing_now
+from diskbench.model.campaign import LIVE, CellState
+from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
+from diskbench.plan.route import serves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.work import Work
+    from diskbench.model.campaign import CellRow
+    from diskbench.store.claims import Executor, Progress, TrialClaim
+    from diskbench.store.leases import Lease
+
+
+def fleet(database: sa.Engine) -> FleetDocument:
+    """Everything that runs now, whoever runs it."""
+    from diskbench.store.campaigns import list_campaigns
+    from diskbench.store.cells import unfinished_cells
+    from diskbench.store.claims import list_claims, list_executors, progress_of_trials
+    from diskbench.store.clock import database_time, iso
+    from diskbench.store.leases import list_leases
+    from diskbench.store.machines import list_machines
+
+    now = database_time(database)
+    executors = {one.executor_id: one for one in list_executors(database)}
+    alive = living(list(executors.values()))
+    names = {one: _name(executors[one]) for one in alive}
+    cells = unfinished_cells(database)
+    at_work = [cell for cell in cells if cell.state in LIVE and cell.owner is not None]
+    in_cells = {cell.trial_id for cell in cells}
+    runs = [claim for claim in list_claims(database) if claim.trial_id not in in_cells]
+    progress = progress_of_trials(
+        database,
+        [cell.trial_id for cell in at_work if cell.trial_id] + [run.trial_id for run in runs],
+    )
+    matrices = {one.campaign_id: one for one in list_campaigns(database)}
+    for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
+    busy = Counter([cell.owner for cell in at_work] + [run.owner for run in runs])
+    used = leases_at_work(database)
+    # What is rented for a trial that shares a machine is the machine's, and stands in its lease.
+    shared = {one.trial_id for one in list_machines(database)}
+    leases = [
+        _lease(database, one, now, used)
+        for one in list_leases(database, state="open")
+        if one.lease_id not in shared
+    ]
+    return FleetDocument(
+        at=iso(now),
+        workers=tuple(
+            _worker(one, now, alive=one.executor_id in alive, running=busy[one.executor_id])
+            for one in executors.values()
+            if one.executor_id in alive or one.queues is not None or busy[one.executor_id]
+        ),
+        queues=_queues(for_workers, [executors[one] for one in sorted(alive)]),
+        cells=tuple(
+            CellSeen(
+                trial_id=cell.trial_id or "",
+                name=cell.key,
+                matrix=matrices[cell.campaign_id].name,
+                matrix_id=cell.campaign_id,
+                state=cell.state,
+                doing=doing(cell, progress.get(cell.trial_id or "")),
+                age_s=_age_s(cell.started_at, now),
+                worker=names.get(cell.owner or ""),
+            )
+            for cell in at_work
+        )
+        + tuple(_run(database, run, now, names, progress.get(run.trial_id)) for run in runs),
+        leases=tuple(leases),
+        usd=sum(one.usd or 0.0 for one in leases),
+        unpriced=sum(one.usd is None for one in leases),
+    )
+
+
+def narrowed(seen: FleetDocument, work: Sequence[Work]) -> FleetDocument:
+    """What of `seen` is about `work`: its cells and runs, their processes and their leases."""
+    trials = {one.id for one in work}
+    matrices = {one.campaign.campaign_id for one in work if one.campaign and not one.cell}
+    cells = tuple(
+        cell for cell in seen.cells if cell.trial_id in trials or cell.matrix_id in matrices
+    )
+    mine = {cell.trial_id for cell in cells} | trials
+    leases = tuple(one for one in seen.leases if one.lease_id in mine)
+    names = {cell.worker for cell in cells}
+    return seen.model_copy(
+        update={
+            "workers": tuple(one for one in seen.workers if one.name in names and one.running),
+            "queues": (),
+            "cells": cells,
+            "leases": leases,
+            "usd": sum(one.usd or 0.0 for one in leases),
+            "unpriced": sum(one.usd is None for one in leases),
+        }
+    )
+
+
+def _name(executor: Executor) -> str:
+    return executor.name or executor.hostname
+
+
+def _worker(executor: Executor, now: datetime, *, alive: bool, running: int) -> WorkerSeen:
+    return WorkerSeen(
+        executor_id=executor.executor_id,
+        name=_name(executor),
+        hostname=executor.hostname,
+        pid=executor.pid,
+        version=executor.version,
+        queues=None if executor.queues is None else tuple(executor.queues),
+        concurrency=executor.concurrency,
+        draining=bool(executor.draining),
+        started_at=executor.started_at,
+        beat_age_s=_age_s(executor.beat_at, now) or 0.0,
+        alive=alive,
+        running=running,
+    )
+
+
+def _queues(cells: Sequence[CellRow], living_ones: Sequence[Executor]) -> tuple[QueueSeen, ...]:
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for cell in cells:
+        counts.setdefault((cell.route, cell.partition), Counter())[_place(cell)] += 1
+    return tuple(
+        QueueSeen(
+            route=route,
+            partition=partition,
+            waiting=count["waiting"],
+            queued=count["queued"],
+            running=count["running"],
+            workers=sum(serves(one.queues or (), route) for one in living_ones),
+        )
+        for (route, partition), count in sorted(counts.items())
+    )
+
+
+def _place(cell: CellRow) -> str:
+    if cell.state not in LIVE:
+        return "waiting"
+    return "running" if cell.owner is not None else "queued"
+
+
+def _run(
+    database: sa.Engine,
+    claim: TrialClaim,
+    now: datetime,
+    names: Mapping[str, str],
+    progress: Progress | None,
+) -> CellSeen:
+    """A run that somebody started without a matrix."""
+    from diskbench.store.clock import ulid_time
+    from diskbench.store.rows import find_plan
+
+    plan = find_plan(database, claim.trial_id)
+    state: CellState = "renting" if plan is not None and plan.is_draft else "measuring"
+    name = f"{plan.cell.provider}/{plan.profile.name}" if plan is not None else claim.trial_id
+    return CellSeen(
+        trial_id=claim.trial_id,
+        name=name,
+        state=state,
+        doing=doing_now(progress) if progress else "",
+        age_s=_age_s(ulid_time(claim.trial_id), now),
+        worker=names.get(claim.owner or ""),
+    )
+
+
+def _lease(database: sa.Engine, lease: Lease, now: datetime, used: set[str]) -> LeaseSeen:
+    from diskbench.store.rows import find_plan
+
+    plan = find_plan(database, lease.lease_id)
+    rented = plan is None or plan.rental is not None
+    cost = cost_of_lease(lease, now)
+    return LeaseSeen(
+        lease_id=lease.lease_id,
+        provider=lease.provider,
+        region=lease.region,
+        created_at=lease.created_at,
+        expires_at=lease.expires_at,
+        age_s=cost.hours * 3600,
+        usd=cost.usd if rented else 0.0,
+        in_use=lease.lease_id in used,
+        error=lease.error,
+    )
+
+
+def _age_s(since: str | None, now: datetime) -> float | None:
+    if since is None:
+        return None
+    return max(0.0, (now - datetime.fromisoformat(since)).total_seconds())

@@ -1,0 +1,345 @@
+"""Machines that cells of a matrix use in turn (`reuse_host`): given, kept, and let go.
+
+A machine has a lease of its own, which all its disks carry too. Cells of one name have it one after
+another (plan/admit.py), each with new disks. It is kept only after a cell that ended well and while
+another one waits for it; nothing that went wrong on it is taken along to the next cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from diskbench.engine.trial.keep_records import mark_released
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.parallel import all_of
+from diskbench.plan.duration import longest_s
+from diskbench.plan.route import EVERYWHERE, serves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Claim, Rental
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Provider, Renter, RentWatch
+    from diskbench.store.machines import MachineRecord
+
+log = logging.getLogger(__name__)
+BETWEEN = timedelta(minutes=15)
+"""What a turn may take beside its runs: new disks, waiting for a worker; our choice."""
+GRACE = timedelta(hours=1)
+"""A machine outlives what it is needed for by this, as any lease does."""
+
+
+def check_shared(renter: Provider, cell: Cell) -> None:
+    """Refuse a cell that cannot share its machine; raises UserError."""
+    from diskbench.ports import SwapsDisks
+
+    if not isinstance(renter, SwapsDisks):
+        raise InvalidValue(
+            f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
+            advice="leave reuse_host out",
+            field="provider",
+        )
+    if cell.rent is not None and cell.rent.stripe:
+        raise InvalidValue(
+            "--stripe does not go with reuse_host: an array stays with its machine",
+            advice="leave one of them out",
+            field="stripe",
+        )
+    renter.check_swap(cell)
+
+
+def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+    """The machine with its disks: rented, or the one that trials share with the next disks."""
+    from diskbench.ports import SwapsDisks
+
+    if claim.turn == 1:
+        return renter.acquire(claim, rental, watch)
+    if not isinstance(renter, SwapsDisks):
+        raise InvalidValue(
+            f"--provider {renter.name} cannot give a machine other disks",
+            advice="leave reuse_host out of the matrix",
+            field="provider",
+        )
+    return renter.swap(claim, rental, watch)
+
+
+def placed(
+    session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
+) -> Plan:
+    """The draft of a cell on the machine that it shares: on the one that stands where it may be
+    used, else on a new one. `draft_in` plans for a zone. Twice is as once.
+
+    Raises as `draft_in`.
+    """
+    from diskbench.model.spec import SharedMachine
+
+    assert row.trial_id is not None
+    found = _given(session, row, draft_in, zone)
+    if found is None:
+        plan = draft_in(zone)
+        found = plan, _new(session.database, row, plan)
+    plan, machine = found
+    shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
+    note = (
+        f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
+        "what is measured on one machine are no independent samples"
+    )
+    return plan.model_copy(update={"machine": shared, "notes": (*plan.notes, note)})
+
+
+def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
+    """Hand the machine of a trial that ended well on to the next cell that waits for it: what was
+    put on it is taken away. False where nobody waits, or it cannot be cleaned."""
+    from diskbench.engine.trial.lease import clean
+    from diskbench.store.cells import load_cells
+    from diskbench.store.machines import find_machine, keep_machine
+
+    machine = find_machine(session.database, plan.lease_id)
+    if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
+        return False
+    cells = load_cells(session.database, row.campaign_id)
+    if not any(one.machine == machine.name and one.state == "waiting" for one in cells):
+        return False
+    try:
+        clean(session, plan)
+    except DiskbenchError:
+        return False
+    assert plan.acquired is not None
+    keep_machine(session.database, machine.lease_id, plan.acquired.facts.get("zone"))
+    mark_released(session, plan.trial_id)
+    return True
+
+
+def let_go(session: Session, machine: MachineRecord) -> None:
+    """Give a machine back with all its disks; not one that was given on meanwhile. Raises
+    ReleaseFailed naming what is left; its lease then stays open."""
+    from diskbench.engine.trial.draft import renter_named
+    from diskbench.store.leases import load_lease, note_lease_error
+    from diskbench.store.machines import end_machine
+
+    lease = load_lease(session.database, machine.lease_id)
+    released = lease is not None and lease.state == "released"
+    if released or not end_machine(session.database, machine):
+        return
+    scope = machine.rental.scope
+    renter = renter_named(scope.provider)
+    assert renter is not None
+    made = recorded(session.database, machine.lease_id)
+    try:
+        renter.release(machine.lease_id, scope, made=made)
+    except DiskbenchError as error:
+        note_lease_error(session.database, machine.lease_id, error.message)
+        raise
+    mark_released(session, machine.lease_id)
+
+
+def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
+    """Kinds and ids of all that was made for a lease, written down when its machine was handed over
+    (Acquired.made); empty where it never was."""
+    from diskbench.store.machines import find_machine
+    from diskbench.store.rows import find_plan
+
+    machine = find_machine(database, lease_id)
+    plan = find_plan(database, lease_id if machine is None else machine.trial_id)
+    return plan.acquired.made if plan is not None and plan.acquired is not None else ()
+
+
+def let_go_after(session: Session, plan: Plan) -> None:
+    """Give back the machine of a trial, unless another trial has it by now."""
+    from diskbench.store.machines import machine_of_trial
+
+    machine = machine_of_trial(session.database, plan.trial_id)
+    if machine is not None:
+        let_go(session, machine)
+
+
+def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
+    """Why nobody will use the machine any more; None while somebody may."""
+    from diskbench.store.machines import is_wanted
+
+    if machine.state == "ending":
+        return "it was not given back before"
+    return None if is_wanted(database, machine) else "no cell of its matrix needs it"
+
+
+def machine_is_reached(
+    database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
+) -> bool:
+    """Whether a worker with these patterns reaches the machine: by the route of its cells."""
+    from diskbench.store.machines import route_of
+
+    route = route_of(database, machine) or machine.rental.scope.provider
+    return serves(patterns, route)
+
+
+def let_idle_go(
+    session: Session,
+    campaign_id: str,
+    patterns: Collection[str] = EVERYWHERE,
+    *,
+    all_of_them: bool = False,
+) -> None:
+    """Give back the machines of a matrix that no cell needs any more, or all that no cell is under
+    way on; those that a worker with these patterns reaches. What resists is left to the sweep."""
+    from diskbench.store.machines import is_used, is_wanted, list_machines
+
+    def over(machine: MachineRecord) -> bool:
+        if machine.state == "ending":  # somebody gives it back, or it is left to the sweep
+            return False
+        if all_of_them:
+            return not is_used(session.database, machine)
+        return not is_wanted(session.database, machine)
+
+    def go(machine: MachineRecord) -> None:
+        try:
+            let_go(session, machine)
+        except DiskbenchError:
+            return  # noted in its lease, which stays open
+
+    idle = [
+        one
+        for one in list_machines(session.database, campaign_id)
+        if over(one) and machine_is_reached(session.database, one, patterns)
+    ]
+    all_of(go, idle)
+
+
+def _given(
+    session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
+) -> tuple[Plan, MachineRecord] | None:
+    """The machine that this cell may use next, given to it, and its draft there; None where none
+    can be used."""
+    from diskbench.store.machines import free_machine, give_machine, machine_of_trial
+
+    assert row.trial_id is not None
+    assert row.machine is not None
+    database = session.database
+    machine = machine_of_trial(database, row.trial_id) or free_machine(
+        database, row.campaign_id, row.machine
+    )
+    if machine is None:
+        return None
+    mine = machine.trial_id == row.trial_id
+    try:
+        plan = draft_in(machine.zone or zone)
+    except DiskbenchError:
+        # There is no such disk where the machine is; where another could be there may be.
+        if mine and machine.turn == 1:
+            raise
+        plan = None
+    if plan is not None and mine:
+        return plan, machine
+    if (
+        plan is not None
+        and _is_alike(machine, plan)
+        and not _is_gone(machine)
+        and _lasts(session, machine, row, plan)
+    ):
+        given = give_machine(database, machine, row.trial_id)
+        if given is not None:
+            return plan, given
+    with contextlib.suppress(DiskbenchError):  # noted in its lease, which stays open for the sweep
+        let_go(session, machine)
+    return None
+
+
+def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
+    """Whether the machine is what would be rented now."""
+    return plan.rental is not None and all(
+        getattr(plan.rental, name) == getattr(machine.rental, name)
+        for name in ("scope", "instance_type", "image")
+    )
+
+
+def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -> bool:
+    """Whether the machine stands until the trial has ended; its end is moved for all cells that may
+    share it where it would not, and where its provider can move it."""
+    from diskbench.engine.trial.extend import ends_at, move_end
+    from diskbench.ports import ExtendsLeases
+    from diskbench.store.clock import database_time
+    from diskbench.store.rows import find_plan
+
+    database = session.database
+    ends = ends_at(session, machine.lease_id)
+    if ends is None:
+        return False
+    needed = timedelta(seconds=longest_s(plan)) + BETWEEN
+    if database_time(database) + needed < ends:
+        return True
+    before = find_plan(database, machine.trial_id)  # through whom the machine is reached
+    if before is None or before.is_draft or not isinstance(session.renter(before), ExtendsLeases):
+        return False
+    try:
+        move_end(session, before, _expiry(database, row, plan))
+    except DiskbenchError as error:
+        log.warning("the lease of machine %s keeps its end: %s", machine.lease_id, error.message)
+        return False
+    finally:
+        session.disconnect(before)
+    return True
+
+
+def _is_gone(machine: MachineRecord) -> bool:
+    """Whether it will not answer any more, as its provider says: it went between two cells."""
+    from diskbench.engine.trial.draft import renter_named
+
+    scope = machine.rental.scope
+    renter = renter_named(scope.provider)
+    try:
+        return renter is None or renter.gone(machine.lease_id, scope) is not None
+    except DiskbenchError:
+        return False  # whoever is to use it finds out
+
+
+def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:
+    """A machine for the cell and those that will share it: its rows, before it is rented."""
+    from diskbench.engine.session import new_id
+    from diskbench.store.leases import Lease
+    from diskbench.store.machines import MachineRecord, save_machine
+
+    assert plan.rental is not None
+    assert row.machine is not None
+    scope = plan.rental.scope
+    machine = MachineRecord(
+        lease_id=new_id(),
+        campaign_id=row.campaign_id,
+        name=row.machine,
+        trial_id=plan.trial_id,
+        rental=plan.rental,
+    )
+    lease = Lease(
+        lease_id=machine.lease_id,
+        provider=scope.provider,
+        account=scope.account,
+        region=scope.region,
+        endpoint=scope.endpoint,
+        run_ids=plan.run_ids,
+        expires_at=_expiry(database, row, plan),
+        hourly_usd=plan.rental.hourly_usd,
+    )
+    save_machine(database, machine, lease)
+    return machine
+
+
+def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
+    """When the machine is to switch itself off: after all cells that may share it, each twice as
+    long as expected. A cell for which too little is left moves that, or gets a new machine where it
+    cannot be moved."""
+    from diskbench.store.cells import load_cells
+    from diskbench.store.clock import database_time, iso
+
+    cells = load_cells(database, row.campaign_id)
+    left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
+    seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)
+    seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
+    return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

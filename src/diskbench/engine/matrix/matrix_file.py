@@ -1,0 +1,182 @@
+"""Matrix files: found by name or path, read, and checked against what there is."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from diskbench.engine.matrix.machine_reuse import check_shared
+from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
+from diskbench.limits import YAML_BYTES
+from diskbench.plan.matrix_check import mistakes_in
+from diskbench.plan.matrix_form import read_form
+from diskbench.plugins import plugin
+from diskbench.providers.registry import provider, provider_names
+from diskbench.store.profile_file import find_profile
+from diskbench.text_file import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.matrix import CellFields, Matrix
+    from diskbench.model.spec import Cell
+    from diskbench.ports import Provider
+
+SUFFIX: Final = ".yaml"
+_MOST_TOLD = 40
+"""Mistakes that are listed; who sees so many has another problem."""
+
+
+@dataclass(frozen=True)
+class MatrixFile:
+    """A matrix without mistakes, and the file that it was read from, as it was named."""
+
+    matrix: Matrix
+    source: str
+    text: str
+    folder: str
+    """Where it lay: profiles that are paths are looked for there."""
+
+
+def shipped_matrices() -> tuple[str, ...]:
+    """The names of the matrices that come with diskbench, sorted."""
+    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in _directory().glob(f"*{SUFFIX}")))
+
+
+def load_matrix(name_or_path: str) -> MatrixFile:
+    """A shipped matrix by name, or one from a file (anything with a slash or a suffix).
+
+    Raises UnknownName for a name that is not shipped, InvalidValue for a file that cannot be read,
+    MatrixError naming every mistake with its line.
+    """
+    path = _find(name_or_path)
+    try:
+        text = read_text(path, YAML_BYTES)
+    except (OSError, ValueError) as error:
+        raise InvalidValue(
+            f"the matrix {name_or_path!r} cannot be read: {error}",
+            advice="give the path of a file, or a name from 'diskbench matrix list'",
+        ) from error
+    shown = name_or_path if path == Path(name_or_path) else path.name
+    return read_matrix(text, shown, path.parent)
+
+
+def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
+    """The matrix of a file that was read before: `shown` is its name in messages, `folder` where it
+    lay. Raises MatrixError naming every mistake with its line."""
+    form = read_form(text)
+    mistakes = mistakes_in(form, _Here(folder))
+    if mistakes or form.matrix is None:
+        raise MatrixError(
+            "\n  ".join(
+                [
+                    f"{shown} has {_count(len(mistakes))}",
+                    *(one.told(shown) for one in mistakes[:_MOST_TOLD]),
+                    *(["…"] if len(mistakes) > _MOST_TOLD else []),
+                ]
+            ),
+            advice="'diskbench matrix schema' prints what may stand there, for your editor",
+        )
+    found = _with_found_profiles(form.matrix, folder)
+    return MatrixFile(found, shown, text, str(folder.absolute()))
+
+
+def seed_of(matrix: Matrix, typed: int | None = None) -> int:
+    """The seed of a run: as typed, else the file's, else a new one."""
+    if typed is not None:
+        return typed
+    return secrets.randbelow(2**32) if matrix.seed is None else matrix.seed
+
+
+def rents(name: str) -> bool:
+    """Whether the provider makes machines. Raises UnknownName."""
+    return plugin(name).rents
+
+
+@functools.cache
+def _provider(name: str) -> Provider:
+    return provider(name)
+
+
+class _Here:
+    """What this installation knows; profiles are looked for beside the matrix, too."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names = provider_names()
+        self._profiles: dict[str, Profile | UserError] = {}
+
+    def providers(self) -> Sequence[str]:
+        return self._names
+
+    def rents(self, provider: str) -> bool:
+        return rents(provider)
+
+    def check(self, cell: Cell) -> None:
+        # What this machine cannot do another may: a worker's, or this one as root.
+        with contextlib.suppress(HostUnavailable):
+            _provider(cell.provider).check(cell)
+
+    def check_shared(self, cell: Cell) -> None:
+        check_shared(_provider(cell.provider), cell)
+
+    def profile(self, name: str) -> Profile:
+        if name not in self._profiles:
+            try:
+                self._profiles[name] = find_profile(_beside(self._folder, name))
+            except UserError as error:
+                self._profiles[name] = error
+        found = self._profiles[name]
+        if isinstance(found, UserError):
+            raise found
+        return found
+
+
+def _beside(folder: Path, profile: str) -> str:
+    """A profile that is a path, as seen from the matrix that names it; others as they are."""
+    is_path = "/" in profile or "." in profile
+    return str((folder / profile).absolute()) if is_path else profile
+
+
+def _with_found_profiles(matrix: Matrix, folder: Path) -> Matrix:
+    """The matrix with absolute paths of profiles, since its cells run in any directory."""
+
+    def found(fields: CellFields) -> CellFields:
+        if fields.profile is None:
+            return fields
+        return fields.model_copy(update={"profile": _beside(folder, fields.profile)})
+
+    return matrix.model_copy(
+        update={
+            "defaults": found(matrix.defaults),
+            "axes": {axis: tuple(map(found, values)) for axis, values in matrix.axes.items()},
+            "include": tuple(map(found, matrix.include)),
+            "exclude": tuple(map(found, matrix.exclude)),
+        }
+    )
+
+
+def _find(name_or_path: str) -> Path:
+    names = shipped_matrices()
+    if name_or_path in names:
+        return _directory() / f"{name_or_path}{SUFFIX}"
+    path = Path(name_or_path)
+    if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
+        raise UnknownName("matrix", name_or_path, names)
+    return path
+
+
+def _directory() -> Path:
+    """Where the shipped matrices lie: inside the installed package, or beside a checkout's src."""
+    package = Path(__file__).resolve().parents[2]
+    installed = package / "profiles" / "matrices"
+    return installed if installed.is_dir() else package.parents[1] / "profiles" / "matrices"
+
+
+def _count(mistakes: int) -> str:
+    return "1 mistake" if mistakes == 1 else f"{mistakes} mistakes"

@@ -1,0 +1,130 @@
+"""A matrix looked at before it runs: what would be rented, by asking or by the catalogue alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.matrix.matrix_file import rents
+from diskbench.engine.session import new_id
+from diskbench.engine.trial.draft import draft, look_up
+from diskbench.errors import DiskbenchError
+from diskbench.model.facts import CpuFacts, HostFacts
+from diskbench.model.outcome import problem_of
+from diskbench.plan.cost import cost_of_plan
+from diskbench.plan.credit import credit_of
+from diskbench.plan.duration import renting_s
+from diskbench.plan.error_field import in_fields
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.matrix import expand
+from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
+from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.store.profile_file import find_profile
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
+    from diskbench.engine.matrix.matrix_file import MatrixFile
+    from diskbench.model.matrix import MatrixCell
+    from diskbench.model.spec import Cell, Plan
+
+AT_ONCE = 8
+_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
+"""A machine that is there and was not looked at."""
+_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
+"""Disks that come with the machine and count against no quota of disks."""
+
+
+def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
+    """What the matrix will do. Rents nothing; `offline` makes no call either.
+
+    A block that cannot be planned is told with its problem; the others are planned.
+    """
+    cells = expand(file.matrix, seed=seed)
+    # Blocks are numbered as the file lists them, whatever the seed makes of their order.
+    listed = file.matrix.model_copy(update={"order": "listed"})
+    firsts = [one for one in expand(listed, seed=seed) if one.cell.replicate == 0]
+    counts = Counter(one.block for one in cells)
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
+        looked = list(pool.map(lambda one: _look(one, books, offline=offline), firsts))
+    blocks = [
+        _block(number, first, counts[first.block], found)
+        for number, (first, found) in enumerate(zip(firsts, looked, strict=True), start=1)
+    ]
+    return outlook(file.matrix, file.source, seed, cells, blocks)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    plan: Plan | None = None
+    asked: bool = False
+    notes: tuple[str, ...] = ()
+    problem: DiskbenchError | None = None
+
+
+def _look(one: MatrixCell, books: Books, *, offline: bool) -> _Looked:
+    try:
+        if not rents(one.cell.provider):
+            return _Looked(_there(one.cell, books))
+        rental, asked, notes = look_up(one.cell, books, offline=offline)
+        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id(), books)
+    except DiskbenchError as error:
+        return _Looked(problem=error)
+    return _Looked(plan, asked, notes)
+
+
+def _there(cell: Cell, books: Books) -> Plan:
+    """The plan of a machine that is there, which is not looked at now."""
+    names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
+    plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation})
+
+
+def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> BlockOutlook:
+    base = BlockOutlook(
+        number=number,
+        block=first.block,
+        provider=first.cell.provider,
+        partition=first.partition,
+        route=first.route,
+        replicates=replicates,
+        runs=first.cell.runs,
+        asked=looked.asked,
+    )
+    plan = looked.plan
+    if plan is None:
+        assert looked.problem is not None
+        told = problem_of(looked.problem)
+        told = told.model_copy(
+            update={"message": in_fields(told.message), "advice": in_fields(told.advice)}
+        )
+        return base.model_copy(update={"problem": told})
+    found: dict[str, object] = {
+        "expected_s": plan.expected_s,
+        "trial_s": plan.expected_s + renting_s(plan),
+        "cost": cost_of_plan(plan),
+        "expectation": plan.expectation,
+        "credit": credit_of(plan.expectation),
+        "notes": (*looked.notes, *plan.notes),
+    }
+    rental = plan.rental
+    if rental is not None:
+        found |= {
+            "region": rental.scope.region,
+            "offer": rental.offer,
+            "promise": rental.promise,
+            "instance_type": rental.instance_type,
+            "vcpus": rental.cores,
+            "spot": rental.spec.spot,
+        }
+    if rental is not None and rental.disk is not None:
+        found |= {
+            "disk": rental.disk.type,
+            "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
+            "disk_gib": rental.disk.size_gib,
+        }
+    return base.model_copy(update=found)

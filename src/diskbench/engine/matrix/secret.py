@@ -1,0 +1,34 @@
+"""Whether all workers have the same secret, which keys of rented machines derive from."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from pydantic import SecretBytes
+
+
+def fingerprint(secret: SecretBytes) -> str:
+    """What tells two secrets apart and gives nothing of them away: 64 bits of an HMAC-SHA256."""
+    return hmac.digest(secret.get_secret_value(), b"diskbench secret v1", "sha256")[:8].hex()
+
+
+def check_shared(database: sa.Engine, own: str) -> None:
+    """Raise InvalidValue beside a living worker whose secret has another fingerprint than `own`:
+    neither could log in to the machines of the other."""
+    from diskbench.engine.matrix.executor import living
+    from diskbench.store.claims import list_executors
+
+    executors = list_executors(database)
+    alive = living(executors)
+    for one in executors:
+        if one.executor_id in alive and one.secret_id not in (None, own):
+            raise InvalidValue(
+                f"this worker's secret is not that of worker {one.name} on {one.hostname}",
+                advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
+                "(see secret_file in 'diskbench config')",
+            )

@@ -1,0 +1,59 @@
+"""A worker's life: it works until it is told to end, and then leaves at once or finishes first."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.worker import TICK_S
+from diskbench.engine.trial.interrupt import on_signals
+from diskbench.errors import Interrupted, Suspended
+
+if TYPE_CHECKING:
+    from diskbench.engine.matrix.worker import Worker
+
+log = logging.getLogger(__name__)
+
+
+def serve(worker: Worker, *, drains: bool) -> None:
+    """Work until SIGINT or SIGTERM.
+
+    The first one makes a worker that `drains` finish its own cells and take no others; it returns
+    when they are over. The second one, and the first of any other worker, suspends its cells and
+    raises Suspended: what its hosts do goes on, and other workers go on with its cells.
+    """
+
+    def handle() -> None:
+        if drains and worker.admits:
+            worker.admits = False
+            worker.wake.set()
+            return
+        worker.stop.leave()
+        raise Suspended(Interrupted("the worker was told to end"))
+
+    with on_signals(handle):
+        _work(worker)
+
+
+def _work(worker: Worker) -> None:
+    told = False
+    worker.wake.set()
+    while True:
+        worker.wake.wait(TICK_S)
+        worker.wake.clear()
+        if not worker.admits and not told:
+            told = True
+            _tell_draining(worker)
+        if worker.tick() is not None and not worker.admits and not worker.holds_any():
+            return
+
+
+def _tell_draining(worker: Worker) -> None:
+    from diskbench.errors import StoreUnavailable
+    from diskbench.store.claims import describe_executor
+
+    log.info("draining: takes no more cells, and ends with the last of its own")
+    try:
+        describe_executor(worker.session.database, worker.session.executor_id, draining=True)
+    except StoreUnavailable as error:
+        log.warning("the database is away: %s", error.message)

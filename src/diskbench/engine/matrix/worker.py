@@ -1,0 +1,293 @@
+"""A process that measures cells: it gives cells their turn, takes those that it can reach into its
+own queue, takes over those of the dead, and gives back what outlived its lease. One whose clock is
+over a minute from the database's takes over none.
+
+A worker takes a cell by writing its name into the cell's row (compare and swap), and only while it
+has room: so `--concurrency` is each process's own, and a route that nobody knew when it started is
+served all the same. A worker that is told to end leaves at once: fio goes on on its hosts, and
+another worker goes on with the cells where they stand.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.cell_steps import LiveCells
+from diskbench.engine.matrix.claim_cell import go_on_with, pick_up
+from diskbench.engine.matrix.database_clock import DatabaseClock
+from diskbench.engine.matrix.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
+from diskbench.engine.matrix.machine_reuse import let_idle_go
+from diskbench.engine.matrix.stuck_cells import Vanished
+from diskbench.engine.matrix.takeover import is_left
+from diskbench.engine.matrix.worker_retry import PatientStations, WorkerPatience
+from diskbench.engine.trial.keep_records import keep_begun, keep_ending
+from diskbench.engine.trial.stop import Stop
+from diskbench.engine.trial.trial_steps import LiveStations
+from diskbench.engine.trial.watch import RowWatcher, Silent
+from diskbench.engine.wishes import follow_wishes
+from diskbench.errors import DiskbenchError, StoreUnavailable
+from diskbench.model.outcome import Problem, problem_of
+from diskbench.plan.route import EVERYWHERE, serves
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.swept import Swept
+    from diskbench.store.campaigns import CampaignRow
+
+log = logging.getLogger(__name__)
+
+TICK_S = 2.0
+"""How often a worker looks for turns to give and cells to take over; our choice."""
+SWEEP_EVERY_S = 30.0
+"""How often it looks for leases that outlived their use (docs/design.md#three-nets)."""
+OWN_POLL_S = 0.25
+"""How often it looks into its own queue: a cell waits no longer, and an idle worker does little."""
+PER_PARTITION = 64
+"""Cells of a region at once in a matrix's own queue, until its limits are known."""
+
+
+@dataclass
+class Worker:
+    """The moving parts of one process that measures cells."""
+
+    session: Session
+    serves: tuple[str, ...]
+    """Patterns of the routes that it reaches (plan/route.py), or the one queue of `own`."""
+    room: int | None = None
+    """How many cells it has at most before it takes another; None: as many as matrices allow. What
+    it takes over from the dead comes on top: a machine that nobody watches costs money."""
+    stop: Stop = field(default_factory=Stop)
+    own: str | None = None
+    """The only matrix that it looks after, in the foreground; None: all that it serves."""
+    note: Callable[[str, str], None] = lambda _trial, _text: None
+    swept: Callable[[list[Swept]], None] = lambda _: None
+    wake: threading.Event = field(default_factory=threading.Event)
+    admits: bool = True
+
+    def __post_init__(self) -> None:
+        self._watcher = RowWatcher(self.session.database, [], Silent(self.note))
+        self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
+        self._swept_at = time.monotonic()
+        self._ticked_at = self._back_at = time.monotonic()
+        self._away: Problem | None = None
+        self._vanished = Vanished()
+        self._kept: set[str] = set()
+        self._clock = DatabaseClock(self.session.database)
+
+    def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
+        """Start the workflow engine, listening to this process's own queue and to `queues`;
+        `schedules` also begins the matrices of schedules when they are due."""
+        from diskbench.engine.durable import cells, process
+        from diskbench.engine.schedule.watch import ScheduleWatch
+        from diskbench.store.rows import load_plan
+
+        stations = LiveStations(
+            database=self.session.database,
+            evidence_of=self.session.evidence_of,
+            connect=self.session.connect,
+            watcher=self._watcher,
+            stop=self.stop,
+            timing=self.session.timing,
+            renter=self.session.renter,
+        )
+        cells.bind_cells(self.cells)
+        self.session.ends_work = process.stop
+        follow_wishes(self.session, self.stop)
+        watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
+        if schedules:
+            watch.bind()
+        process.launch(
+            self.session.database,
+            self.session.executor_id,
+            PatientStations(stations, WorkerPatience(self.stop, self.cells.noted)),
+            lambda trial_id: load_plan(self.session.database, trial_id),
+            takes_over=True,
+            own_poll_s=OWN_POLL_S,
+            listens=sorted(queues),
+            schedules=schedules,
+        )
+        for queue in queues:
+            process.register(queue, per_partition=PER_PARTITION)
+        if schedules:
+            watch.start()
+
+    def tick(self) -> list[CampaignRow] | None:
+        """One look at everything; returns the matrices that are not over, or None while the
+        database is away, which is told and waited for."""
+        try:
+            open_ones = self._tick()
+        except StoreUnavailable as error:
+            away = problem_of(error)
+            if away != self._away:
+                log.warning("the database is away: %s", error.message)
+            self._away = away
+            return None
+        if self._away is not None:
+            log.info("the database is back")
+        self._away = None
+        return open_ones
+
+    def _tick(self) -> list[CampaignRow]:
+        from diskbench.store.campaigns import list_campaigns
+
+        began, database = time.monotonic(), self.session.database
+        jumped_s = self._clock.looked()
+        if max(jumped_s, began - self._ticked_at) > BEAT_S:
+            self._back_at = began
+        open_ones = [
+            feed(
+                database,
+                campaign,
+                admits=self.admits,
+                reaches=self._reaches(campaign),
+                keep=lambda ending: keep_ending(self.session, ending),
+            )
+            for campaign in list_campaigns(database, states=("running", "cancelling"))
+            if self._looks_after(campaign)
+        ]
+        by_id = {campaign.campaign_id: campaign for campaign in open_ones}
+        self._look_at_cells(by_id)
+        patterns = self.serves if self.own is None else EVERYWHERE
+        for campaign in open_ones:
+            if campaign.state != "done" and campaign.campaign_id not in self._kept:
+                keep_begun(self.session, campaign)
+                self._kept.add(campaign.campaign_id)
+            let_idle_go(self.session, campaign.campaign_id, patterns)
+        if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
+            self._swept_at = time.monotonic()
+            self.sweep()
+        self._ticked_at = time.monotonic()
+        return [campaign for campaign in open_ones if campaign.state != "done"]
+
+    def holds_any(self) -> bool:
+        """Whether a cell is in this process's hands, or will be as soon as it is taken; also while
+        the database does not say."""
+        from diskbench.store.cells import live_cells
+
+        try:
+            live = live_cells(self.session.database)
+        except StoreUnavailable:
+            return True
+        me = self.session.executor_id
+        return any(cell.owner == me or self.own == cell.campaign_id for cell in live)
+
+    def sweep(self) -> None:
+        """Give back what outlived its lease, as far as it is reached from here."""
+        from diskbench.engine.cleanup.gc import is_reached, sweep
+
+        patterns = self.serves if self.own is None else EVERYWHERE
+        try:
+            self.swept(
+                sweep(
+                    self.session,
+                    [],
+                    dry_run=False,
+                    reaches=lambda lease: is_reached(self.session.database, lease, patterns),
+                )
+            )
+            forget_dead(self.session.database)
+        except DiskbenchError as error:
+            log.warning("%s", error.message)
+
+    def _looks_after(self, campaign: CampaignRow) -> bool:
+        return campaign.campaign_id == self.own if self.own else campaign.queue is None
+
+    def _reaches(self, campaign: CampaignRow) -> Callable[[CellRow], bool]:
+        if campaign.queue is not None:
+            return lambda _: True
+        return lambda cell: serves(self.serves, cell.route)
+
+    def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
+        from diskbench.engine.durable import cells, process
+        from diskbench.store.cells import live_cells
+        from diskbench.store.claims import list_executors
+
+        database, me = self.session.database, self.session.executor_id
+        mine = [
+            cell
+            for cell in live_cells(database)
+            if cell.campaign_id in campaigns and self._reaches(campaigns[cell.campaign_id])(cell)
+        ]
+        standings = cells.known([cell.trial_id for cell in mine if cell.trial_id])
+        alive = living(list_executors(database), silence=self._silence)
+        self._free_places(campaigns.values(), {cell.trial_id for cell in mine}, alive)
+        taken = sum(cell.owner == me for cell in mine)
+        # Its own matrix is nobody else's to end.
+        takes = self.own is not None or (self.admits and not self._clock.is_skewed)
+        for cell in sorted(mine, key=_turn):
+            assert cell.trial_id is not None
+            campaign = campaigns[cell.campaign_id]
+            standing = standings.get(cell.trial_id)
+            if standing is None:
+                may_take = self.admits and (self.room is None or taken < self.room)
+                may_take &= cell.owner in (None, me) or not self._clock.is_skewed
+                taken += pick_up(self.session, campaign, cell, alive, may_take=may_take)
+            elif cell.owner == me and not standing.is_over:
+                self._look_at_own(campaign, cell)
+                if not standing.is_with(me):
+                    process.move_here(cell.trial_id, me)  # it was won, and the database went away
+                elif standing.state == "PENDING":
+                    self._look_for(cell.trial_id)
+            elif standing.is_over or (takes and is_left(cell, standing, alive)):
+                go_on_with(self.session, self.cells, cell, standing, alive)
+
+    def _look_for(self, trial_id: str) -> None:
+        """A cell of ours that is at work in no thread is taken up again where it stood."""
+        from diskbench.engine.durable import process
+        from diskbench.engine.durable.at_work import at_work
+
+        found = self._vanished.look(trial_id, at_work=at_work(trial_id))
+        if found == "again":
+            log.warning("takes up again what no thread works on", extra={"trial": trial_id})
+            process.move_here(trial_id, self.session.executor_id)
+        elif found == "broken":
+            fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
+            self.cells.settle(trial_id, None, fault, rented=True)
+
+    def _free_places(
+        self,
+        campaigns: Iterable[CampaignRow],
+        live: Collection[str | None],
+        alive: Collection[str],
+    ) -> None:
+        """A workflow whose process died after its cell was settled would keep its place in the
+        matrix's queue for ever: it ends here, where nothing is left for it to do."""
+        from diskbench.engine.durable import cells, process
+
+        if self._clock.is_skewed:
+            return
+        for queue in (one.queue for one in campaigns if one.queue is not None):
+            for trial_id, executor in cells.running_in(queue):
+                if trial_id not in live and executor not in alive:
+                    process.move_here(trial_id, self.session.executor_id)
+
+    @property
+    def _silence(self) -> float:
+        """How long the beat of another machine's process may be missing. While the database was
+        away nobody could beat: when it is back, everybody has time to."""
+        is_back = time.monotonic() - self._back_at > 2 * BEAT_S
+        return DEAD_AFTER_S if is_back else float("inf")
+
+    def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
+        """Stop a cell of ours that takes too long."""
+        trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
+        assert trial_id is not None
+        if longest is not None and self._clock.age_s(cell.started_at) > longest:
+            too_long = Problem(
+                kind="TookTooLong",
+                message=f"it took longer than max_cell_time, {longest:g} s, and was stopped",
+                advice="raise max_cell_time, then 'diskbench matrix retry --failed'",
+            )
+            self.cells.too_long.setdefault(trial_id, too_long)
+            self.stop.ask(trial_id, too_long)
+
+
+def _turn(cell: CellRow) -> tuple[str, str, int]:
+    return (cell.queued_at or "", cell.campaign_id, cell.position)

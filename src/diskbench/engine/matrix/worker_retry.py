@@ -1,0 +1,113 @@
+"""A worker that cannot go on waits and tries again, where a foreground run would be suspended.
+
+A database that restarts, an evidence store that is full, a host that is away: none of them ends a
+cell. A fault that waiting does not mend does, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    HostUnavailable,
+    KeyTaken,
+    NewerFormat,
+    StoreUnavailable,
+    Suspended,
+)
+from diskbench.model.outcome import Outcome, Problem, problem_of
+
+if TYPE_CHECKING:
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.trial_steps import LiveStations
+    from diskbench.model.outcome import RunEnd
+    from diskbench.model.spec import Plan, Step
+
+T = TypeVar("T")
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+HOST_AWAY_S = 1800.0
+"""How long a host may be away, beyond what each station waits by itself; our choice."""
+_HOSTS = (ConnectionLost, HostUnavailable)
+
+
+@dataclass(frozen=True)
+class WorkerPatience:
+    """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
+    until it is there, since what was measured must be kept; for a host until HOST_AWAY_S have
+    passed or `stop` is asked."""
+
+    stop: Stop
+    note: Callable[[str, str], None]
+
+    def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
+        """What `work` returns in the end; `otherwise` makes the answer where it never will."""
+        wait, away = FIRST_WAIT_S, 0.0
+        while True:
+            try:
+                result = work()
+            except (Exception, Suspended) as raised:
+                if self.stop.leaving:
+                    raise
+                error = raised.error if isinstance(raised, Suspended) else raised
+            else:
+                if wait > FIRST_WAIT_S:
+                    self.note(trial_id, "")
+                return result
+            if not _comes_back(error) and (not isinstance(error, _HOSTS) or away >= HOST_AWAY_S):
+                return otherwise(problem_of(error))
+            self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
+            stop = self.stop.of(trial_id)
+            if stop.is_set():
+                self.stop.pause(wait)  # only a store is waited for in spite of a stop
+            else:
+                stop.wait(wait)
+            if isinstance(error, _HOSTS):
+                away += wait
+                if stop.is_set():
+                    return otherwise(problem_of(error))
+            wait = min(2 * wait, LONGEST_WAIT_S)
+
+
+@dataclass(frozen=True)
+class PatientStations:
+    """A trial's stations in a worker."""
+
+    inner: LiveStations
+    patience: WorkerPatience
+
+    def prepare(self, plan: Plan) -> Outcome:
+        """See engine.trial.Stations."""
+        return self.patience.through(plan.trial_id, lambda: self.inner.prepare(plan), _failed)
+
+    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        """See engine.trial.Stations."""
+        return self.patience.through(
+            plan.trial_id, lambda: self.inner.measure(plan, run_index, step), _failed
+        )
+
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        """See engine.trial.Stations."""
+        self.patience.through(
+            plan.trial_id,
+            lambda: self.inner.finish_run(plan, end, prepared),
+            lambda problem: self.patience.note(plan.trial_id, problem.message),
+        )
+
+
+def _comes_back(error: BaseException) -> bool:
+    """Whether it is a store that may be there later; what it holds stays as it is."""
+    return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
+
+
+def _failed(problem: Problem) -> Outcome:
+    return Outcome(state="failed", problem=problem)
+
+
+def _first_line(error: BaseException) -> str:
+    text = error.message if isinstance(error, DiskbenchError) else str(error)
+    return next(iter(text.splitlines()), type(error).__name__)

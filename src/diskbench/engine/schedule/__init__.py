@@ -1,0 +1,1 @@
+"""Schedules: when a matrix begins by itself."""

@@ -1,0 +1,219 @@
+"""An occurrence of a schedule, from the moment it is due to the matrix that it begins.
+
+Whoever hears that one is due writes it down once (`arrive`); what waits is begun by any worker,
+one at a time of each schedule (`begin_next`). Both decide under the schedule's lock, and a matrix's
+id follows from schedule and time: done twice, by two workers or after a crash, is as done once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.campaign import begin_campaign, check_prices
+from diskbench.engine.matrix.matrix_file import read_matrix
+from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.errors import DiskbenchError, StoreUnavailable
+from diskbench.model.schedule import Occurrence
+from diskbench.plan.cron import due
+from diskbench.plan.occurrence import OccurrenceMoment, becomes
+from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.clock import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.catalog.books import Books
+    from diskbench.engine.durable.schedules import ScheduleClock
+    from diskbench.engine.matrix.matrix_file import MatrixFile
+    from diskbench.model.schedule import ScheduleRow
+    from diskbench.plan.outlook import MatrixOutlook
+    from diskbench.store.schedules import LockedSchedule
+
+log = logging.getLogger(__name__)
+
+MOST_MISSED = 100
+"""Of the times that were missed, so many of the newest are written down; our choice."""
+_WRITTEN_EVERY = timedelta(minutes=5)
+"""How often the time up to which a schedule was watched is written where nothing was missed."""
+
+
+def arrive(
+    database: sa.Engine, clock: ScheduleClock, at: datetime, *, now: datetime
+) -> Occurrence | None:
+    """Write down that an occurrence is due, and what becomes of it; the first word counts.
+
+    Returns it as it stands, None when the schedule was removed.
+    """
+    from diskbench.store.schedules import locked_schedule
+
+    with locked_schedule(database, clock.name) as held:
+        if held is None:
+            return None
+        key = iso(at)
+        known = held.occurrences(among=[key]).get(key)
+        if known is not None:
+            return known
+        moment = OccurrenceMoment(now=now, paused=clock.paused, busy=_busy(held))
+        state, reason = becomes(held.row, clock.cron, clock.zone, at, moment)
+        found = Occurrence(
+            schedule=clock.name,
+            scheduled_for=key,
+            state=state,
+            reason=reason,
+            recorded_at=iso(now),
+        )
+        held.record([found])
+        return found
+
+
+def catch_up(
+    database: sa.Engine,
+    clock: ScheduleClock,
+    schedule: ScheduleRow,
+    *,
+    until: datetime,
+    now: datetime,
+) -> list[Occurrence]:
+    """Write down what was due up to `until` and nobody heard: no worker was there, the database
+    was away, the machine slept. A paused schedule misses nothing."""
+    from diskbench.store.schedules import set_watched
+
+    since = datetime.fromisoformat(schedule.watched_until)
+    if clock.paused or until <= since:
+        return []
+    missed = due(clock.cron, clock.zone, since, until, most=MOST_MISSED)
+    found = [arrive(database, clock, at, now=now) for at in missed]
+    if missed or until - since > _WRITTEN_EVERY:
+        set_watched(database, schedule.name, iso(until))
+    return [one for one in found if one is not None]
+
+
+def begin_next(
+    database: sa.Engine, name: str, *, owner: str, alive: Collection[str]
+) -> Occurrence | None:
+    """Begin the oldest occurrence that waits, unless an earlier one of the schedule still runs or
+    another living process begins one. Returns it as it stands then, None where none was begun.
+
+    Raises StoreUnavailable; it waits then, and is begun the next time.
+    """
+    from diskbench.store.schedules import locked_schedule
+
+    with locked_schedule(database, name) as held:
+        if held is None:
+            return None
+        waiting, running = list(held.occurrences().values()), held.open_campaign()
+        if running is not None:
+            return _finish_of_another(held, waiting, running)
+        if not waiting or ({one.owner for one in waiting} - {None, owner}) & set(alive):
+            return None
+        chosen, schedule = waiting[0], held.row
+        held.change(chosen.scheduled_for, {"owner": owner})
+    change = _begin(database, schedule, chosen)
+    with locked_schedule(database, name) as held:
+        if held is None:
+            return None
+        held.change(chosen.scheduled_for, {"owner": None, **change})
+    return chosen.model_copy(update={"owner": None, **change})
+
+
+def _finish_of_another(
+    held: LockedSchedule, waiting: Sequence[Occurrence], running: str
+) -> Occurrence | None:
+    """Write down that an occurrence was begun whose process died before it could."""
+    for one in waiting:
+        if campaign_id_of(one.schedule, one.scheduled_for) == running:
+            change = _begun(running)
+            held.change(one.scheduled_for, {"owner": None, **change})
+            return one.model_copy(update={"owner": None, **change})
+    return None
+
+
+def _begun(campaign_id: str) -> dict[str, str | None]:
+    return {"state": "begun", "campaign_id": campaign_id}
+
+
+def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> dict[str, str | None]:
+    """What is to be written of the occurrence: begun with its matrix, or failed and why."""
+    campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
+    try:
+        file = matrix_of(schedule)
+        seen = _outlook(file, open_books(), seed=_seed(file, campaign_id))
+        check_prices(seen)
+        begin_campaign(
+            database,
+            file,
+            seen,
+            own_queue=False,
+            schedule=schedule.name,
+            scheduled_for=chosen.scheduled_for,
+            campaign_id=campaign_id,
+        )
+    except StoreUnavailable:
+        raise
+    except DiskbenchError as error:
+        return {"state": "failed", "reason": str(error)}
+    except Exception as error:  # or it would be tried again for ever
+        log.exception("schedule %s: a fault in diskbench", schedule.name)
+        return {"state": "failed", "reason": f"a fault in diskbench: {error!r}"}
+    return _begun(campaign_id)
+
+
+def matrix_of(schedule: ScheduleRow) -> MatrixFile:
+    """The matrix as it was kept, with the schedule's limits of money, and its name as a label of
+    every row. Raises MatrixError."""
+    file = read_matrix(schedule.text, schedule.source, Path(schedule.folder))
+    money = {
+        "budget_usd": schedule.budget_usd,
+        "assume_price_usd_per_hour": schedule.assume_price_usd_per_hour,
+    }
+    limits = file.matrix.limits.model_copy(
+        update={name: value for name, value in money.items() if value is not None}
+    )
+    labels = {"schedule": schedule.name, **file.matrix.labels}
+    matrix = file.matrix.model_copy(update={"limits": limits, "labels": labels})
+    return dataclasses.replace(file, matrix=matrix)
+
+
+def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
+    """The matrix looked at before it begins. Whether a cell whose provider cannot be reached can be
+    had is found out at its turn, with patience: a schedule has no second try before its next time.
+    """
+    seen = look_ahead(file, books, seed=seed, offline=False)
+    if not out_of_reach(seen):
+        return seen
+    return with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
+
+
+def campaign_id_of(name: str, scheduled_for: str) -> str:
+    """The id of the matrix of one occurrence: a ULID of its time, the rest drawn from both."""
+    from ulid import ULID
+
+    moment = datetime.fromisoformat(scheduled_for).astimezone(UTC)
+    milliseconds = int(moment.timestamp() * 1000)
+    drawn = hashlib.sha256(f"{name} {scheduled_for}".encode()).digest()[:10]
+    return str(ULID.from_bytes(milliseconds.to_bytes(6) + drawn)).lower()
+
+
+def _seed(file: MatrixFile, campaign_id: str) -> int:
+    """The file's seed; else one that follows from the occurrence, so that two workers that begin it
+    at once order its cells alike."""
+    if file.matrix.seed is not None:
+        return file.matrix.seed
+    return int.from_bytes(hashlib.sha256(campaign_id.encode()).digest()[:4])
+
+
+def _busy(held: LockedSchedule) -> str | None:
+    running = held.open_campaign()
+    if running is not None:
+        return f"matrix {running} still ran"
+    if held.occurrences():
+        return "an earlier one was still waiting"
+    return None

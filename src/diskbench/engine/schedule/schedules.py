@@ -1,0 +1,281 @@
+"""Schedules as a user handles them: add, look at, pause, trigger, make up for, remove."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from diskbench.engine.matrix.campaign import check_outlook
+from diskbench.engine.matrix.matrix_file import seed_of
+from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.schedule.scheduled_run import matrix_of
+from diskbench.errors import InvalidValue
+from diskbench.model.schedule import (
+    Occurrence,
+    OccurrenceStanding,
+    ScheduleRow,
+    ScheduleStanding,
+)
+from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
+from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.clock import iso
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.durable.schedules import ScheduleClock
+    from diskbench.engine.matrix.matrix_file import MatrixFile
+    from diskbench.model.schedule import Overlap
+    from diskbench.plan.outlook import BlockOutlook
+
+MOST_AT_ONCE: Final = 1000
+"""Occurrences of one backfill; more is a mistake of the dates, by our guess."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def add_schedule(
+    database: sa.Engine,
+    name: str,
+    file: MatrixFile,
+    *,
+    cron: str,
+    zone: str,
+    overlap: Overlap,
+    backfill: bool,
+    budget_usd: float | None,
+    assume_price_usd_per_hour: float | None,
+    now: datetime,
+) -> tuple[bool, list[BlockOutlook]]:
+    """Keep a matrix to be measured again and again, or change the schedule of that name; what was
+    due before now is not looked at again.
+
+    Returns whether it is a new one, and the blocks that could not be looked at from here. Raises
+    InvalidValue for a name, a cron expression or a matrix that cannot be measured, UnknownName for
+    a timezone, CostRefused for a budget that cannot be held.
+    """
+    from diskbench.engine.durable import schedules as clocks
+    from diskbench.store.schedules import list_schedules, save_schedule
+
+    if not _NAME.fullmatch(name):
+        raise InvalidValue(
+            f"{name!r} is no name of a schedule",
+            advice="letters, digits, dots, dashes and underscores, such as weekly-gp2",
+        )
+    check_cron(cron)
+    check_zone(zone)
+    known = {one.name: one for one in list_schedules(database)}
+    row = ScheduleRow(
+        name=name,
+        source=file.source,
+        folder=file.folder,
+        text=file.text,
+        overlap=overlap,
+        backfill=backfill,
+        budget_usd=budget_usd,
+        assume_price_usd_per_hour=assume_price_usd_per_hour,
+        created_at=known[name].created_at if name in known else iso(now),
+        updated_at=iso(now),
+        watched_until=iso(now),
+    )
+    unseen = _look(row)
+    clocks.make_room(database)
+    clocks.keep_clock(database, clocks.ScheduleClock(name, cron.strip(), zone))
+    save_schedule(database, row)
+    return name not in known, unseen
+
+
+def _look(row: ScheduleRow) -> list[BlockOutlook]:
+    """The blocks that cannot be looked at from here; raises for those that nobody can measure."""
+    file = matrix_of(row)
+    seed, books = seed_of(file.matrix), open_books()
+    seen = look_ahead(file, books, seed=seed, offline=False)
+    unseen = out_of_reach(seen)
+    if unseen:
+        seen = with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
+    check_outlook(seen)
+    return unseen
+
+
+def pause_schedule(database: sa.Engine, name: str) -> None:
+    """Let nothing begin until it is resumed; a matrix that runs goes on. Raises UnknownName."""
+    from diskbench.engine.durable import schedules as clocks
+    from diskbench.store.schedules import find_schedule
+
+    clocks.pause_clock(database, find_schedule(database, name).name)
+
+
+def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
+    """Let it begin again; what was due while it was paused stays left out. Raises UnknownName."""
+    from diskbench.engine.durable import schedules as clocks
+    from diskbench.store.schedules import find_schedule, set_watched
+
+    row = find_schedule(database, name)
+    if _clock(database, name).paused:
+        set_watched(database, row.name, iso(now))
+    clocks.resume_clock(database, row.name)
+
+
+def remove_schedule(database: sa.Engine, name: str) -> None:
+    """Forget a schedule and what became of its times. What it measured stays, and a matrix that
+    runs goes on. Raises UnknownName."""
+    from diskbench.engine.durable import schedules as clocks
+    from diskbench.store.schedules import find_schedule
+    from diskbench.store.schedules import remove_schedule as remove_row
+
+    row = find_schedule(database, name)
+    remove_row(database, row.name)
+    clocks.forget_clock(database, row.name)
+
+
+def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
+    """Let a worker begin it now, also while it is paused; after the one that runs. Raises
+    UnknownName."""
+    from diskbench.store.schedules import find_schedule, locked_schedule
+
+    find_schedule(database, name)
+    asked = Occurrence(
+        schedule=name,
+        scheduled_for=iso(now),
+        state="queued",
+        reason="triggered by hand",
+        recorded_at=iso(now),
+    )
+    with locked_schedule(database, name) as held:
+        if held is not None:
+            held.record([asked])
+    return asked
+
+
+def backfill(
+    database: sa.Engine, name: str, start: str, end: str | None, *, now: datetime
+) -> list[datetime]:
+    """Let workers begin what was due from `start` up to `end` (ISO dates or times; in the
+    schedule's timezone where they name none) and was not begun, one after the other.
+
+    Returns the times, in the schedule's timezone. Raises UnknownName, or InvalidValue for times
+    that cannot be read, that are turned round, in the future, or too many.
+    """
+    from diskbench.store.schedules import find_schedule, locked_schedule
+
+    find_schedule(database, name)
+    clock = _clock(database, name)
+    first, last = _moment("--from", start, clock.zone), now
+    if end is not None:
+        last = _moment("--to", end, clock.zone)
+    if last > now:
+        raise InvalidValue(f"--to {end} is in the future", advice="it will be begun in its time")
+    if first > last:
+        raise InvalidValue(
+            f"--from {start} is after {'--to ' + end if end else 'now'}",
+            advice="give the earlier one first",
+        )
+    just_before = datetime.fromtimestamp(first.timestamp() - 1e-3, UTC)
+    wanted = [
+        one
+        for one in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
+        if not comes_again(clock.cron, one)
+    ]
+    if len(wanted) > MOST_AT_ONCE:
+        raise InvalidValue(
+            f"it was due more than {MOST_AT_ONCE} times", advice="bring --from and --to closer"
+        )
+    by_key = {iso(one): one for one in wanted}
+    with locked_schedule(database, name) as held:
+        if held is None:
+            return []
+        known = held.occurrences(among=by_key)
+        again = [key for key in by_key if key not in known or known[key].state in _LEFT_OUT]
+        for key in again:
+            asked = Occurrence(
+                schedule=name,
+                scheduled_for=key,
+                state="queued",
+                reason=_ASKED,
+                recorded_at=iso(now),
+            )
+            if key in known:
+                held.change(key, {"state": "queued", "reason": _ASKED, "campaign_id": None})
+            else:
+                held.record([asked])
+    return [by_key[key] for key in again]
+
+
+_LEFT_OUT = ("skipped", "failed")
+_ASKED = "made up for by hand"
+
+
+def _moment(flag: str, text: str, zone: str) -> datetime:
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidValue(
+            f"{flag} {text!r} is no time", advice="write 2026-11-01 or 2026-11-01T03:30"
+        ) from error
+    return read if read.tzinfo else read.replace(tzinfo=check_zone(zone))
+
+
+def _clock(database: sa.Engine, name: str) -> ScheduleClock:
+    from diskbench.engine.durable import schedules as clocks
+
+    found = clocks.clocks(database).get(name)
+    if found is None:
+        raise InvalidValue(
+            f"schedule {name!r} was only half removed",
+            advice=f"remove it with 'diskbench schedule remove {name}', or add it again",
+        )
+    return found
+
+
+def standings(
+    database: sa.Engine, *, now: datetime, upcoming_ones: int = 1, past: int = 1
+) -> list[ScheduleStanding]:
+    """Every schedule as it stands: its next times, and what became of the last ones."""
+    from diskbench.engine.durable import schedules as clocks
+    from diskbench.store.schedules import count_queued, list_schedules, occurrences_of
+
+    rows = list_schedules(database)
+    known = clocks.clocks(database) if rows else {}
+    found = []
+    for row in rows:
+        clock = known.get(row.name)
+        if clock is None:
+            continue
+        coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
+        found.append(
+            ScheduleStanding(
+                **row.model_dump(exclude={"folder", "text", "watched_until"}),
+                cron=clock.cron,
+                timezone=clock.zone,
+                paused=clock.paused,
+                next=tuple(one.isoformat() for one in coming),
+                waiting=count_queued(database, row.name),
+                occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
+            )
+        )
+    return found
+
+
+def _followed(
+    database: sa.Engine, occurrences: Sequence[Occurrence]
+) -> tuple[OccurrenceStanding, ...]:
+    from diskbench.store.schedules import progress_of
+
+    progress = progress_of(database, [one.campaign_id for one in occurrences if one.campaign_id])
+    found = []
+    for one in occurrences:
+        state, counts = progress.get(one.campaign_id or "", (None, {}))
+        found.append(
+            OccurrenceStanding(
+                scheduled_for=one.scheduled_for,
+                state=one.state,
+                reason=one.reason,
+                campaign_id=one.campaign_id,
+                campaign_state=state,
+                counts=counts,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,113 @@
+"""The part of a worker that begins scheduled matrices: a thread of its own, since planning one asks
+clouds and may take long."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.executor import living
+from diskbench.engine.schedule.scheduled_run import arrive, begin_next, catch_up
+from diskbench.errors import DiskbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import sqlalchemy as sa
+
+    from diskbench.model.schedule import Occurrence
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 10.0
+"""How often a worker looks for occurrences that wait or were missed; our choice."""
+HEARD_BY_NOW = timedelta(seconds=30)
+"""DBOS rings up to 10 s late, by design of its own; what it did not ring for by now was missed."""
+
+
+class ScheduleWatch:
+    """Hears what is due, makes good what was missed, begins what waits."""
+
+    def __init__(
+        self,
+        database: sa.Engine,
+        executor_id: str,
+        *,
+        begun: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._database, self._me = database, executor_id
+        self._begun, self._now = begun, now
+        self._wake = threading.Event()
+
+    def bind(self) -> None:
+        """Let DBOS ring here; before launch."""
+        from diskbench.engine.durable import schedules
+
+        schedules.bind_schedules(self.heard)
+
+    def start(self) -> None:
+        """Begin to watch, for as long as the process lives; after launch."""
+        threading.Thread(target=self._watch, name="schedules", daemon=True).start()
+
+    def heard(self, name: str, at: datetime) -> None:
+        """DBOS rang: the schedule `name` is due."""
+        from diskbench.engine.durable import schedules
+
+        clock = schedules.clocks(self._database).get(name)
+        if clock is not None:
+            _tell(arrive(self._database, clock, at, now=self._now()))
+            self._wake.set()
+
+    def look(self) -> list[Occurrence]:
+        """Make good what was missed and begin what waits; returns what was begun, or failed to."""
+        from diskbench.engine.durable import schedules
+        from diskbench.store.claims import list_executors
+        from diskbench.store.schedules import list_schedules, schedules_with_queued
+
+        rows = list_schedules(self._database)
+        clocks = schedules.clocks(self._database) if rows else {}
+        now = self._now()
+        for row in rows:
+            if row.name in clocks:
+                missed = catch_up(
+                    self._database, clocks[row.name], row, until=now - HEARD_BY_NOW, now=now
+                )
+                for one in missed:
+                    _tell(one)
+        found = []
+        for name in schedules_with_queued(self._database):
+            alive = living(list_executors(self._database))
+            begun = begin_next(self._database, name, owner=self._me, alive=alive)
+            if begun is not None:
+                _tell(begun)
+                found.append(begun)
+        if found:
+            self._begun()
+        return found
+
+    def _watch(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                self.look()
+            except DiskbenchError as error:
+                log.warning("schedules: %s", error.message)
+            except Exception:  # a fault here must not end all schedules of this worker
+                log.exception("schedules: a fault in diskbench")
+            self._wake.wait(LOOK_EVERY_S)
+
+
+def _tell(one: Occurrence | None) -> None:
+    if one is not None:
+        why = f": {one.reason}" if one.reason else ""
+        log.info(
+            "schedule %s, %s: %s%s",
+            one.schedule,
+            one.scheduled_for,
+            one.state,
+            why,
+            extra={"campaign": one.campaign_id} if one.campaign_id else None,
+        )

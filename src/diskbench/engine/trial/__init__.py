@@ -1,0 +1,1 @@
+"""One trial: planned, prepared, measured, kept, given back."""

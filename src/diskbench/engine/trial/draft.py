@@ -1,0 +1,147 @@
+"""Planning for a machine that is not there yet: what would be rented, and what would run on it.
+
+A draft is a plan on assumed facts. It is saved before anything is rented, so that its trial is
+listed, can be cancelled, and is gone on with when this process dies while renting.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.session import new_id
+from diskbench.engine.trial.probe import check_profile_suits
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
+from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.plan.drain import drain_s
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.time_scale import time_scale_notes
+from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.providers.registry import provider
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.books import Books
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Renter
+
+_ASSUMED_CORES = 2
+_ASSUMED_MEMORY = 8 * GIB
+
+
+def drafts(
+    renter: Renter, cells: Sequence[Cell], profile: Profile, books: Books
+) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
+    """A draft for each cell that can be rented, and why the others cannot.
+
+    Raises UserError for what is wrong with all of them. Rents nothing.
+    """
+    for cell in cells:
+        check_rentable(renter, cell, profile)
+    campaign_id = new_id()
+
+    def resolved(cell: Cell) -> Rental | DiskbenchError:
+        try:
+            return renter.resolve(cell, books)
+        except DiskbenchError as error:
+            return error
+
+    # Replicates differ in nothing that is looked up, so one answer serves them all.
+    alike = {cell.model_copy(update={"replicate": 0}) for cell in cells}
+    with ThreadPoolExecutor(max_workers=min(8, len(alike))) as pool:
+        looked_up = dict(zip(alike, pool.map(resolved, alike), strict=True))
+    plans, refused = [], []
+    for cell in cells:
+        found = looked_up[cell.model_copy(update={"replicate": 0})]
+        try:
+            if isinstance(found, DiskbenchError):
+                raise found
+            plans.append(draft(cell, profile, found, campaign_id, books))
+        except DiskbenchError as error:
+            refused.append((cell, error))
+    return plans, refused
+
+
+def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
+    """Raise UserError for what can be known to be wrong without a call."""
+    renter.check(cell)
+    check_profile_suits(profile, cell)
+
+
+def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
+    """The plan of `cell` on the machine that `rental` describes, under new ids."""
+    names = TrialIds(
+        campaign_id=campaign_id,
+        trial_id=new_id(),
+        run_ids=tuple(new_id() for _ in range(cell.runs)),
+    )
+    return draft_of(cell, profile, rental, names, books)
+
+
+def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
+    """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
+    the digest of `books`."""
+    facts, drain = assumed_facts(rental), drain_s(rental)
+    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
+    plan = plan.model_copy(update={"rental": rental})
+    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
+    return plan.model_copy(
+        update={
+            "notes": notes,
+            "expectation": expectation_of(plan, books),
+            "catalogue": books.digest,
+        }
+    )
+
+
+def assumed_facts(rental: Rental) -> HostFacts:
+    """What will be found on the machine, as far as it matters for planning."""
+    disk = rental.disk
+    return HostFacts(
+        cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
+        memory_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
+        memory_available_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
+        disk=DiskFacts(
+            name=disk.type if disk else "",
+            path="",
+            size_bytes=disk.size_gib * GIB * (disk.count if rental.spec.stripe else 1)
+            if disk
+            else None,
+        ),
+    )
+
+
+def renter_named(name: str) -> Renter | None:
+    """The provider `name` if it rents machines; None if it measures those that are there."""
+    from diskbench.ports import Renter
+
+    found = provider(name)
+    return found if isinstance(found, Renter) else None
+
+
+def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
+    """What would be rented, whether the provider was asked, and why not. Who may not ask is
+    answered by the catalogue. Raises DiskbenchError."""
+    from diskbench.ports import Foresees
+
+    renter = renter_named(cell.provider)
+    assert renter is not None, "rents() said so"
+    if not offline:
+        try:
+            return renter.resolve(cell, books), True, ()
+        except AccessDenied as error:
+            if not isinstance(renter, Foresees):
+                raise
+            return renter.foresee(cell, books), False, (f"not asked: {error.message}",)
+    if isinstance(renter, Foresees):
+        return renter.foresee(cell, books), False, ()
+    raise InvalidValue(
+        f"--provider {cell.provider} tells nothing without being asked",
+        advice="leave --offline out",
+        field="provider",
+    )

@@ -1,0 +1,156 @@
+"""The end of a lease whose work is resumed: moved everywhere, or nowhere.
+
+A lease's end stands in the switches that end its machine without a controller (the timer in the
+guest, the cloud's own), on the tags that every other database's `gc` reads, and in its row. They
+are moved in this order: an extension that fails half-way leaves a row that says the earlier end
+while the machine may last longer, and nobody counts on time that a switch does not leave. Where the
+provider cannot move them, the row stays, and work that would outlast it is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from diskbench.engine.trial.lease import expiry
+from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
+from diskbench.model.rental import LeaseEnd
+from diskbench.plan.duration import left_s, longest_s, renting_s
+from diskbench.ports import EndsMachines, ExtendsLeases
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.spec import Plan
+    from diskbench.ports import RentWatch
+
+
+def extend(session: Session, plan: Plan) -> bool:
+    """Move the end of a trial's lease for all that it still has to do, that of a machine that
+    trials share too, and never to an earlier time. That of a draft is seen to when its machine is
+    rented (`renew`).
+
+    False where it stays because the provider cannot move it. Raises DiskbenchError when guest or
+    provider do not let it be moved: the lease keeps the end that its row says.
+    """
+    from diskbench.store.leases import extend_lease
+
+    until = expiry(session.database, plan)
+    renter = session.renter(plan)
+    if renter is None or plan.rental is None:
+        extend_lease(session.database, plan.trial_id, until)
+        return True
+    if plan.is_draft or not isinstance(renter, ExtendsLeases):
+        return False
+    move_end(session, plan, until)
+    if plan.machine is not None:  # the trial's own lease is that of its files on the machine
+        extend_lease(session.database, plan.trial_id, until)
+    return True
+
+
+def move_end(session: Session, plan: Plan, until: str) -> None:
+    """Move the end of what is rented for a plan to `until` (ISO 8601), unless it ends later anyway:
+    in the guest, at the cloud, and last in its row.
+
+    Raises DiskbenchError: then the row has not been moved.
+    """
+    from diskbench.store.clock import database_time
+    from diskbench.store.leases import extend_lease, load_lease
+
+    renter = session.renter(plan)
+    assert renter is not None
+    assert isinstance(renter, ExtendsLeases)
+    assert plan.rental is not None
+    assert plan.acquired is not None
+    lease = load_lease(session.database, plan.lease_id)
+    moment = datetime.fromisoformat(until)
+    if lease is None or (lease.expires_at and datetime.fromisoformat(lease.expires_at) > moment):
+        return
+    end = LeaseEnd(
+        expires_at=moment.timestamp(),
+        left_s=(moment - database_time(session.database)).total_seconds(),
+    )
+    renter.extend(plan.lease_id, plan.rental.scope, end, session.connect(plan), plan.acquired.made)
+    extend_lease(session.database, plan.lease_id, until)
+
+
+def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = None) -> None:
+    """Refuse to resume a trial whose machine ends itself before the trial can end; raises
+    InvalidValue. Without `failed`, which is why its end could not be moved, a provider that can
+    move it is not asked."""
+    from diskbench.store.clock import database_time
+    from diskbench.store.rows import load_results
+
+    renter = session.renter(plan)
+    if renter is None or plan.is_draft or (failed is None and isinstance(renter, ExtendsLeases)):
+        return
+    ends = ends_at(session, plan.lease_id)
+    if ends is None:
+        return
+    results = load_results(session.database, *plan.run_ids)
+    done = [step.step for steps in results.values() for step in steps]
+    left, now = left_s(plan, done), database_time(session.database)
+    if now + timedelta(seconds=left) <= ends:
+        return
+    why = f"that could not be moved: {failed.message}" if failed else "that cannot be moved"
+    if failed is None and isinstance(renter, EndsMachines):
+        why = f"{why} while it runs: {renter.ends_by()}"
+    again = f"{failed.advice}; then: diskbench resume {plan.trial_id}; or " if failed else ""
+    raise InvalidValue(
+        f"{plan.trial_id} cannot be resumed: it needs up to {_minutes(left)} more, and its machine "
+        f"on {renter.name} ends itself at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}); {why}",
+        advice=f"{again}give the machine back (diskbench gc {plan.lease_id}), then start the run "
+        "again",
+    )
+
+
+def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
+    """Before a draft's machine is rented: a lease that ends before its work can is begun anew. What
+    was made under the old end, which the guest was told at its first boot, is given back first;
+    nothing was measured on it. Most leases last, and are left alone.
+
+    Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
+    """
+    from diskbench.store.clock import database_time
+    from diskbench.store.leases import extend_lease
+
+    ends, renter = ends_at(session, draft.lease_id), session.renter(draft)
+    assert draft.rental is not None
+    assert renter is not None
+    needed = timedelta(seconds=longest_s(draft) + renting_s(draft))
+    now = database_time(session.database)
+    if ends is None or now + needed <= ends:
+        return
+    told = (
+        f"the lease ends at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}) and "
+        f"{_minutes(needed.total_seconds())} are needed"
+    )
+    if draft.machine is not None and draft.machine.turn > 1:
+        raise RentalFailed(
+            f"the machine that cells share cannot be used: {told}",
+            advice="the cell is tried again on a new machine",
+        )
+    onlooker.note(f"{told}: what was made for it is given back, and rented anew")
+    renter.release(draft.lease_id, draft.rental.scope)
+    until = expiry(session.database, draft)
+    for lease_id in {draft.lease_id, draft.trial_id}:
+        extend_lease(session.database, lease_id, until)
+
+
+def ends_at(session: Session, lease_id: str) -> datetime | None:
+    """When a lease's row says that it ends; None where it does not."""
+    from diskbench.store.leases import load_lease
+
+    lease = load_lease(session.database, lease_id)
+    text = lease.expires_at if lease else None
+    return datetime.fromisoformat(text) if text else None
+
+
+def _minutes(seconds: float) -> str:
+    return f"{math.ceil(seconds / 60):,} min"
+
+
+def _left(until: timedelta) -> str:
+    """How far off an end is, for a person."""
+    minutes = math.floor(abs(until.total_seconds()) / 60)
+    return f"in {minutes:,} min" if until > timedelta(0) else f"{minutes:,} min ago"

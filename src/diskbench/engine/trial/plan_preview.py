@@ -1,0 +1,68 @@
+"""What a command line would measure, looked at and left alone: nothing is saved or rented."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.engine.session import new_id
+from diskbench.engine.trial.draft import check_rentable, draft, look_up, renter_named
+from diskbench.engine.trial.prepare import Preparation
+from diskbench.engine.trial.timing import Timing
+from diskbench.errors import DiskbenchError
+from diskbench.plan.cells import cells
+from diskbench.store.profile_file import find_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.books import Books
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.plan.cells import Request
+    from diskbench.ports import Renter
+
+
+@dataclass
+class Looked:
+    """The plans, each with whether its provider was asked; and what cannot be measured, and why."""
+
+    plans: list[tuple[Plan, bool]] = field(default_factory=list)
+    refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
+
+
+def look(
+    request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
+) -> Looked:
+    """The plans of a request. `offline` asks no cloud. Raises UserError for what is wrong with all
+    of it."""
+    profile = find_profile(request.profile)
+    asked = cells(request)
+    renter = renter_named(asked[0].provider)
+    if renter is not None:
+        return _rented(renter, asked, profile, books, offline=offline)
+    timing = Timing()
+    prepared = Preparation(asked, profile, books, install_fio=install_fio, timing=timing).result()
+    for host in prepared.hosts.values():
+        host.close()
+    return Looked([(plan, True) for plan in prepared.plans], prepared.refused)
+
+
+def _rented(
+    renter: Renter, asked: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
+) -> Looked:
+    """Replicates differ in nothing that is looked up: one plan stands for all of them."""
+    found = Looked()
+    for cell in asked:
+        check_rentable(renter, cell, profile)
+        if cell.replicate:
+            continue
+        try:
+            rental, was_asked, notes = look_up(cell, books, offline=offline)
+            plan = draft(cell, profile, rental, new_id(), books)
+        except DiskbenchError as error:
+            found.refused.append((cell, error))
+        else:
+            noted = plan.model_copy(update={"notes": (*notes, *plan.notes)})
+            found.plans.append((noted, was_asked))
+    return found

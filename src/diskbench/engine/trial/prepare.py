@@ -1,0 +1,140 @@
+"""From a request to plans: every check that can be made before anything is written anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.session import host_at, new_id
+from diskbench.engine.trial.probe import Probed, check_parses, check_profile_suits, probe
+from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.errors import DiskbenchError
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.providers.registry import provider
+
+if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
+    from diskbench.engine.trial.timing import Timing
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Host
+
+AT_ONCE = 32
+"""Hosts that are looked at at the same time; each is mostly waited for."""
+
+
+@dataclass
+class Prepared:
+    """The plans of the cells that can be measured, their hosts, and why the others cannot."""
+
+    plans: list[Plan] = field(default_factory=list)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
+
+
+class Preparation:
+    """Looks at all hosts in the background from the moment it is made, so that the caller can
+    open its stores meanwhile; `result` waits and raises nothing that belongs to one host."""
+
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        profile: Profile,
+        books: Books,
+        *,
+        install_fio: bool,
+        timing: Timing,
+    ) -> None:
+        for cell in cells:
+            provider(cell.provider).check(cell)
+            check_profile_suits(profile, cell)
+        self._cells, self._profile, self._timing = cells, profile, timing
+        self._books = books
+        self._install_fio = install_fio
+        self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
+        self._campaign_id = new_id()
+        self._parsed: dict[object, Future[bool]] = {}
+        self._found = [self._pool.submit(self._look, cell) for cell in cells]
+
+    def result(self) -> Prepared:
+        """Plans in the order of the cells."""
+        prepared = Prepared()
+        for cell, future in zip(self._cells, self._found, strict=True):
+            try:
+                plan, host = future.result()
+            except DiskbenchError as error:
+                prepared.refused.append((cell, error))
+                continue
+            try:
+                plan = queued_behind(plan, prepared.plans)
+            except DiskbenchError as error:
+                host.close()
+                prepared.refused.append((cell, error))
+            else:
+                prepared.plans.append(plan)
+                prepared.hosts[plan.trial_id] = host
+        self._pool.shutdown(wait=False)
+        return prepared
+
+    def _look(self, cell: Cell) -> tuple[Plan, Host]:
+        names = TrialIds(
+            campaign_id=self._campaign_id,
+            trial_id=new_id(),
+            run_ids=tuple(new_id() for _ in range(cell.runs)),
+        )
+        with self._timing.span("connect and look", names.trial_id):
+            return look_at(
+                cell,
+                self._profile,
+                names,
+                self._books,
+                install_fio=self._install_fio,
+                parses=self._check_parses,
+            )
+
+    def _check_parses(self, host: Host, plan: Plan) -> None:
+        """Have fio parse the steps, once for all hosts whose fio would be given the same."""
+        key = (plan.facts.fio_version, plan.facts.fio_engines, _jobs_without_paths(plan))
+        first: Future[bool] = Future()
+        known = self._parsed.setdefault(key, first)
+        if known is not first and known.result():
+            return
+        try:
+            check_parses(host, plan)
+        except BaseException:
+            first.set_result(False)  # the others ask their own fio, and say their own words
+            raise
+        first.set_result(True)
+
+
+def look_at(
+    cell: Cell,
+    profile: Profile,
+    names: TrialIds,
+    books: Books,
+    *,
+    install_fio: bool,
+    parses: Callable[[Host, Plan], None] = check_parses,
+) -> tuple[Plan, Host]:
+    """The plan of `cell` on the machine that is there, and the machine, connected. Raises UserError
+    for what keeps it from being measured."""
+    host = host_at(cell.address or "")
+    try:
+        found: Probed = probe(host, cell, install_fio=install_fio)
+        plan = make_plan(cell, profile, found.facts, names, version=__version__)
+        parses(host, plan)
+    except BaseException:
+        host.close()
+        raise
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation}), host
+
+
+def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
+    """The job files with the trial's own directory taken out: what is alike on every host."""
+    own = plan.target.work_dir or plan.target.device or plan.target.path
+    return tuple(step.job.replace(own, "") for step in plan.steps)

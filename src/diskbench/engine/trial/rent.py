@@ -1,0 +1,259 @@
+"""From drafts to plans: rent each machine, look at it, and plan for what was found.
+
+Renting may be done again by another process: everything is found by the trial's name. What fails
+here ends its trial as a measurement that failed would, and is given back.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diskbench import __version__
+from diskbench.engine.matrix.machine_reuse import acquire
+from diskbench.engine.session import host_at
+from diskbench.engine.trial.execute import TrialEnding
+from diskbench.engine.trial.extend import renew
+from diskbench.engine.trial.handing_back import hand_back
+from diskbench.engine.trial.host_lost import Absence
+from diskbench.errors import DiskbenchError, Interrupted, ProfileError
+from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
+from diskbench.model.rental import Claim
+from diskbench.model.spec import TargetSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from pydantic import SecretBytes
+
+    from diskbench.catalog.books import Books
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.disk import Acquired, SshAccess
+    from diskbench.model.facts import HostFacts
+    from diskbench.model.result import RunState
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Host
+
+AT_ONCE = 32
+"""Machines that are rented at the same time; each is mostly waited for."""
+
+
+def rent_all(
+    session: Session, plans: Sequence[Plan], stop: Stop, note: Callable[[str, str], None]
+) -> tuple[list[Plan], list[TrialEnding]]:
+    """The plans with every draft replaced by the plan of its machine; and the ends of those that
+    could not be rented, which were given back. `note` is told `(trial_id, text)`."""
+    waiting = [plan for plan in plans if plan.is_draft]
+    if not waiting:
+        return list(plans), []
+    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(waiting))) as pool:
+        ended = pool.map(lambda plan: _rent_or_end(session, plan, stop, note), waiting)
+        found = dict(zip((plan.trial_id for plan in waiting), ended, strict=True))
+    ready, reports = [], []
+    for plan in plans:
+        now = found.get(plan.trial_id, plan)
+        if isinstance(now, TrialEnding):
+            reports.append(now)
+        else:
+            ready.append(now)
+    return ready, reports
+
+
+def _rent_or_end(
+    session: Session, plan: Plan, stop: Stop, note: Callable[[str, str], None]
+) -> Plan | TrialEnding:
+    onlooker = Onlooker(session, plan.trial_id, stop, note)
+    try:
+        return rent(session, plan, onlooker)
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
+        return give_up(session, plan, error)
+
+
+def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
+    """Acquire the draft's machine, look at it, and put the plan made for it in its draft's place.
+
+    Raises DiskbenchError; what was acquired is still there then.
+    """
+    from diskbench.hosts.patience import patiently
+    from diskbench.store.archive import write_plan
+    from diskbench.store.profile_file import find_profile
+    from diskbench.store.rows import replace_draft
+
+    renter = session.renter(draft)
+    assert renter is not None
+    assert draft.rental is not None
+    profile = find_profile(draft.cell.profile)
+    if profile.digest != draft.profile.digest:
+        raise ProfileError(
+            f"profile {draft.cell.profile!r} is not the one that this run was planned with",
+            advice="start a new run; what was rented for this one is given back",
+        )
+    renew(session, draft, onlooker)
+    with session.timing.span("rent", draft.trial_id):
+        acquired = acquire(renter, _claim(session, draft), draft.rental, onlooker)
+    if onlooker.stopping():
+        raise Interrupted("stopped by the user")
+    host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
+    try:
+        with session.timing.span("connect and look", draft.trial_id):
+            plan = patiently(
+                lambda: _look(draft, profile, acquired, host, session.books),
+                onlooker.asked.is_set,
+                Absence(draft, renter, onlooker.note).noted_or_raise,
+            )
+    except BaseException:
+        host.close()
+        raise
+    evidence = session.evidence_of(plan.trial_id)
+    replace_draft(session.database, plan, evidence.url)
+    write_plan(evidence, plan)
+    session.adopt(plan.trial_id, host)
+    return plan
+
+
+def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books) -> Plan:
+    """The plan for the machine that was acquired, by what is found on it."""
+    from diskbench.engine.trial.probe import check_parses, probe
+    from diskbench.plan.drain import drain_s
+    from diskbench.plan.expectation import expectation_of
+    from diskbench.plan.trial import TrialIds, make_plan
+
+    names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
+    if draft.rental is not None and draft.rental.spec.stripe:
+        acquired = striped(host, draft.trial_id, acquired)
+    cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
+    facts = probe(host, cell, install_fio=True).facts
+    facts = _vouched(facts, host, draft, acquired)
+    drain = drain_s(draft.rental)
+    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
+    plan = plan.model_copy(
+        update={
+            "rental": draft.rental,
+            "acquired": acquired,
+            "machine": draft.machine,
+            "notes": draft.notes,
+        }
+    )
+    check_parses(host, plan)
+    expectation = expectation_of(plan, books)
+    return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
+
+
+def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
+    """The machine with its disks made into one; twice is as once. Raises as hosts.stripe does."""
+    from diskbench.hosts.stripe import Member, stripe
+
+    members = [
+        Member(path=path, identity=identity, size_bytes=acquired.size_bytes)
+        for path, identity in zip(acquired.devices, acquired.identities, strict=True)
+    ]
+    array = stripe(host, trial_id, members)
+    facts = {
+        "disk_size_bytes": acquired.size_bytes,
+        "stripe_disks": len(members),
+        "stripe_chunk_bytes": array.chunk_bytes,
+    }
+    return acquired.model_copy(
+        update={
+            "device": array.path,
+            "identity": array.identity,
+            "size_bytes": acquired.size_bytes * len(members),
+            "facts": acquired.facts | facts,
+        }
+    )
+
+
+def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
+    """The one place on the machine that may be written to: what this lease made."""
+    asked = draft.cell.target
+    if acquired.directory is not None:
+        return asked.model_copy(update={"kind": "directory", "path": acquired.directory})
+    return asked.model_copy(
+        update={"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}
+    )
+
+
+def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> HostFacts:
+    """The facts, with whether the guest proves to be the machine that was rented."""
+    from diskbench.hosts.vouch import vouched
+
+    instance_id = acquired.facts.get("instance_id")
+    proven = vouched(
+        host, facts.cloud, draft.cell.provider, str(instance_id) if instance_id else None
+    )
+    return facts.model_copy(update={"cloud": facts.cloud.model_copy(update={"verified": proven})})
+
+
+def _claim(session: Session, plan: Plan) -> Claim:
+    from diskbench.store.leases import load_lease
+
+    lease = load_lease(session.database, plan.lease_id)
+    assert lease is not None
+    assert lease.expires_at is not None
+    return Claim(
+        lease_id=plan.lease_id,
+        expires_at=datetime.fromisoformat(lease.expires_at).timestamp(),
+        owner=session.owner,
+        version=__version__,
+        turn=plan.machine.turn if plan.machine else 1,
+    )
+
+
+def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
+    """End a trial whose machine could not be had: its runs' rows, and what was rented for it."""
+    from diskbench.store.archive import write_plan
+    from diskbench.store.finish import finish_run
+
+    stopped = isinstance(error, Interrupted)
+    state: RunState = "interrupted" if stopped else "failed"
+    problem = problem_of(error)
+    report = TrialEnding(plan)
+    report.not_released = hand_back(session, plan)
+    ends = []
+    evidence = session.evidence_of(plan.trial_id)
+    write_plan(evidence, plan)
+    for index, run_id in enumerate(plan.run_ids):
+        finish_run(session.database, evidence, plan, index, state, problem)
+        ends.append(RunEnd(run_id=run_id, run_index=index, state=state, problem=problem))
+    report.end = TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
+    report.refused = error if isinstance(error, DiskbenchError) else None
+    return report
+
+
+class Onlooker:
+    """What a provider is given while it rents (ports.RentWatch)."""
+
+    def __init__(
+        self, session: Session, trial_id: str, stop: Stop, note: Callable[[str, str], None]
+    ) -> None:
+        self._session, self._trial_id, self._stop, self._note = session, trial_id, stop, note
+
+    @property
+    def asked(self) -> threading.Event:
+        """What is set when this trial should stop."""
+        return self._stop.of(self._trial_id)
+
+    def note(self, text: str) -> None:
+        """See ports.RentWatch.note."""
+        self._note(self._trial_id, text)
+
+    def stopping(self) -> bool:
+        """See ports.RentWatch.stopping."""
+        return self.asked.is_set()
+
+    def span(self, name: str) -> AbstractContextManager[None]:
+        """See ports.RentWatch.span."""
+        return self._session.timing.span(f"rent: {name}", self._trial_id)
+
+    def host(self, access: SshAccess, address: str) -> Host:
+        """See ports.RentWatch.host."""
+        return host_at(address, access.config)
+
+    def secret(self) -> SecretBytes:
+        """See ports.RentWatch.secret."""
+        return self._session.secret()

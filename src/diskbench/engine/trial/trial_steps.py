@@ -1,0 +1,260 @@
+"""What each station of a trial does to the world; every one may be done twice and ends the same.
+
+Errors that belong to the measurement become an Outcome. Errors that do not (the evidence store is
+full, the database is gone, the host refuses us, a fault of ours) suspend the trial: it stays where
+it is, its data stay on the host, and `diskbench resume` goes on from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from diskbench.engine.trial.broken_step import raise_if_broken
+from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.host_stages import Stages
+from diskbench.engine.trial.step_unit import unit_of
+from diskbench.engine.trial.stop import Stop
+from diskbench.engine.trial.timing import Timing
+from diskbench.engine.trial.watch import Watcher
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    MeasurementFailed,
+    Suspended,
+)
+from diskbench.fio.ending import last_words
+from diskbench.model.outcome import Outcome, RunEnd, problem_of
+from diskbench.ports import HoldsCredit
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.hosts.unit import Unit
+    from diskbench.model.spec import Plan, Step
+    from diskbench.ports import EvidenceStore, Host, Renter
+    from diskbench.store.archive import KeptStep
+
+T = TypeVar("T")
+
+
+@dataclass
+class LiveStations:
+    """The stations on real hosts, a real evidence store and a real database.
+
+    `stop` is asked by Ctrl-C and `cancel`; `suspend` parks the calling thread after telling the
+    foreground why, so that the workflow stays unfinished and another process can go on with it.
+    """
+
+    database: sa.Engine
+    evidence_of: Callable[[str], EvidenceStore]
+    """The store of a trial, by its id."""
+    connect: Callable[[Plan], Host]
+    watcher: Watcher
+    stop: Stop
+    renter: Callable[[Plan], Renter | None] = lambda _: None
+    timing: Timing = field(default_factory=Timing)
+
+    def prepare(self, plan: Plan) -> Outcome:
+        """Make the trial's directories, and its filesystem where it has one."""
+        from diskbench.hosts.workspace import make_workspace
+
+        asked = self.stop.of(plan.trial_id)
+        with _suspending():
+            try:
+                commands = self._patiently(
+                    plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
+                )
+            except Interrupted:
+                return self._stopped(plan)
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+            return Outcome(state="done", commands=commands)
+
+    def begin(self, plan: Plan) -> None:
+        """Prepare, and start the first step without waiting for it; done again by the workflow."""
+        from diskbench.hosts.jobs import start
+        from diskbench.hosts.workspace import make_workspace
+        from diskbench.plan.sequence import next_step
+
+        first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
+        if first is not None and not asked.is_set():
+            make_workspace(self.connect(plan), plan.target, asked.is_set)
+            self._hold_credit(plan, first)
+            start(self.connect(plan), unit_of(plan, 0, first))
+
+    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        """Run one fio process on the host to its end and keep everything it left."""
+        if self.stop.of(plan.trial_id).is_set():
+            return self._stopped(plan)
+        with _suspending():
+            try:
+                return self._measure(plan, run_index, step)
+            except MeasurementFailed as error:
+                return Outcome(state="failed", problem=problem_of(error))
+
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        """Write the run's manifest and its final state."""
+        from diskbench.store.finish import finish_run
+
+        with _suspending(), self.timing.span("store", plan.trial_id):
+            finish_run(
+                self.database,
+                self.evidence_of(plan.trial_id),
+                plan,
+                end.run_index,
+                end.state,
+                end.problem,
+                preparation=prepared.commands,
+            )
+
+    def _stopped(self, plan: Plan) -> Outcome:
+        return Outcome(state="stopped", problem=self.stop.reason(plan.trial_id))
+
+    def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        from diskbench.store.parse_step import step_result
+        from diskbench.store.rows import begin_run, save_step
+
+        run_id = plan.run_ids[run_index]
+        begin_run(self.database, run_id)
+        self._hold_credit(plan, step)
+        self.watcher.step_started(plan.trial_id, run_index, step)
+        kept, stopped = self._run_unit(plan, run_index, step)
+        if stopped or kept is None:
+            return self._stopped(plan)
+        with self.timing.span("store", plan.trial_id):
+            result = step_result(
+                step,
+                run_id,
+                kept.files,
+                plan.facts,
+                started_at=kept.record.started_at,
+                finished_at=kept.record.finished_at,
+            )
+            save_step(self.database, run_id, result)
+        self.watcher.step_finished(plan.trial_id, result)
+        return Outcome(state="done", result=result)
+
+    def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
+        """Run fio and keep its files, whatever way it ended; whether it was asked to stop. No files
+        where the stop came before anything was started."""
+        from diskbench.hosts.jobs import start_and_watch
+
+        host, unit = self.connect(plan), unit_of(plan, run_index, step)
+        asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
+        stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
+
+        try:
+            with self.timing.span("start and watch", plan.trial_id):
+                end = start_and_watch(
+                    host,
+                    unit,
+                    on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
+                    should_stop=lambda: asked.is_set() or absence.is_final,
+                    on_note=lambda text: self.watcher.note(plan.trial_id, text),
+                    on_lost=absence.noted,
+                    on_stage=stages.at,
+                )
+        except ConnectionLost:
+            absence.raise_if_final()
+            raise
+        except MeasurementFailed as error:
+            now, kept = time.time(), None
+            with contextlib.suppress(DiskbenchError):  # what broke the step may break this too
+                kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
+            words = last_words(kept.files) if kept else ""
+            raise type(error)(error.message + words, advice=error.advice) from error
+        if not end.began:
+            return None, True
+        self.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
+        times = (end.started_unix_s, end.ended_unix_s)
+        if not end.started_unix_s:  # fio never ran
+            times = (time.time(), time.time())
+        broken = end.signal is not None or end.limit is not None
+        kept = self._keep(plan, run_index, step, unit, times, stopped=end.stopped or broken)
+        if end.stopped:
+            return kept, True
+        raise_if_broken(end, unit, host.name, kept.files)
+        return kept, False
+
+    def _keep(
+        self,
+        plan: Plan,
+        run_index: int,
+        step: Step,
+        unit: Unit,
+        times: tuple[float, float],
+        *,
+        stopped: bool,
+    ) -> KeptStep:
+        """Fetch what a unit left and write it into the evidence store."""
+        from diskbench.hosts.jobs import collect
+        from diskbench.store.archive import write_step_evidence
+
+        host, run_id = self.connect(plan), plan.run_ids[run_index]
+
+        def note(text: str) -> None:
+            self.watcher.note(plan.trial_id, text)
+
+        with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
+            with self.timing.span("collect", plan.trial_id):
+                paths = self._patiently(
+                    plan, lambda: collect(host, unit, Path(directory), on_note=note)
+                )
+            started, finished = (_iso(t) for t in times)
+            with self.timing.span("store", plan.trial_id):
+                return write_step_evidence(
+                    self.evidence_of(plan.trial_id),
+                    run_id,
+                    step,
+                    {path.name: path for path in paths},
+                    started_at=started,
+                    finished_at=finished,
+                    stopped=stopped,
+                    on_note=note,
+                )
+
+    def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
+        from diskbench.hosts.patience import patiently, undelivered
+
+        absence = self._absence(plan)
+        try:
+            return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+        except ConnectionLost as error:
+            raise undelivered(error) from error
+
+    def _absence(self, plan: Plan) -> Absence:
+        return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
+
+    def _hold_credit(self, plan: Plan, step: Step) -> None:
+        """Where burst credit can be held, filling a disk spends none (docs/design.md#lab)."""
+        renter: object = self.renter(plan)
+        if isinstance(renter, HoldsCredit):
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
+
+
+@contextmanager
+def _suspending() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise Suspended(error) from error
+
+
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+
+
+def _iso(unix_s: float) -> str:
+    """A moment that a host's clock told; this machine's where no clock shows such a one."""
+    if not 0 <= unix_s <= _LATEST_UNIX_S:
+        unix_s = time.time()
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")

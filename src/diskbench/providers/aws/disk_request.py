@@ -1,0 +1,200 @@
+"""What a cell asks of AWS, refused before any call where it cannot be had: pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
+from diskbench.model.disk import DiskSpec
+from diskbench.plan.rent_flags import field_of
+from diskbench.providers.asked import (
+    check_count,
+    check_lab,
+    check_own,
+    check_ssh,
+    whole_throughput,
+)
+from diskbench.providers.aws.client import is_amazon
+from diskbench.providers.aws.plugin import PLUGIN
+from diskbench.providers.networks import is_loopback
+
+if TYPE_CHECKING:
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.rental import RentSpec
+
+INSTANCE_STORE = "instance-store"
+ROOT = "root"
+ROOT_TYPE = "gp3"
+"""What a root disk is made of where nothing else is typed; our choice."""
+MAX_COUNT = 21
+"""/dev/sdf to /dev/sdz: what AWS keeps for EBS volumes (User Guide, device_naming.md, 2023)."""
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
+_FORMS = {
+    "subnet": re.compile(r"subnet-[0-9a-f]+"),
+    "security_group": re.compile(r"sg-[0-9a-f]+"),
+    "instance_type": re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
+}
+
+Kind = Literal["volume", "root", "instance-store"]
+
+
+class AwsDiskRequest(Frozen):
+    """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
+    a root disk as large as its image. `type` is the volume's, also of a root disk."""
+
+    kind: Kind
+    type: str
+    size_gib: int | None = None
+    iops: int | None = None
+    throughput_mib_per_s: float | None = None
+    count: int = 1
+
+    def limits(self, size_gib: int) -> DiskLimits | None:
+        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        if self.kind == "instance-store":
+            return None
+        return limits("aws", self.type, size_gib, self.iops, self.throughput_mib_per_s)
+
+    def spec(self, size_gib: int) -> DiskSpec:
+        """The disk at a size, as the plan has it."""
+        return DiskSpec(
+            type=self.type,
+            size_gib=size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.throughput_mib_per_s,
+            count=self.count,
+        )
+
+
+def wanted(spec: RentSpec | None) -> AwsDiskRequest:
+    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    if spec is None or spec.disk is None:
+        raise InvalidValue(
+            "--provider aws needs a disk to rent",
+            advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
+            field="provider",
+        )
+    check_own(spec, PLUGIN)
+    _check_form(spec)
+    check_count(spec, MAX_COUNT)
+    if spec.disk == INSTANCE_STORE:
+        _come_with_machine(spec)
+        return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
+    root, _, named = spec.disk.partition(":")
+    if root == ROOT:
+        return _root(spec, named)
+    volumes = _volume_types()
+    if spec.disk not in volumes:
+        raise UnknownName(
+            "AWS disk type", spec.disk, [*volumes, ROOT, INSTANCE_STORE], field="disk"
+        )
+    if spec.size_gib is None:
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
+    asked = _of(spec, "volume", spec.disk)
+    asked.limits(spec.size_gib)
+    return asked
+
+
+def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
+    if spec.count > 1:
+        raise InvalidValue(
+            f"--count {spec.count}: a machine has one root disk",
+            advice="leave --count out",
+            field="count",
+        )
+    volumes = _volume_types()
+    if named and named not in volumes:
+        raise UnknownName("type of a root disk", named, volumes, field="disk")
+    kind = named or ROOT_TYPE
+    if kind in {"st1", "sc1"}:
+        raise InvalidValue(
+            f"a machine cannot start from {kind}",
+            advice="use root:gp3, or measure it as a disk",
+            field="disk",
+        )
+    asked = _of(spec, "root", kind)
+    if spec.size_gib is not None:
+        asked.limits(spec.size_gib)
+    return asked
+
+
+def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AwsDiskRequest:
+    return AwsDiskRequest(
+        kind=kind,
+        type=disk_type,
+        size_gib=spec.size_gib,
+        iops=spec.iops,
+        throughput_mib_per_s=whole_throughput(spec, "MiB/s"),
+        count=spec.count,
+    )
+
+
+def _volume_types() -> list[str]:
+    return [name for name in disk_types("aws") if name != INSTANCE_STORE]
+
+
+def _come_with_machine(spec: RentSpec) -> None:
+    for flag, value in (
+        ("--size", spec.size_gib),
+        ("--iops", spec.iops),
+        ("--throughput", spec.throughput_mib_per_s),
+    ):
+        if value is not None:
+            raise InvalidValue(
+                f"{flag} {value:g} does not go with --disk {INSTANCE_STORE}",
+                advice="these disks come with the machine: choose by --instance-type",
+                field=field_of(flag),
+            )
+
+
+def _check_form(spec: RentSpec) -> None:
+    for name, form in _FORMS.items():
+        value = getattr(spec, name)
+        if value is not None and not form.fullmatch(value):
+            raise InvalidValue(
+                f"--{name.replace('_', '-')} {value!r} is none of AWS",
+                advice={
+                    "subnet": "it looks like subnet-0123456789abcdef0",
+                    "security_group": "it looks like sg-0123456789abcdef0",
+                    "instance_type": "it looks like m7i.large",
+                }[name],
+                field=name,
+            )
+    if spec.region is not None and not _REGION.fullmatch(spec.region):
+        raise InvalidValue(
+            f"--region {spec.region!r} is none of AWS",
+            advice="it looks like eu-central-1",
+            field="region",
+        )
+    if spec.zone is not None and spec.region and not spec.zone.startswith(spec.region):
+        raise InvalidValue(
+            f"--zone {spec.zone} is not in --region {spec.region}",
+            advice=f"use a zone of it, such as {spec.region}a",
+            field="zone",
+        )
+    check_ssh(spec, "a group of yours is")
+    _check_endpoint(spec)
+
+
+def _check_endpoint(spec: RentSpec) -> None:
+    url = spec.endpoint_url
+    if url is not None and (
+        urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname
+    ):
+        raise InvalidValue(
+            f"--endpoint-url {url!r} is no URL", advice="use http://HOST:PORT", field="endpoint_url"
+        )
+    if url is not None and urlsplit(url).scheme == "http" and not is_loopback(url):
+        raise InvalidValue(
+            f"--endpoint-url {url} would send signed calls and keys in the clear",
+            advice="use https, or an emulator on this machine",
+            field="endpoint_url",
+        )
+    emulated = url is not None and is_loopback(url) and not is_amazon(url)
+    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -1,0 +1,88 @@
+"""What would be rented, by the catalogue alone: pure. Azure may say otherwise when it is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.promise import promise
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import PricePart, Rental, Scope
+from diskbench.providers.azure.choice import candidates
+from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
+from diskbench.providers.needs import needs
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.catalog.books import Books
+    from diskbench.catalog.machines import MachineEntry
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.azure.disk_request import AzureDiskRequest
+
+
+def foresee(books: Books, spec: RentSpec, asked: AzureDiskRequest) -> Rental:
+    """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
+    book = books.of("azure")
+    size_gib = asked.size_gib or DEFAULT_OS_GIB
+    limits = asked.limits(size_gib)
+    fit = candidates(book, needs(limits, asked.count), asked)
+    size = spec.instance_type or (fit[0] if fit else None)
+    entry = book.machines.types.get(size or "")
+    if asked.kind == "local" and entry is not None:
+        size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
+    prices = tuple(_prices(books, asked, size_gib, size or "", spec.region or "", entry))
+    cached = f", host cache {asked.caching}" if asked.caching else ""
+    what = "its own disk" if asked.kind == "local" else f"{asked.type} of {size_gib:,} GiB{cached}"
+    return Rental(
+        scope=Scope(provider="azure", account=spec.account, region=spec.region),
+        spec=spec,
+        cloud="azure",
+        offer=f"{size or 'a machine'} with {what}",
+        promise=promise(limits, spec.time_scale) if limits else "",
+        zones=(spec.zone,) if spec.zone else (),
+        instance_type=size,
+        disk=asked.spec(size_gib),
+        cores=entry.vcpus if entry else None,
+        memory_bytes=int(entry.memory_gib * GIB) if entry else None,
+        hourly_usd=sum_usd(prices),
+        prices=prices,
+        warnings=tuple(_warnings(size, entry, asked)),
+    )
+
+
+def _prices(
+    books: Books,
+    asked: AzureDiskRequest,
+    size_gib: int,
+    size: str,
+    region: str,
+    entry: MachineEntry | None,
+) -> Iterator[PricePart]:
+    yield machine_part(books, "azure", size, region)
+    if asked.kind != "root":
+        os_type = "Premium_LRS" if entry is None or _is_premium(entry) else "StandardSSD_LRS"
+        os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
+        yield disk_part(books, "azure", os_disk, region, what="OS disk")
+    if asked.kind != "local":
+        what = "OS disk" if asked.kind == "root" else "disk"
+        yield disk_part(books, "azure", asked.spec(size_gib), region, what=what, tier=asked.tier)
+    if asked.bursting:
+        yield PricePart(name="bursting on demand", hourly_usd=None)
+    yield address_part("azure", region)
+
+
+def _warnings(
+    size: str | None, entry: MachineEntry | None, asked: AzureDiskRequest
+) -> Iterator[str]:
+    if entry is None:
+        return
+    if not _is_premium(entry) and asked.type.startswith(("Premium", "Ultra")):
+        yield f"{size} takes no {asked.type}: choose one whose name has an s, as Standard_D2s_v3"
+    if not entry.current:
+        yield f"{size} is of a previous generation: not every region has it"
+
+
+def _is_premium(entry: MachineEntry) -> bool:
+    return bool(entry.traits.get("premium", True))

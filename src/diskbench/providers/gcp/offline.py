@@ -1,0 +1,75 @@
+"""What would be rented, by the catalogue alone: pure. Google may say otherwise when it is asked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.machines import machine_book
+from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.promise import promise
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.gcp.choice import boot_type, candidates, too_small
+from diskbench.providers.gcp.disk_request import BOOT_TYPES
+from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from diskbench.catalog.books import Books
+    from diskbench.model.rental import PricePart, RentSpec
+    from diskbench.providers.gcp.disk_request import GcpDiskRequest
+
+IMAGE_GIB = 10
+"""The root disk of Ubuntu's and Debian's images for Google Cloud; another image may have more."""
+_GIB_PER_VCPU = {"highcpu": 1.0, "standard": 4.0, "highmem": 8.0}
+"""Roughly, for planning: the exact figure is Google's and differs a little between series. N1 has
+0.9, 3.75 and 6.5."""
+_OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
+
+
+def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
+    """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
+    size_gib = asked.size_gib or IMAGE_GIB
+    limits = asked.limits(size_gib) if asked.type else None
+    fit = candidates(asked, size_gib)
+    machine = spec.instance_type or (fit[0] if fit else None)
+    vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
+    region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
+    prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
+    small = too_small(machine, vcpus, asked, size_gib) if machine and vcpus else None
+    return Rental(
+        scope=Scope(provider="gcp", account=spec.account, region=region),
+        spec=spec,
+        offer=f"{machine or 'a machine'} with {asked.type} of {size_gib:,} GiB",
+        promise=promise(limits, spec.time_scale) if limits else "",
+        zones=(spec.zone,) if spec.zone else (),
+        instance_type=machine,
+        disk=asked.spec(size_gib),
+        cores=vcpus,
+        memory_bytes=_memory_bytes(machine, vcpus),
+        hourly_usd=sum_usd(prices),
+        prices=prices,
+        warnings=(small,) if small else (),
+    )
+
+
+def _prices(
+    books: Books, asked: GcpDiskRequest, size_gib: int, machine: str, region: str
+) -> Iterator[PricePart]:
+    yield machine_part(books, "gcp", machine, region)
+    if asked.kind != "root":
+        boot = DiskSpec(type=boot_type(machine, asked, BOOT_TYPES), size_gib=IMAGE_GIB)
+        yield disk_part(books, "gcp", boot, region, what="root disk")
+    what = "root disk" if asked.kind == "root" else "disk"
+    yield disk_part(books, "gcp", asked.spec(size_gib), region, what=what)
+    yield address_part("gcp", region)
+
+
+def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:
+    found = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
+    if not found or vcpus is None:
+        return None
+    each = _OF_N1 if found[1] == "n1" else _GIB_PER_VCPU
+    return int(each[found[2]] * vcpus * GIB)

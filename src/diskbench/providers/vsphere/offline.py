@@ -1,0 +1,29 @@
+"""What would be made on vSphere, without asking it: pure. It has no prices and promises nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.vsphere.options import VsphereOptions
+
+if TYPE_CHECKING:
+    from diskbench.model.promise import Promise
+    from diskbench.model.rental import RentSpec
+    from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
+
+
+def foresee(spec: RentSpec, asked: VsphereDiskRequest, promise: Promise | None) -> Rental:
+    """The rental that is to be expected; vSphere may have no such place."""
+    typed = VsphereOptions.of(spec)
+    place = typed.datastore or f"policy {typed.storage_policy}"
+    return Rental(
+        scope=Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url),
+        spec=spec,
+        offer=f"{asked.vcpus} vCPUs, {asked.memory_gib:g} GiB, with {asked.size_gib:,} GiB "
+        f"on {place}",
+        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+        disk=asked.spec(place),
+        cores=asked.vcpus,
+        memory_bytes=asked.memory_mib * 2**20,
+    )

@@ -1,0 +1,225 @@
+"""What a step did, second by second, beside what it was expected to do: data for charts.
+
+The clock of a Course is that of its phases: from the first second with a row, rounds of a repeated
+step after each other without the pauses between them, and without the last second of each round
+but the last (store/phases.py). The very last second is seldom whole, and what was in flight
+completes in it: of steps of ten seconds or more it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.plan.step_lookup import expected_of, place_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from diskbench.model.expectation import Expectation
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.spec import Plan
+
+    Floats = NDArray[np.float64]
+
+_ORDER = ("read", "write", "trim")
+_LONG_S = 10
+
+
+@dataclass(frozen=True)
+class DirectionSeries:
+    """One direction of a step: a value a second, NaN where its logs tell nothing. Latencies in ns:
+    the mean, the quantiles and the highest of the I/Os of that second."""
+
+    iops: Floats
+    bytes_per_s: Floats
+    mean_ns: Floats
+    p50_ns: Floats
+    p99_ns: Floats
+    max_ns: Floats
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """When the credit was expected to be used up, in seconds of the step; `earliest_s` and
+    `latest_s` where it depends on the sizes of the requests."""
+
+    at_s: float
+    earliest_s: float
+    latest_s: float
+
+
+@dataclass(frozen=True)
+class StepCourse:
+    """One step of one run; `run` counts the runs of its trial from 1. `rounds` are the seconds in
+    which its rounds begin, empty where it is not repeated. Directions that did nothing are left
+    out of `tracks`."""
+
+    run_id: str
+    run: int
+    step: str
+    step_index: int
+    seconds: int
+    tracks: Mapping[str, DirectionSeries]
+    rounds: tuple[int, ...] = ()
+    phases: StepPhases | None = None
+    expected: Expectation | None = None
+    predicted: Predicted | None = None
+
+    def total(self, figure: str) -> Floats:
+        """All directions of a rate summed; what is not known counts for nothing."""
+        import numpy as np
+
+        total = np.zeros(self.seconds)
+        for track in self.tracks.values():
+            total += np.nan_to_num(getattr(track, figure))
+        return total
+
+
+def courses(
+    series: pl.DataFrame,
+    phases: Sequence[StepPhases] = (),
+    plan: Plan | None = None,
+    *,
+    run: int = 1,
+    said: Mapping[int, Expectation] | None = None,
+    wanted: Callable[[str], bool] = lambda _: True,
+) -> tuple[StepCourse, ...]:
+    """The courses of one run's steps in order, from its series (`load_series`).
+
+    `plan` is where the run came from and `run` its number in the trial: they tell what was
+    expected; of an imported run `said` does, by the index of the step. Only steps whose names
+    are `wanted`. Steps of a second or none have no course.
+    """
+    if not series.height:
+        return ()
+    found = {one.step_index: one for one in phases}
+    told = []
+    for rows in _groups(series):
+        first = rows[0]
+        name, index = str(first["step"][0]), int(first["step_index"][0])
+        if not wanted(name):
+            continue
+        tracks, rounds, seconds = _whole(*_tracks(rows))
+        if seconds < 2 or not tracks:
+            continue
+        of_round = first["round"][0]
+        expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
+        told.append(
+            StepCourse(
+                run_id=str(first["run_id"][0]),
+                run=run,
+                step=name,
+                step_index=index,
+                seconds=seconds,
+                tracks=tracks,
+                rounds=rounds if of_round is not None else (),
+                phases=found.get(index),
+                expected=expected,
+                predicted=_predicted(plan, expected, index, run, seconds),
+            )
+        )
+    return tuple(told)
+
+
+def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
+    """The rows of each step, those of the rounds of one together."""
+    groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
+    for frame in series.sort("step_index", maintain_order=True).partition_by(
+        "step_index", maintain_order=True
+    ):
+        alone = frame["round"][0] is None
+        key = (str(frame["step"][0]), int(frame["step_index"][0]) if alone else None)
+        groups.setdefault(key, []).append(frame)
+    return list(groups.values())
+
+
+def _tracks(
+    rounds: Sequence[pl.DataFrame],
+) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
+    """The tracks by direction, the seconds in which the rounds begin, and how many there are."""
+    import numpy as np
+
+    lengths = []
+    for number, rows in enumerate(rounds, 1):
+        seconds = rows["second"]
+        whole = int(seconds.max()) - int(seconds.min()) + 1  # type: ignore[arg-type]
+        lengths.append(whole if number == len(rounds) else whole - 1)
+    starts = [0, *np.cumsum(lengths).tolist()]
+    size = starts.pop()
+    tracks = {}
+    for direction in _ORDER:
+        columns = {name: np.full(size, np.nan) for name in DirectionSeries.__dataclass_fields__}
+        for rows, start, length in zip(rounds, starts, lengths, strict=True):
+            _fill(columns, rows, direction, start, length)
+        rates = np.concatenate((columns["iops"], columns["bytes_per_s"], columns["mean_ns"]))
+        if np.nan_to_num(rates).any():
+            tracks[direction] = DirectionSeries(**columns)
+    return tracks, tuple(starts), size
+
+
+def _whole(
+    tracks: Mapping[str, DirectionSeries], rounds: tuple[int, ...], seconds: int
+) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
+    """Without the last second, where there are enough without it."""
+    last = seconds - 1 if seconds >= _LONG_S else seconds
+    cut = {
+        direction: DirectionSeries(**{name: getattr(one, name)[:last] for name in _COLUMNS})
+        for direction, one in tracks.items()
+    }
+    return cut, rounds, last
+
+
+_COLUMNS = {
+    "iops": "iops",
+    "bytes_per_s": "bytes_per_s",
+    "mean_ns": "lat_mean_ns",
+    "p50_ns": "p50_ns",
+    "p99_ns": "p99_ns",
+    "max_ns": "lat_max_ns",
+}
+"""Field of a Track → column of the series."""
+
+
+def _fill(
+    columns: Mapping[str, Floats], rows: pl.DataFrame, direction: str, start: int, length: int
+) -> None:
+    import polars as pl
+
+    first = int(rows["second"].min())  # type: ignore[arg-type]
+    mine = rows.filter(pl.col("direction") == direction)
+    places = mine["second"].to_numpy() - first
+    inside = places < length
+    for name, column in _COLUMNS.items():
+        if column in mine.columns:
+            values = mine[column].cast(pl.Float64).to_numpy()
+            columns[name][start + places[inside]] = values[inside]
+
+
+def _predicted(
+    plan: Plan | None, expected: Expectation | None, index: int, run: int, seconds: int
+) -> Predicted | None:
+    """Where credit should run out within a step: as the whole run was simulated, else from what
+    its load alone would take."""
+    if expected is None or not expected.bursts:
+        return None
+    found = plan.expectation if plan else None
+    step = found.step(place_of(plan, index), run) if plan and found else None
+    gone = [
+        one
+        for one in (found.credits if found else ())
+        if one.gone_s is not None and (one.run or 1) == run and step and one.step == step.name
+    ]
+    if step is not None and gone:
+        first = min(gone, key=lambda one: one.gone_s or 0.0)
+        at = (first.gone_s or 0.0) - step.start_s
+        early = at if first.earliest_s is None else first.earliest_s - step.start_s
+        late = at if first.latest_s is None else first.latest_s - step.start_s
+    elif expected.lasts_s is not None:
+        at = early = late = expected.lasts_s
+    else:
+        return None
+    return Predicted(at, max(early, 0.0), late) if 0 < at <= seconds else None

@@ -1,0 +1,148 @@
+"""What a rented disk promised, and what of it was seen, in two lines above the table.
+
+A burstable disk serves its burst until its credit is used up, so a figure above the baseline says
+nothing of the baseline. Whether the credit ran out follows from what the run did, step by step:
+
+    balance ← min(capacity, balance + (baseline - charged rate) × runtime), from a full bucket
+    the credit ran out in the first step that leaves less than a tenth
+
+with a request above the largest that counts once charged as several (catalog/lookup.py), and
+without the steps that fill. Where the seconds of a step show the cliff itself, they tell it
+(analysis/phases.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.bucket import balance_after, capacity, scaled
+from diskbench.catalog.lookup import limits
+from diskbench.errors import UserError
+from diskbench.report.assemble.phase_lines import cliff_words
+from diskbench.units import NS_PER_S, format_iops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.catalog.bucket import Allowance
+    from diskbench.catalog.lookup import DiskLimits, SharedLimits
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.promise import Promise
+    from diskbench.model.rental import Rental
+    from diskbench.model.result import Measurement
+
+_ABOVE = 1.1
+"""How far above the baseline a rate must be to be called a burst; our choice."""
+_NEARLY = 0.9
+"""Between steps a bucket refills a little, and the last second of a step is seldom whole."""
+
+
+@dataclass(frozen=True)
+class HeadlinePromise:
+    """What was rented (empty: nothing), what its disk promises, and how long its credit was made to
+    last; `shared` where other trials had the machine, too."""
+
+    offer: str
+    promise: str
+    limits: DiskLimits | None = None
+    time_scale: float = 1.0
+    shared: bool = False
+
+
+def promised(rental: Rental) -> HeadlinePromise:
+    """The promise of a rental; without figures for a disk of no catalogue."""
+    disk, cloud = rental.disk, rental.cloud or rental.scope.provider
+    found = None
+    if disk is not None and disk.count == 1:
+        try:
+            found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+        except UserError:
+            found = None
+    return HeadlinePromise(rental.offer, rental.promise, found, rental.spec.time_scale)
+
+
+def expected(promise: Promise) -> HeadlinePromise:
+    """The promise of a machine that was there: what its owner expects."""
+    return HeadlinePromise("", promise.words())
+
+
+def headline(
+    told: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+) -> str:
+    """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
+    out is never given one figure for both (MR-3): its phases tell each. Empty where none show a
+    cliff and the disk has no burst bucket, or nothing went above its baseline."""
+    pools = told.limits.pools if told is not None and told.limits is not None else ()
+    if seen := cliff_words(phases):
+        base = next((one.iops.baseline for one in pools if one.iops and capacity(one.iops)), None)
+        return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
+    if told is None:
+        return ""
+    return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
+
+
+def _of_pool(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
+    allowance = pool.iops
+    if allowance is None or not capacity(allowance):
+        return ""
+    steps = _steps(told, pool, rows)
+    if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
+        return ""
+    last = _runs_out_in(steps, scaled(allowance, time_scale=told.time_scale))
+    base = format_iops(allowance.baseline)
+    if last is None:
+        peak = max(step.rate for step in steps)
+        return f"burst {format_iops(peak)}; baseline not measured, promised {base} IOPS"
+    mixed, after = steps[last], steps[last + 1 :]
+    is_burst = mixed.rate >= _NEARLY * allowance.ceiling
+    before = steps[: last + is_burst]
+    parts = []
+    if before:
+        parts.append(f"burst {format_iops(max(step.rate for step in before))}")
+    ran_out = f"the credit ran out in {mixed.name}"
+    parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix both")
+    if after:
+        parts.append(f"baseline at most {format_iops(max(step.rate for step in after))}")
+    return "; ".join([*parts, f"promised {base} IOPS"])
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of the run in order: I/Os charged a second, both directions, and for how long."""
+
+    name: str
+    rate: float
+    seconds: float
+
+
+def _steps(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> list[_Step]:
+    directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
+    found: dict[tuple[str, int, int | None], _Step] = {}
+    for row in rows:
+        counts = row.scope == "step" and row.role not in ("fill", "canary")
+        if not counts or row.direction not in directions or not row.runtime_ns:
+            continue
+        key = (row.run_id, row.step_index, row.round)
+        before = found.get(key, _Step(row.step, 0.0, 0.0))
+        seconds = row.runtime_ns / NS_PER_S
+        rate = before.rate + _charged(told, row) / seconds
+        found[key] = _Step(row.step, rate, max(before.seconds, seconds))
+    return list(found.values())
+
+
+def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
+    """The position of the step in which the credit ran out; None where some was left."""
+    balance = full = capacity(allowance)
+    for position, step in enumerate(steps):
+        balance = balance_after(allowance, balance, step.rate, step.seconds)
+        if balance < (1 - _NEARLY) * full:
+            return position
+    return None
+
+
+def _charged(told: HeadlinePromise, row: Measurement) -> float:
+    """The I/Os that a row was charged: a large request counts as several."""
+    if told.limits is None or not row.ios:
+        return row.ios
+    return row.ios * told.limits.accounting.ios(row.bytes / row.ios)

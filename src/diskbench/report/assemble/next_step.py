@@ -1,0 +1,92 @@
+"""The one thing worth doing after a result: a command, with its reason."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.model.doubts import DOUBTS
+from diskbench.report.assemble.subject import SUSPENDED
+
+if TYPE_CHECKING:
+    from diskbench.report.assemble.lines import StepLine, WarningGroup
+    from diskbench.report.assemble.subject import Subject
+
+BURST_ONLY = frozenset({"quick"})
+"""Profiles too short to leave a burst (method.md B10): their figures describe burst credit."""
+RUNS = 5
+GO_ON = "the run stays as it is; go on with it"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A reason, and the command to type."""
+
+    reason: str
+    command: str
+
+
+def next_step(
+    subject: Subject,
+    found: Sequence[StepLine],
+    warnings: Sequence[WarningGroup],
+    *,
+    on_page: bool = False,
+) -> NextStep:
+    """What to do after this result; the most serious doubt decides."""
+    last = subject.run_ids[-1] if subject.run_ids else "last"
+    codes = {group.code for group in warnings}
+    if subject.state == SUSPENDED:
+        return NextStep(GO_ON, go_on(subject.trial_id))
+    if subject.ended_early:
+        return NextStep("start it again", run_again(subject, subject.runs_planned))
+    if not found:
+        return _without_rows(subject, last, on_page=on_page)
+    if subject.state in ("planned", "running"):
+        return NextStep("look again when it is finished", f"diskbench results show {last}")
+    for doubt in DOUBTS.values():
+        if doubt.profile and doubt.code in codes and subject.profile != doubt.profile:
+            return NextStep(doubt.because, _run_other(subject, doubt.profile))
+    if subject.profile in BURST_ONLY:
+        reason = "this was a short look, inside any burst credit; measure properly"
+        return NextStep(reason, _run_other(subject, "default"))
+    if len(subject.run_ids) == 1 and "imported" not in subject.marks:
+        reason = "one run shows no spread; repeat it on the same disk"
+        return NextStep(reason, run_again(subject, RUNS))
+    if on_page:
+        return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
+    return NextStep("see it as a page with charts", f"diskbench report {last}")
+
+
+def go_on(trial_id: str) -> str:
+    """The command that goes on with a run which stands where its process left it."""
+    return f"diskbench resume {trial_id}"
+
+
+def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
+    """A log of fio's that was imported has a series and no summary."""
+    if "imported" not in subject.marks:
+        return NextStep("see what happened", f"diskbench results show {last}")
+    if on_page:
+        code = f'import diskbench; print(diskbench.load_series("{last}"))'
+        return NextStep("read its series", f"python -c {shlex.quote(code)}")
+    return NextStep("draw its series", f"diskbench report {last}")
+
+
+def _run_other(subject: Subject, profile: str) -> str:
+    """Another profile on the same target; parameters belong to the profile they were given to."""
+    return _joined("diskbench run", subject.target_flags, "--profile", shlex.quote(profile))
+
+
+def run_again(subject: Subject, runs: int) -> str:
+    """The command that measures the same again, with so many runs."""
+    profile = shlex.quote(subject.profile_typed or subject.profile)
+    several = f"--runs {runs}" if runs > 1 else ""
+    flags = (subject.target_flags, "--profile", profile, subject.trial_flags, several)
+    return _joined("diskbench run", *flags)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(word for word in words if word)

@@ -1,0 +1,238 @@
+"""The table of results: what was measured beside what was promised, in words ready to be shown.
+
+    measured    a value a machine: of its runs the one in the middle; of several machines their
+                median, with its interval from six machines on (MR-6), else the lowest and highest
+    ratio       measured over promised, with the interval of the same values, or the words
+                `no interval (n = …)`: runs on one disk are a series and no samples (MR-5)
+    price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
+                of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
+
+A step that fell off a cliff has a row a level: no figure spans it (MR-3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.repeats import Sample, repeats
+from diskbench.analysis.shown import shown_stretch
+from diskbench.model.verdict import believe_words
+from diskbench.report.assemble.lines import lines
+from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.price_text import price_words
+from diskbench.report.assemble.row_ids import row_id
+from diskbench.report.terminal.compare_text import NO_INTERVAL
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.analysis.interval import MedianInterval
+    from diskbench.model.verdict import Judged, Verdict
+    from diskbench.report.assemble.lines import Spread
+    from diskbench.report.assemble.trial_report import TrialFacts
+
+NONE = "–"
+_WORST_FIRST = ("no", "doubtful", "yes")
+
+
+@dataclass(frozen=True)
+class RowCell:
+    """A figure, and what is said below it in small letters."""
+
+    text: str = NONE
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One step, or one level of it. `stands` is of how many runs it is the figure; `believe` is the
+    verdict's word, `doubt` its reasons."""
+
+    id: str
+    step: str
+    stands: int = 0
+    when: str = ""
+    iops: RowCell = RowCell()
+    mb_per_s: RowCell = RowCell()
+    promised: RowCell = RowCell()
+    ratio: RowCell = RowCell()
+    price: RowCell = RowCell()
+    limiter: str = NONE
+    evidence: tuple[str, ...] = ()
+    believe: str = NONE
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One level of one step of one run, with whose it is."""
+
+    trial: TrialFacts
+    verdict: Verdict
+    level: Judged
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the step's figure stands for it, and it is no burst."""
+        return self.verdict.stands_for is self.level and self.level.kind != "burst"
+
+
+def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRow, ...]:
+    """A row a step and level over all trials, in the order of the steps; a row a step of trials
+    without verdicts. Rows are named after `of`, by default the run, or the trial of several."""
+    name = of or trial_name(trials[0])
+    levels: dict[tuple[str, str, int], list[_Found]] = {}
+    for trial in trials:
+        for verdict in trial.verdicts:
+            seen: Counter[str] = Counter()
+            for level in verdict.stretches:
+                kind: str = level.kind or ""
+                seen[kind] += 1
+                key = (verdict.step, kind, seen[kind])
+                levels.setdefault(key, []).append(_Found(trial, verdict, level))
+    if not levels:
+        return _unjudged(trials, name)
+    steps = dict.fromkeys(step for step, _, _ in levels)
+    runs = Counter(verdict.step for trial in trials for verdict in trial.verdicts)
+    numbers: Counter[str] = Counter()
+    rows = []
+    for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
+        found = levels[step, kind, _]
+        number = numbers[step]
+        numbers[step] += 1
+        when = _when(kind, found, runs[step])
+        rows.append(_row(row_id(name, step, str(number or "")), step, when, found))
+    return tuple(rows)
+
+
+def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
+    """Of the columns that may be empty throughout, those that are not: `promised`, `price`."""
+    told = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
+    return frozenset(name for name, cells in told.items() if any(one.text != NONE for one in cells))
+
+
+def trial_name(trial: TrialFacts) -> str:
+    """What rows of a trial are named after: its one run, or the trial of several."""
+    return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
+
+
+def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
+    verdicts = [one.verdict for one in found]
+    levels = [one.level for one in found]
+    worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
+    names = Counter(one.limiter.name for one in levels)
+    most = names.most_common(1)[0][0]
+    common = shown_stretch([one for one in levels if one.limiter.name == most])
+    promise = next((one.promised for one in levels if one.promised is not None), None)
+    lasts = any(one.lasts for one in found)
+    trial = found[0].trial
+    block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
+    rates = _samples(found, lambda one: one.iops)
+    rate = repeats(rates).median if rates else None
+    price = price_words(trial.price, rate, block) if lasts else ""
+    return ResultRow(
+        id=id_,
+        step=step,
+        stands=sum(one.verdict.stands_for is one.level for one in found),
+        when=when,
+        iops=_figure(found, lambda one: one.iops, format_iops),
+        mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
+        promised=_range(promise.iops, promise.low_iops, promise.high_iops)
+        if promise
+        else RowCell(),
+        ratio=_ratio(found),
+        price=RowCell(price or NONE),
+        limiter=common.limiter.words(),
+        evidence=common.limiter.evidence,
+        believe=worst.believe,
+        doubt=believe_words(worst.believe, worst.reasons).partition(": ")[2],
+    )
+
+
+def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
+    phases = [one for trial in trials for one in trial.phases]
+    rows = []
+    for line in lines([row for trial in trials for row in trial.measurements], phases):
+        iops = _spread(line.iops, format_iops)
+        mb_per_s = _spread(line.bytes_per_s, format_mb_per_s)
+        rows.append(
+            ResultRow(
+                id=row_id(name, line.step, line.direction),
+                step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
+                when=line.level or "",
+                iops=iops,
+                mb_per_s=RowCell() if line.direction == "sync" else mb_per_s,
+            )
+        )
+    return tuple(rows)
+
+
+def _when(kind: str, found: Sequence[_Found], runs: int) -> str:
+    """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
+    if runs > 1:
+        return f"{kind} in {len(found)} of {runs} runs".strip() if len(found) < runs else kind
+    level = found[0].level
+    if level.start_s is None or level.end_s is None:
+        return kind
+    return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
+
+
+def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
+    """A sample a trial: of its runs the one in the middle, whatever is picked of it."""
+    levels: dict[str, list[Judged]] = {}
+    machines: dict[str, str] = {}
+    for one in found:
+        levels.setdefault(one.trial.trial_id, []).append(one.level)
+        machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
+    picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
+    return [Sample(name, one, machines[name]) for name, one in picked.items() if one is not None]
+
+
+def _figure(
+    found: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
+) -> RowCell:
+    samples = _samples(found, pick)
+    if not samples:
+        return RowCell()
+    together = repeats(samples)
+    if together.interval is not None:
+        return RowCell(show(together.median), _interval(together.interval, show))
+    values = [value for one in found if (value := pick(one.level)) is not None]
+    return RowCell(show(together.median), _span(values, show))
+
+
+def _ratio(found: Sequence[_Found]) -> RowCell:
+    samples = _samples(found, lambda one: one.ratio)
+    if not samples:
+        return RowCell()
+    together = repeats(samples)
+    told = (
+        _interval(together.interval, _percent)
+        if together.interval
+        else NO_INTERVAL.format(n=together.n)
+    )
+    return RowCell(_percent(together.median), told)
+
+
+def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
+    return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
+
+
+def _spread(found: Spread, show: Callable[[float], str]) -> RowCell:
+    return RowCell(show(found.median), _span(found.values, show))
+
+
+def _range(middle: float, low: float, high: float) -> RowCell:
+    return RowCell(format_iops(middle), _span((low, high), format_iops))
+
+
+def _span(values: Sequence[float], show: Callable[[float], str]) -> str:
+    low, high = show(min(values)), show(max(values))
+    return f"{low}–{high}" if low != high else ""
+
+
+def _percent(fraction: float) -> str:
+    return f"{fraction:.0%}"

@@ -1,0 +1,234 @@
+"""What a result is about: the words above every table, chart and page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from diskbench.plan.rent_flags import words as rent_words
+from diskbench.report.assemble.headline import HeadlinePromise, expected, promised
+from diskbench.units import GIB, format_bytes
+
+if TYPE_CHECKING:
+    from diskbench.model.facts import DiskFacts, HostFacts
+    from diskbench.model.result import Measurement
+    from diskbench.model.run import Mark, Run
+    from diskbench.model.spec import Plan
+    from diskbench.model.threshold import Threshold
+
+ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
+"""States of runs that ended before their last step."""
+SHARED = "cells of its matrix use the machine in turn: no independent samples"
+"""Of a machine that other trials had, too."""
+SUSPENDED = "suspended"
+"""State of runs that nobody works on and that `diskbench resume` goes on with."""
+_UNFINISHED = {
+    "cancelled": "interrupted",
+    "interrupted": "interrupted",
+    "failed": "failed",
+    "planned": "not finished",
+    "running": "not finished",
+    SUSPENDED: "not finished",
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One trial: its profile, machine, disk and runs, in words for a person.
+
+    `marks` are what a reader must know before believing a number: emulated, imported, unverified.
+    """
+
+    profile: str
+    title: str
+    question: str
+    machine: str
+    disk: str
+    target: str
+    fio: str
+    run_ids: tuple[str, ...]
+    when: str | None = None
+    """When the first run began, UTC; None where nobody knows."""
+    state: str | None = None
+    marks: tuple[str, ...] = ()
+    profile_typed: str = ""
+    """The profile as it was given, a name or a path, for the same command."""
+    target_flags: str = ""
+    """The flags that name the target again, for the command that is proposed next."""
+    trial_flags: str = ""
+    """The other flags of the same trial: its profile's parameters and its labels."""
+    runs_planned: int = 1
+    """How many runs of one machine and disk were asked for."""
+    promised: HeadlinePromise | None = None
+    """What was rented for it, or what its owner expects; None for neither."""
+    trial_id: str = ""
+    steps_planned: int | None = None
+    """Steps of one run; None where that is not known, as of a loop."""
+    thresholds: tuple[Threshold, ...] = ()
+    """What the profile says that its figures must keep to."""
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether a run ended before its last step; what it measured is no finished result."""
+        return self.state in ENDED_EARLY
+
+
+def subject_of_plan(plan: Plan) -> Subject:
+    """The subject of a trial that is planned, running or just done."""
+    facts = plan.facts
+    return Subject(
+        profile=plan.profile.name,
+        title=plan.profile.title,
+        question=plan.profile.question,
+        machine=machine(facts, plan.address),
+        disk=disk_words(facts.disk, known_path=plan.target.path),
+        target=target(plan),
+        fio=f"fio {_version(facts.fio_version)}",
+        run_ids=plan.run_ids,
+        trial_id=plan.trial_id,
+        marks=("emulated",) if plan.emulated else (),
+        target_flags=_target_flags(plan),
+        trial_flags=_trial_flags(plan),
+        runs_planned=plan.cell.runs,
+        promised=_promised(plan),
+        steps_planned=None if plan.loop else len(plan.steps),
+        profile_typed=plan.cell.profile,
+        thresholds=plan.profile.thresholds,
+    )
+
+
+def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
+    """The subject of stored runs of one trial, oldest first.
+
+    `plan` is where they came from; imported runs have none, and only the words of their rows.
+    """
+    row = rows[0]
+    marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
+    found = subject_of_plan(plan) if plan else _subject_of_row(row)
+    return replace(
+        found,
+        run_ids=tuple(one.run_id for one in rows),
+        when=row.when,
+        state=next((one.state for one in rows if one.state != "done"), "done"),
+        marks=tuple(mark for mark in marks if row.has(mark)),
+    )
+
+
+def _promised(plan: Plan) -> HeadlinePromise | None:
+    if plan.rental is not None:
+        return replace(promised(plan.rental), shared=plan.machine is not None)
+    return expected(plan.cell.promise) if plan.cell.promise else None
+
+
+def _subject_of_row(row: Run) -> Subject:
+    size = row.disk_size_bytes
+    disk = (row.disk_model, format_bytes(size) if size else None, row.disk_driver)
+    place = row.target_device if row.target_kind == "device" else row.target_path
+    kind = f" ({row.filesystem})" if row.filesystem else ""
+    machine_words = (row.place or row.provider, row.instance_type)
+    return Subject(
+        profile=row.profile,
+        title=row.profile,
+        question="",
+        machine=", ".join(str(word) for word in machine_words if word),
+        disk=", ".join(str(word) for word in disk if word),
+        target=f"{place}{kind}" if place else "",
+        fio=f"fio {_version(row.fio_version)}",
+        run_ids=(),
+    )
+
+
+def machine(facts: HostFacts, address: str | None) -> str:
+    """`web1 (m5.large): 2 × Intel Xeon, 8 GiB memory, Linux 6.1.0`."""
+    name = address or facts.hostname or "this machine"
+    kind = f" ({facts.cloud.instance_type})" if facts.cloud.instance_type else ""
+    words = [f"{facts.cpu.count} × {facts.cpu.model or 'CPU'}"]
+    if facts.memory_bytes:
+        words.append(f"{format_bytes(facts.memory_bytes)} memory")
+    if facts.kernel:
+        words.append(f"Linux {facts.kernel}")
+    return f"{name}{kind}: {', '.join(words)}"
+
+
+def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
+    """`/dev/nvme1n1, Amazon Elastic Block Store, 20 GiB, nvme`; empty where nothing is known.
+
+    A path that stands beside it already (`known_path`) is not said twice.
+    """
+    if disk is None:
+        return ""
+    size = format_bytes(disk.size_bytes) if disk.size_bytes else None
+    path = disk.path if disk.path != known_path else None
+    words = (path, disk.model, size, disk.transport or disk.driver)
+    return ", ".join(word.strip() for word in words if word and word.strip())
+
+
+def target(plan: Plan) -> str:
+    """Where is written: a directory and its filesystem, or a device."""
+    if plan.target.kind == "device":
+        made = plan.target.filesystem
+        return plan.target.path + (f" (new {made})" if made != "none" else " (raw)")
+    mount = plan.facts.mount
+    return plan.target.path + (f" ({mount.fstype})" if mount and mount.fstype else "")
+
+
+def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:
+    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or where it is unknown."""
+    word = _UNFINISHED.get(subject.state or "")
+    if word is None:
+        return ""
+    known = {(row.run_id, row.step_index) for row in measurements if row.scope == "step"}
+    count = len(known)
+    if subject.steps_planned is None:
+        return f"{word}: {count} {'step' if count == 1 else 'steps'} measured"
+    planned = subject.steps_planned * max(1, len(subject.run_ids))
+    return f"{word}: {count} of {planned} steps measured"
+
+
+def _target_flags(plan: Plan) -> str:
+    """Where the trial wrote to: the machine, the target, its filesystem and size; and what its
+    owner expects of it, whatever it is measured with."""
+    words = _target_words(plan)
+    if plan.cell.promise:
+        figures = plan.cell.promise.model_dump(exclude_none=True).items()
+        words += ["--promise", ",".join(f"{key}={value:.15g}" for key, value in figures)]
+    return shlex.join(words)
+
+
+def _target_words(plan: Plan) -> list[str]:
+    spec = plan.cell.target
+    words: list[str] = []
+    if plan.rental is not None:
+        words = [
+            "--provider",
+            plan.cell.provider,
+            *rent_words(plan.rental.spec, plan.cell.provider),
+        ]
+        words += ["--filesystem", spec.filesystem] if spec.filesystem is not None else []
+        return words
+    if plan.cell.address:
+        words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
+    if spec.kind == "device":
+        words += ["--device", spec.path, "--destroy-data", spec.destroy_data or ""]
+    else:
+        words += ["--path", spec.path]
+    if spec.filesystem is not None:
+        words += ["--filesystem", spec.filesystem]
+    if spec.size_bytes is not None:
+        words += ["--size", f"{spec.size_bytes / GIB:g}"]
+    return words
+
+
+def _trial_flags(plan: Plan) -> str:
+    """What else was typed for this profile: parameters and labels."""
+    pairs = [("--set", pair) for pair in plan.cell.parameters]
+    pairs += [("--label", pair) for pair in plan.cell.labels]
+    words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
+    words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
+    return shlex.join(words)
+
+
+def _version(text: str | None) -> str:
+    return (text or "?").removeprefix("fio-")

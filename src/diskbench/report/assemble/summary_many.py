@@ -1,0 +1,87 @@
+"""Many trials in two sentences: how much was measured, and how far the disks lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.report.terminal.compare_text import NO_INTERVAL
+
+if TYPE_CHECKING:
+    from diskbench.report.assemble.report_view import Report
+    from diskbench.report.assemble.result_rows import ResultRow
+
+
+@dataclass(frozen=True)
+class _Lasting:
+    """What one subject lastingly gave in a step."""
+
+    words: str
+    row: ResultRow
+
+    @property
+    def iops(self) -> float:
+        """As it is shown; 0 where it is no number."""
+        digits = self.row.iops.text.replace(",", "")
+        return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+
+
+def many_sentences(report: Report) -> tuple[str, str]:
+    """How much was measured; and of the step that most groups have, the slowest and the fastest."""
+    return _counted(report), _apart(report)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _counted(report: Report) -> str:
+    trials = [one.trial for one in report.trials]
+    machines = len({trial.machine or trial.trial_id for trial in trials})
+    of = counted(len(report.groups), "subject")
+    return (
+        f"{counted(report.runs, 'run')} in {counted(len(report.trials), 'trial')} on "
+        f"{counted(machines, 'machine')} measured {of}."
+    )
+
+
+def _apart(report: Report) -> str:
+    steps: dict[str, list[_Lasting]] = {}
+    for group in report.groups:
+        # Of a step the level that most runs stand for, and that is the one they ended on.
+        most_runs = sorted(group.rows, key=lambda row: row.stands)
+        for step, row in {row.step: row for row in most_runs}.items():
+            steps.setdefault(step, []).append(_Lasting(group.name, row))
+    told = {step: [one for one in found if one.iops] for step, found in steps.items()}
+    # What a cache answered says nothing of a disk; it is only told where there is nothing else.
+    believed = {
+        step: [one for one in found if one.row.believe != "no"] for step, found in told.items()
+    }
+    told = believed if any(believed.values()) else told
+    step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))
+    if not found:
+        return ""
+    least, most = min(found, key=_iops), max(found, key=_iops)
+    if len(found) == 1 < len(report.groups):
+        return "They have no step in common."
+    if least is most:
+        ratio = most.row.ratio
+        beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
+        return f"{most.words} gave {most.row.iops.text} IOPS in {step}{beside} ({_sure(most.row)})."
+    times = f"{most.iops / least.iops:.1f}".removesuffix(".0")
+    return (
+        f"In {step} the fastest, {most.words}, gave {most.row.iops.text} IOPS: {times} times the "
+        f"slowest, {least.words}, with {least.row.iops.text}."
+    )
+
+
+def _iops(one: _Lasting) -> float:
+    return one.iops
+
+
+def _sure(row: ResultRow) -> str:
+    small = row.iops.small
+    if "%" in small:
+        return f"interval {small}"
+    return row.ratio.small or (f"{small} over all" if small else NO_INTERVAL.format(n=1))

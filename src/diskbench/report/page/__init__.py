@@ -1,0 +1,1 @@
+"""Reports as files: HTML, Markdown, PDF, pictures."""

@@ -1,0 +1,143 @@
+"""A report as Markdown: its words and tables, for a README, a blog or a ticket.
+
+Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). All text of others is escaped: a
+label `**x**` or `<script>` shows as it was typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.result_rows import NONE
+from diskbench.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from diskbench.report.assemble.report_view import Report
+    from diskbench.report.assemble.result_rows import ResultRow, RowCell
+    from diskbench.report.assemble.trial_view import TrialView
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
+"""Also what GitHub makes a link or a mention of: `https://`, `www.` and `@name`."""
+_RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
+_WORDS = frozenset({"limited by", "believe"})
+_FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown, ending in a line feed."""
+    single = report.single
+    parts = list(_single(single) if single is not None else _several(report))
+    parts += [escaped(one) for one in report.left_out]
+    if report.made:
+        parts.append(f"*{escaped(report.made[0].upper() + report.made[1:])}.*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line, its control characters visible."""
+    return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """A table, its first `left` columns and those of words to the left, the others to the right.
+    Columns in which nothing stands are left out."""
+    kept = [list(row) for row in rows]
+    shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in kept)]
+    aside = ["---" if i < left or head[i] in _WORDS else "---:" for i in shown]
+    lines = [[head[i] for i in shown], aside]
+    lines += [[escaped(row[i]) for i in shown] for row in kept]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _single(view: TrialView) -> Iterable[str]:
+    subject = view.subject
+    marks = f" ({', '.join(subject.marks)})" if subject.marks else ""
+    yield f"# {escaped(subject.title + marks)}"
+    first, second = view.sentences
+    yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
+    yield escaped(view.headline)
+    yield escaped(view.believe)
+    yield escaped(view.unfinished)
+    yield _facts(view)
+    if view.rows:
+        beside = " beside promised" if "promised" in view.shown else ""
+        yield f"## Measured{beside}\n\n{results_table(view.rows)}"
+    if view.thresholds:
+        yield "\n".join(f"- {escaped(one.text)}" for one in view.thresholds)
+    if view.slowed:
+        yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
+    if view.figures:
+        rows = [(one.step, one.direction, *map(_both, one.cells)) for one in view.figures]
+        yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
+        yield f"{escaped('; '.join(view.notes))}."
+    elif not view.rows:
+        yield f"{escaped(view.missing.capitalize())}."
+    yield _doubts(view)
+    yield _runs(view)
+    if view.trial.again:
+        yield f"## Again\n\n    {one_line(view.trial.again)}"
+
+
+def _several(report: Report) -> Iterable[str]:
+    yield f"# {escaped(report.title)}"
+    first, second = report.sentences
+    yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
+    for group in report.groups:
+        yield f"## {escaped(group.words)}"
+        yield results_table(group.rows)
+    yield "## Trials"
+    yield "\n".join(f"- {escaped(view.summary)}" for view in report.trials)
+
+
+def results_table(rows: Sequence[ResultRow]) -> str:
+    """Measured beside promised, a row a step and level."""
+    return table(
+        _RESULTS,
+        [
+            (
+                row.step,
+                row.when,
+                *(_cell(one) for one in (row.iops, row.mb_per_s, row.promised, row.ratio)),
+                row.limiter,
+                f"{row.believe}: {row.doubt}" if row.doubt else row.believe,
+                _cell(row.price),
+            )
+            for row in rows
+        ],
+        left=2,
+    )
+
+
+def _facts(view: TrialView) -> str:
+    return "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
+
+
+def _runs(view: TrialView) -> str:
+    """Its runs: state, error and advice where one failed, and whether its figures agree."""
+    told = []
+    for run in view.runs:
+        words = [run.state, run.error, f"→ {run.advice}" if run.advice else "", run.audit]
+        told.append(f"- {escaped(run.run_id)}: {escaped('; '.join(filter(None, words)))}")
+    return "\n".join([f"## Run{'s'[: len(view.runs) != 1]}", "", *told]) if told else ""
+
+
+def _doubts(view: TrialView) -> str:
+    if not view.doubts:
+        return ""
+    lines = ["## What to doubt", ""]
+    for group in view.doubts:
+        cases = "; ".join(f"{step}: {text}" if step else text for step, text in group.cases)
+        advice = f" → {group.advice}" if group.advice else ""
+        lines.append(f"- **{escaped(group.code)}**: {escaped(cases + advice)}")
+    return "\n".join(lines)
+
+
+def _cell(one: RowCell) -> str:
+    return _both((one.text, one.small))
+
+
+def _both(cell: tuple[str, str]) -> str:
+    text, small = cell
+    return f"{text} ({small})" if small else text

@@ -1,0 +1,47 @@
+"""A report as PDF, set by WeasyPrint from the same page, without a browser."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from diskbench.errors import InvalidValue
+from diskbench.extras import how_to_install
+from diskbench.report.page.page import page
+
+if TYPE_CHECKING:
+    from diskbench.report.assemble.report_view import Report
+
+MOST_TRIALS = 40
+"""Of more only the tables and charts over all are printed: nobody reads a thousand pages."""
+
+NO_GRIDS = """
+main, .parts { display: block !important }
+main > *, .parts > * { margin-bottom: 1rem !important }
+"""
+"""WeasyPrint lays a grid out again for every grid around it: twelve trials took minutes."""
+
+
+def pdf(report: Report) -> bytes:
+    """The page as PDF, A4. Raises InvalidValue where WeasyPrint, or Pango, is not installed."""
+    try:
+        import weasyprint
+    except (ImportError, OSError) as error:
+        raise InvalidValue(
+            f"PDF needs WeasyPrint and Pango: {error}",
+            advice=f"install WeasyPrint ({how_to_install('pdf')}) and the system's Pango (apt-get "
+            "install libpango-1.0-0 libpangoft2-1.0-0); or write .html and print it from a browser",
+        ) from error
+    # It tells of each property of the page's style that paper does not need.
+    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
+    logging.getLogger("fontTools").setLevel(logging.CRITICAL)
+    if len(report.trials) > MOST_TRIALS:
+        report = replace(report, folded=False)
+    html = weasyprint.HTML(string=page(report, paper=True), url_fetcher=_refused)
+    return bytes(html.write_pdf(stylesheets=[weasyprint.CSS(string=NO_GRIDS)]))
+
+
+def _refused(url: str, *_: object, **__: object) -> NoReturn:
+    """A report needs nothing from elsewhere."""
+    raise ValueError(f"a report asks nobody for {url}")

@@ -1,0 +1,91 @@
+"""A report as a file: HTML, a picture of its summary, Markdown or PDF."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+from diskbench.errors import InvalidValue
+from diskbench.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from diskbench.report.assemble.report_view import Report
+    from diskbench.report.assemble.trial_view import TrialView
+
+Format = Literal["html", "svg", "png", "md", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_SCALE = 2.0
+
+
+def format_of(path: Path) -> Format:
+    """What a file's ending asks for. Raises InvalidValue for another one."""
+    ending = path.suffix.lower().removeprefix(".")
+    for one in FORMATS:
+        if ending == one:
+            return one
+    raise InvalidValue(
+        f"{path}: cannot write a {path.suffix or 'nameless'} file",
+        advice=f"use {', '.join(f'.{one}' for one in FORMATS)}, or --format",
+    )
+
+
+def check_folder(path: Path) -> None:
+    """Raises InvalidValue where a file's folder is not there: before all the work, not after."""
+    if not path.absolute().parent.is_dir():
+        raise InvalidValue(f"cannot write {path}: no such directory")
+
+
+def write_report(path: Path, report: Report, wanted: Format, *, log: bool | None = None) -> None:
+    """Write the report; `log` chooses the axis of a picture. Raises InvalidValue where the file
+    cannot be written, or has nothing to draw."""
+    data = rendered(report, wanted, log=log)
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
+
+
+def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> bytes:
+    """The report in one of the formats. Raises InvalidValue for a picture of many trials without a
+    chart over them."""
+    if wanted == "html":
+        from diskbench.report.page.page import page
+
+        return page(report).encode()
+    if wanted == "md":
+        from diskbench.report.page.markdown import markdown
+
+        return markdown(report).encode()
+    if wanted == "pdf":
+        from diskbench.report.page.pdf import pdf
+
+        return pdf(report)
+    if report.single is not None and not report.chart:
+        return _summary(report.single, wanted)
+    if not report.over:
+        raise InvalidValue(
+            f"{len(report.trials)} trials have no chart in common",
+            advice="name one of them, or write a page: -o report.html",
+        )
+    from diskbench.report.charts.figure import picture
+
+    return picture(report.over[0], wanted, log=log)
+
+
+def _summary(view: TrialView, wanted: Literal["svg", "png"]) -> bytes:
+    """IOPS and latency of one trial as one picture."""
+    import vl_convert
+
+    from diskbench.report.charts import summary_picture
+
+    subject = view.subject
+    offer = subject.promised.offer if subject.promised else ""
+    about = " · ".join(
+        word for word in (offer, subject.machine, subject.target, subject.fio) if word
+    )
+    marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
+    spec = summary_picture(f"{subject.title}{marks}", about, view.lines)
+    if wanted == "png":
+        return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
+    return str(vl_convert.vegalite_to_svg(spec)).encode()

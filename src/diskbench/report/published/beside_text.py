@@ -1,0 +1,89 @@
+"""Runs beside published figures, in words. No line is longer than 80."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.published_match import group
+from diskbench.report.published.text import WIDTH, told, what
+
+if TYPE_CHECKING:
+    from diskbench.report.published.document import (
+        ComparePublishedDocument,
+        FigureBeside,
+        TrialBeside,
+    )
+
+_NAME = 36
+
+
+def beside_lines(document: ComparePublishedDocument) -> Iterator[str]:
+    """Each trial: its figures beside the published ones, and why they may differ."""
+    for number, trial in enumerate(document.trials):
+        if number:
+            yield ""
+        yield from _trial_lines(trial)
+
+
+def _trial_lines(trial: TrialBeside) -> Iterator[str]:
+    runs = f"run {trial.run_ids[0]}"
+    if len(trial.run_ids) > 1:
+        runs += f" and {len(trial.run_ids) - 1} more of its trial"
+    marks = f" [{', '.join(trial.marks)}]" if trial.marks else ""
+    yield f"{runs}{marks}"
+    yield from _folded(trial.subject, "  ")
+    if not trial.figures:
+        yield from _folded(f"nothing published matches: {trial.why_not}", "  ")
+        yield from _nearest(trial)
+        return
+    for _, same in groupby(trial.figures, key=lambda one: group(one.figure)):
+        yield ""
+        yield from _table(list(same))
+    if any(one.figure.doubt for one in trial.figures):
+        yield "  ! theirs is doubted"
+    yield ""
+    yield "why they may differ"
+    for words in trial.differences:
+        yield from _folded(words, "  - ", "    ")
+
+
+def _nearest(trial: TrialBeside) -> Iterator[str]:
+    if trial.nearest:
+        yield "  nearest:"
+    for one in trial.nearest:
+        yield from _folded(f"{one.name}: {one.why}", "    ", "      ")
+    if any(one.same_workload for one in trial.nearest):
+        yield "  one that is named after the run is taken whatever its disk"
+
+
+def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
+    first = figures[0].figure
+    where = first.instance_type or first.machine
+    yield from _folded(f"{group(first)}: {first.post.words}, {first.disk}, {where}", "", "  ")
+    yield f"  {'':<{_NAME}}{'theirs':>13}{'ours':>13}  ours/theirs"
+    names = [what(one.figure) for one in figures]
+    for one, step in zip(figures, names, strict=True):
+        figure = one.figure
+        mark = "!" if figure.doubt else " "
+        # Two of one step differ by their parameters, which the end of the id tells.
+        name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
+        values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, one.ours):>13}"
+        yield f"{mark} {name:<{_NAME}}{values}{_ratio(one.ratio):>13}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 99.5 else f"{ratio:.3g}"
+
+
+def _folded(text: str, first: str, then: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if then is None else then,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -1,0 +1,117 @@
+"""Runs beside published figures, as `diskbench compare --published` finds and prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from diskbench.catalog.published import Published
+from diskbench.catalog.published_beside import Beside
+from diskbench.catalog.published_differ import differences
+from diskbench.catalog.published_match import Near, RunSubject, match, part
+from diskbench.model.base import Frozen
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.report.published.level import at_one_level
+
+
+class FigureBeside(Frozen):
+    """A published figure and ours, in the unit of its metric; `ratio` is ours by theirs."""
+
+    figure: Published
+    ours: float
+    runs: int
+    ratio: float
+
+
+class NearFigure(Frozen):
+    """A published disk that was not taken, by the beginning of its ids, and why.
+
+    `same_workload`: it was measured as the run was, so it is taken where it is named.
+    """
+
+    name: str
+    why: str
+    same_workload: bool
+
+
+class TrialBeside(Frozen):
+    """One trial's runs beside the figures of the same disk and workload.
+
+    `marks` are what to know of ours: emulated, imported, unverified. `differences` say why figures
+    may differ. Where there are none, `why_not` says why, and `nearest` what there is.
+    """
+
+    trial_id: str
+    run_ids: tuple[str, ...]
+    subject: str
+    marks: tuple[str, ...] = ()
+    figures: tuple[FigureBeside, ...] = ()
+    differences: tuple[str, ...] = ()
+    why_not: str = ""
+    nearest: tuple[NearFigure, ...] = ()
+
+
+class ComparePublishedDocument(Frozen):
+    """What `diskbench compare --published --output json` prints. `left_out` are runs that say
+    nothing about a cloud's disk and were not asked for."""
+
+    format: Literal[1] = 1
+    trials: tuple[TrialBeside, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def trial_beside(
+    asked: RunSubject,
+    measured: Sequence[Measurement],
+    figures: Sequence[Published],
+    *,
+    trial_id: str,
+    run_ids: Sequence[str],
+    marks: Sequence[str] = (),
+    warnings: Sequence[Warning] = (),
+    year: int | None = None,
+    named: bool = False,
+    gobonniego_file: bool = False,
+) -> TrialBeside:
+    """A trial beside the figures that match it; where they were `named`, beside all of them that
+    are of the same workload, whatever their disk."""
+    found = match(asked, figures)
+    taken, why_not, nearest = found.figures, found.why_not, found.nearest
+    if named:
+        parted = [(figure, part(asked, figure)) for figure in figures]
+        taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
+        why_not = f"none that is named was measured as profile {asked.profile} does"
+    told = (at_one_level(one, measured, gobonniego_file=gobonniego_file) for one in taken)
+    pairs = tuple(one for one in told if one is not None)
+    if taken and not pairs:
+        why_not, nearest = "the runs finished no step of that workload", ()
+    return TrialBeside(
+        trial_id=trial_id,
+        run_ids=tuple(run_ids),
+        subject=_subject(asked),
+        marks=tuple(marks),
+        figures=tuple(_figure(pair) for pair in pairs),
+        differences=differences(asked, pairs, marks=marks, warnings=warnings, year=year)
+        if pairs
+        else (),
+        why_not="" if pairs else why_not,
+        nearest=() if pairs else tuple(_near(one) for one in nearest),
+    )
+
+
+def _figure(pair: Beside) -> FigureBeside:
+    return FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
+
+
+def _near(one: Near) -> NearFigure:
+    return NearFigure(name=one.name, why=one.words, same_workload=one.same_workload)
+
+
+def _subject(asked: RunSubject) -> str:
+    """`gobonniego on TYPE of PROVIDER, 20 GiB, c5.xlarge`."""
+    disk = f"{asked.disk_type} of {asked.cloud}" if asked.disk_type else "a disk of no known type"
+    words = [f"{asked.profile} on {disk}"]
+    words += [f"{asked.size_gib:.4g} GiB"] if asked.size_gib else []
+    words += [f"host caching {asked.cache}"] if asked.cache else []
+    words += [asked.instance_type] if asked.instance_type else []
+    return ", ".join(words)

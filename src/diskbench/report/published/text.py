@@ -1,0 +1,161 @@
+"""Published figures in words: lists, and all that is known of one. No line is longer than 80."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.published_match import group
+from diskbench.plan.published_verdict import published_verdict
+from diskbench.report.terminal.verdict_text import promised_words
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+
+if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
+    from diskbench.catalog.published import Metric, Published
+
+WIDTH = 80
+_LABEL = 10
+
+
+def list_lines(figures: Sequence[Published]) -> Iterator[str]:
+    """A line a figure under its post; `!` marks what is doubted."""
+    if not figures:
+        yield "no figure meets all of that"
+    width = max((len(_short(one)) for one in figures), default=0)
+    for number, (_, same) in enumerate(groupby(figures, key=lambda one: one.seed)):
+        of_post = list(same)
+        if number:
+            yield ""
+        yield f"{of_post[0].seed}: {of_post[0].post.words}"
+        for one in of_post:
+            mark = "!" if one.doubt else " "
+            where = one.instance_type or one.provider
+            line = f"{mark} {_short(one):<{width}}  {told(one.metric, one.value):>14}  {where}"
+            yield _cut(line)
+
+
+def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
+    """What is the same for a disk once, then its figures."""
+    for number, (_, same) in enumerate(groupby(figures, key=group)):
+        if number:
+            yield ""
+        yield from _disk_lines(list(same), books)
+
+
+def told(metric: Metric, value: float) -> str:
+    """A value with its unit."""
+    match metric:
+        case "iops":
+            return f"{format_iops(value)} IOPS"
+        case "bytes_per_s":
+            return f"{format_mb_per_s(value)} MB/s"
+        case _:
+            return format_latency_ns(value)
+
+
+def what(figure: Published) -> str:
+    """`rand-512-9to1 total`, `write-through-write write, mean`."""
+    extreme = f", {figure.metric[4:-3]}" if figure.metric.startswith("lat_") else ""
+    return f"{figure.step} {figure.direction}{extreme}"
+
+
+def labelled(label: str, text: str, *, indent: int = 2) -> list[str]:
+    """A label and its text, folded under itself."""
+    lead = " " * indent + f"{label:<{_LABEL}}"
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
+    )
+
+
+def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
+    first = figures[0]
+    yield from textwrap.wrap(f"{group(first)}: {first.disk}", WIDTH, subsequent_indent="  ")
+    by = " by " + first.post.author if first.post.author else ""
+    publisher = f", {first.post.publisher}" if first.post.publisher else ""
+    yield from labelled("post", f'"{first.post.title}"{by}{publisher}')
+    yield from labelled("date", first.post.date or "the text bears none")
+    yield from labelled("table", first.table_words)
+    yield from labelled("machine", " · ".join(_machine(first)))
+    yield from labelled("disk", " · ".join(_disk(first)))
+    for one in figures:
+        yield from _figure_lines(one, books)
+    yield from _once("note", (note for one in figures for note in one.notes))
+
+
+def _machine(figure: Published) -> Iterator[str]:
+    yield figure.provider
+    if figure.instance_type and figure.instance_type != figure.machine:
+        yield figure.instance_type
+    yield figure.machine
+
+
+def _disk(figure: Published) -> Iterator[str]:
+    yield figure.disk_type
+    yield "size not known" if figure.size_gib is None else f"{figure.size_gib:g} GiB"
+    if figure.provisioned_iops:
+        yield f"{figure.provisioned_iops:g} IOPS provisioned"
+    if figure.cache:
+        yield f"host caching {figure.cache}"
+
+
+def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
+    name = figure.id.rpartition("/")[2]
+    yield ""
+    yield f"  {name}: {told(figure.metric, figure.value)}"
+    yield from labelled("printed", " · ".join(_printed(figure)), indent=4)
+    yield from labelled("measured", f"{figure.tool}: {figure.method}", indent=4)
+    settings = "".join(f" --set {key}={value:g}" for key, value in figure.parameters.items())
+    again = f"profile {figure.profile}{settings}, step {what(figure)}"
+    yield from labelled("again", again, indent=4)
+    if figure.doubt:
+        yield from labelled("doubt", f"{figure.doubt.code}: {figure.doubt.words}", indent=4)
+    yield from labelled("verdict", _verdict(figure, books), indent=4)
+
+
+def _verdict(figure: Published, books: Books) -> str:
+    """`no: served from cache; limited by …`; of a latency only whether to believe it."""
+    found = published_verdict(figure, books)
+    one = found.stands_for
+    if one.iops is None and one.bytes_per_s is None:
+        return found.words()
+    parts = [found.words()]
+    if one.ratio is not None and one.promised is not None:
+        parts.append(
+            f"{one.ratio:.0%} of the {promised_words(one.promised)} that are promised today"
+        )
+    known = one.limiter.name != "unknown"
+    parts.append(f"limited by {one.limiter.words()}" if known else "limit unknown")
+    shown = f" ({'; '.join(one.limiter.evidence)})" if known and one.limiter.evidence else ""
+    return "; ".join(parts) + shown
+
+
+def _printed(figure: Published) -> Iterator[str]:
+    yield f"{figure.printed} {figure.unit}"
+    if figure.statistic != "stated":
+        yield f"{figure.statistic} of {figure.n}" if figure.n else figure.statistic
+    if figure.printed_samples:
+        yield f"samples {', '.join(figure.printed_samples)}"
+    if figure.printed_spread:
+        yield figure.printed_spread
+    if figure.approximate:
+        yield "approximate"
+
+
+def _once(label: str, texts: Iterable[str]) -> Iterator[str]:
+    found = list(dict.fromkeys(texts))
+    if found:
+        yield ""
+    for text in found:
+        yield from labelled(label, text)
+
+
+def _short(figure: Published) -> str:
+    """The id without its post."""
+    return figure.id.partition("/")[2]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

@@ -1,0 +1,280 @@
+"""The page of one configuration: each step's history, its levels, what changed, and its runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from diskbench.report.charts.history import change_text, history_chart
+from diskbench.report.charts.palette import PAGE
+from diskbench.report.site.index import METRIC_TITLES, render
+from diskbench.report.site.table import day, moment, runs_table
+from diskbench.report.terminal.compare_text import NO_INTERVAL, difference_text, figure_text
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from markupsafe import Markup
+
+    from diskbench.model.configuration import Configuration, FactChange, MetricHistory
+    from diskbench.model.site import SiteRunLine
+    from diskbench.report.site.index import Site
+
+DRAWN = ("iops", "lat_mean_ns", "p99_ns")
+"""Metrics with charts: MB/s follow from IOPS, other quantiles move with these. Tables have all."""
+_UP = "../"
+_RUN = "run:"
+_MOST_VALUES = 5
+_FOLLOWS = "bytes_per_s"
+"""Changes with IOPS: told once."""
+_JOB = "job"
+_DIGEST = 12
+
+
+@dataclass(frozen=True)
+class TrackLine:
+    """A row of the table of one metric, in words; `value` is the figure itself."""
+
+    id: str
+    step: str
+    direction: str
+    job: str
+    value: float
+    median: str
+    interval: str
+    range: str
+    variation: str
+    history: str
+
+
+@dataclass(frozen=True)
+class SiteChart:
+    """A chart as the page shows it; `rows` is the id of the row that it was drawn of."""
+
+    id: str
+    title: str
+    subtitle: str
+    alt: str
+    svg: Markup
+    rows: str
+
+
+@dataclass(frozen=True)
+class MetricPart:
+    """All of one metric: a row a step, and charts where there is a history."""
+
+    key: str
+    title: str
+    lines: tuple[TrackLine, ...]
+    charts: tuple[SiteChart, ...]
+
+
+def configuration_page(site: Site, one: Configuration, runs: Sequence[SiteRunLine]) -> str:
+    """The page of a configuration; `runs` are its runs, newest first."""
+    marks = _marks(one.fact_changes)
+    parts = tuple(
+        part
+        for metric in METRIC_TITLES
+        if (part := _part(metric, [t for t in one.tracks if t.metric == metric], marks)).lines
+    )
+    return render(
+        "site_configuration.html.j2",
+        site,
+        up=_UP,
+        one=one,
+        summary=_summary(one),
+        fields=[_field(*field) for field in one.fields],
+        changes=[
+            told for track in one.tracks if track.metric != _FOLLOWS for told in _changes(track)
+        ],
+        metrics=parts,
+        charts=any(part.charts for part in parts),
+        drawn=any(part.charts for part in parts),
+        facts=[(moment(at), told) for at, told in marks],
+        found=[(_fact(name), _values(values)) for name, values in one.facts],
+        table=runs_table(runs, up=_UP, one_subject=True),
+    )
+
+
+def _part(
+    metric: str, tracks: Sequence[MetricHistory], marks: Sequence[tuple[str, str]]
+) -> MetricPart:
+    lines = tuple(_line(track, place) for place, track in enumerate(tracks))
+    drawn = [
+        (track, line)
+        for track, line in zip(tracks, lines, strict=True)
+        if metric in DRAWN and len(track.history.points) > 1
+    ]
+    numbered = [(at, str(number)) for number, (at, _) in enumerate(marks, 1)]
+    charts = tuple(_drawn(track, line, numbered) for track, line in drawn)
+    return MetricPart(metric, METRIC_TITLES[metric], lines, charts)
+
+
+def _line(track: MetricHistory, place: int) -> TrackLine:
+    show = figure_text(track.metric)
+    now = track.now
+    changes = track.history.changes
+    times = len(track.history.points)
+    if now.interval is None:
+        interval = NO_INTERVAL.format(n=now.machines)
+    else:
+        interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
+    since = f"since {day(changes[-1].at)}, " if changes else ""
+    left = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
+    return TrackLine(
+        id=f"{track.metric}-{place}",
+        step=track.history.step,
+        direction=track.history.direction,
+        job=_job(track),
+        value=now.median,
+        median=show(now.median),
+        interval=interval,
+        range=f"{show(now.low)}–{show(now.high)}" if now.low != now.high else "",
+        variation="" if now.variation is None else f"{now.variation * 100:.1f} %",
+        history=f"{since}{_history(track)}{left}" if times > 1 else f"measured once{left}",
+    )
+
+
+def _job(track: MetricHistory) -> str:
+    """`randread, 4 KiB, depth 32`."""
+    block = format_bytes(track.block_bytes) if track.block_bytes else None
+    depth = f"depth {track.iodepth}" if track.iodepth else None
+    return ", ".join(filter(None, (track.rw, block, depth)))
+
+
+def _history(track: MetricHistory) -> str:
+    """What could be seen of changes, and what could not."""
+    history = track.history
+    times = len(history.points)
+    if history.visible is None:
+        return f"{times} times: too few to find a change, which needs six"
+    found = len(history.changes)
+    told = f"{found} change{'s'[: found != 1]}" if found else "no change"
+    return (
+        f"{told} in {times} times; a step of {history.visible * 100:.0f} % would be seen, "
+        f"noise {history.noise * 100:.1f} %"
+    )
+
+
+def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> SiteChart:
+    from markupsafe import Markup
+
+    from diskbench.report.charts.figure import svg
+
+    show = figure_text(track.metric)
+    times, trials = len(track.history.points), len(track.sampled)
+    words = {
+        one.run_id: f"{show(one.value)}, {moment(one.at)}, run {one.run_id}"
+        for one in track.sampled
+    }
+    links = {one.run_id: f"#{_RUN}{one.run_id}" for one in track.sampled}
+    medians = {
+        one.campaign_id: f"{show(one.value)}, median of {one.trials} trials, {moment(one.at)}"
+        for one in track.history.points
+    }
+    of_trials = f", {trials} trials" if trials != times else ""
+    between = line.interval if track.now.interval is None else f"median {line.interval}"
+    first, last = track.history.points[0], track.history.points[-1]
+    span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
+    subtitle = f"{_unit(track.metric)}; {times} times{of_trials}, {span}; {between}"
+    figure = history_chart(
+        track,
+        PAGE,
+        id_=f"chart-{line.id}",
+        subtitle=subtitle,
+        alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line.history}"),
+        words=words,
+        links=links,
+        medians=medians,
+        marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
+    )
+    return SiteChart(
+        id=figure.id,
+        title=figure.title,
+        subtitle=figure.subtitle,
+        alt=figure.alt,
+        svg=Markup(_linked(svg(figure, PAGE))),  # noqa: S704 - vega escapes every text in it
+        rows=line.id,
+    )
+
+
+def _linked(drawing: str) -> str:
+    """The drawing with ways to runs: vega takes relative addresses for those of its own data, and
+    leaves fragments alone."""
+    return re.sub(rf'href="#{_RUN}([0-9a-z]+)"', rf'href="{_UP}runs/\1.html"', drawing)
+
+
+def _unit(metric: str) -> str:
+    return "operations per second" if metric == "iops" else "time of one operation"
+
+
+def _changes(track: MetricHistory) -> list[dict[str, object]]:
+    show = figure_text(track.metric)
+    runs: Mapping[str, str] = {one.at: one.run_id for one in track.sampled}
+    return [
+        {
+            "track": track.name,
+            "metric": METRIC_TITLES[track.metric],
+            "worse": change.regression,
+            "at": moment(change.at),
+            "run_id": runs[change.at],
+            "last": moment(change.before),
+            "before": show(change.median_before),
+            "after": show(change.median_after),
+            "change": change_text(change.change),
+            "since": change.since,
+            "differences": "; ".join(difference_text(each) for each in change.differences),
+        }
+        for change in track.history.changes
+    ]
+
+
+def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
+    """Times at which facts changed, each with all of them in words."""
+    return [
+        (
+            at,
+            "; ".join(
+                f"{_fact(one.fact)} {_values(one.before)} → {_values(one.after)}" for one in group
+            ),
+        )
+        for at, group in groupby(changes, key=lambda one: one.at)
+    ]
+
+
+def _fact(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ")
+
+
+def _values(values: Sequence[str]) -> str:
+    more = len(values) - _MOST_VALUES
+    return ", ".join(values[-_MOST_VALUES:]) + (f" and {more} more" if more > 0 else "")
+
+
+def _field(name: str, value: str) -> tuple[str, str]:
+    """`job` is the digest of what fio was told: the same work has the same."""
+    if name == _JOB:
+        return "job digest", value[:_DIGEST]
+    return name.removeprefix("set.").replace("_", " "), value
+
+
+def _summary(one: Configuration) -> str:
+    runs, times, machines = len(one.runs), one.times, one.machines
+    parts = [
+        f"{runs:,} run{'s'[: runs != 1]} at {times:,} time{'s'[: times != 1]}",
+        f"{machines:,} machine{'s'[: machines != 1]}",
+        day(one.first)
+        if day(one.first) == day(one.last)
+        else f"{day(one.first)} to {day(one.last)}",
+    ]
+    if one.undated:
+        parts.append(f"not over time, having no date: {_named(one.undated)}")
+    return ", ".join(parts)
+
+
+def _named(run_ids: Sequence[str]) -> str:
+    more = len(run_ids) - _MOST_VALUES
+    return ", ".join(run_ids[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")

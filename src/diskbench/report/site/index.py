@@ -1,0 +1,139 @@
+"""The index of a published site: all configurations, all runs, and what changed.
+
+Pure: lines in, HTML out. A page holds its style and script, both shipped with diskbench, and its
+policy lets it ask nobody for anything: it works from a file as from any host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.charts.history import change_text
+from diskbench.report.site.table import (
+    configurations_table,
+    day,
+    moment,
+    runs_table,
+)
+from diskbench.report.templates import asset, environment, policy, styled
+from diskbench.report.terminal.compare_text import figure_text
+
+if TYPE_CHECKING:
+    from diskbench.model.site import ConfigurationLine, SiteRunLine
+
+CHANGES_SHOWN = 10
+METRIC_TITLES = {
+    "iops": "IOPS",
+    "bytes_per_s": "MB/s",
+    "lat_mean_ns": "mean latency",
+    "p50_ns": "p50 latency",
+    "p99_ns": "p99 latency",
+    "p99_9_ns": "p99.9 latency",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all pages of a site have in common."""
+
+    title: str
+    version: str
+
+
+def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> str:
+    """The first page: every configuration, and the newest changes of level."""
+    changed = sorted(
+        ((level, line) for line in lines for level in line.levels),
+        key=lambda pair: pair[0].at,
+        reverse=True,
+    )
+    changes = [
+        {
+            "key": line.key,
+            "words": line.words,
+            "step": f"{level.step} {level.direction}",
+            "worse": level.worse,
+            "at": day(level.at),
+            "before": figure_text(level.metric)(level.before),
+            "after": figure_text(level.metric)(level.after),
+            "change": change_text(level.change),
+        }
+        for level, line in changed[:CHANGES_SHOWN]
+    ]
+    return render(
+        "site_index.html.j2",
+        site,
+        here="index",
+        heading=site.title,
+        summary=_summary(lines, runs),
+        changes=changes,
+        more_changes=max(0, len(changed) - CHANGES_SHOWN),
+        table=configurations_table(lines),
+        foot=(
+            "Figures are medians over n machines since the level last changed, of the step with "
+            "the most IOPS in that direction."
+        ),
+    )
+
+
+def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
+    """Every run, the newest first."""
+    return render(
+        "site_index.html.j2",
+        site,
+        here="runs",
+        heading="All runs",
+        summary=_between([line.at for line in lines]),
+        changes=(),
+        more_changes=0,
+        table=runs_table(lines),
+        foot="IOPS are those of the step with the most of them in that direction.",
+    )
+
+
+def render(
+    template: str, site: Site, *, here: str = "", up: str = "", charts: bool = False, **told: object
+) -> str:
+    """A page of the site; `charts` tells that it has some.
+
+    Everything that came from a user or a machine is escaped.
+    """
+    scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
+    frame = styled("site.css", "") | {"policy": policy(*scripts)}
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            site_title=site.title,
+            version=site.version,
+            here=here,
+            up=up,
+            scripts=[Markup(one) for one in scripts],  # noqa: S704 - shipped with the program
+            **frame,
+            **told,
+        )
+    )
+
+
+def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
+    if not lines:
+        return "Nothing was measured yet."
+    count = (
+        f"{runs:,} run{'s'[: runs != 1]} of {len(lines):,} configuration{'s'[: len(lines) != 1]}"
+    )
+    return f"{count}, {_between([at for line in lines for at in (line.first, line.last)])}"
+
+
+def _between(moments: Iterable[str]) -> str:
+    ordered = sorted(filter(None, moments))
+    if not ordered:
+        return NO_DATE
+    first, last = day(ordered[0]), day(ordered[-1])
+    return (
+        first if first == last else f"{first} to {last}, the newest at {moment(ordered[-1])[11:]}"
+    )

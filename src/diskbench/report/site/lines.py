@@ -1,0 +1,156 @@
+"""What tables of the site say of a run and of a configuration, in one line each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.report.terminal.run_list import disk as disk_bought
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from diskbench.model.configuration import Configuration
+    from diskbench.model.run import Mark, Run
+    from diskbench.model.verdict import Believe, Verdict
+    from diskbench.report.assemble.lines import StepLine
+    from diskbench.report.assemble.trial_view import TrialView
+
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
+_SHOWN = frozenset(
+    {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
+)
+_DIGEST = 12
+_DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
+
+
+def run_line(
+    row: Run,
+    asked: Mapping[str, str],
+    key: str,
+    view: TrialView | None = None,
+) -> SiteRunLine:
+    """The line of a run (a row as in the database); `asked` are the fields of its subject, `view`
+    is what is shown of it, where anything is known."""
+    found = view.lines if view is not None else ()
+    verdicts = view.trial.verdicts if view is not None else ()
+    sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    return SiteRunLine(
+        run_id=row.run_id,
+        key=key,
+        at=row.when or "",
+        state=row.state,
+        provider=row.provider,
+        region=asked.get("region") or row.region or row.zone or "",
+        disk=sizes or (disk_bought(row) if row.disk_type else disk_found(row)),
+        machine=asked.get("instance_type")
+        or asked.get("machine")
+        or row.instance_type
+        or row.hostname
+        or "",
+        profile=row.profile,
+        labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
+        marks=tuple(mark for mark in _MARKS if row.has(mark)),
+        believe=_worst(one.believe for one in verdicts),
+        limiter=_limiter(verdicts),
+        read=_best(found, "read"),
+        write=_best(found, "write"),
+    )
+
+
+def configuration_line(one: Configuration, runs: Sequence[SiteRunLine] = ()) -> ConfigurationLine:
+    """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
+    believe = _worst(run.believe for run in runs)
+    fields = [(name, value) for name, value in one.fields if name not in _SHOWN]
+    return ConfigurationLine(
+        key=one.key,
+        words=one.words,
+        provider=one.provider,
+        region=one.region,
+        disk=one.disk or _found(one),
+        machine=one.machine,
+        profile=one.profile,
+        target=dict(one.fields).get("target", ""),
+        rest=tuple(
+            (name.removeprefix("set."), value[:_DIGEST] if name == "job" else value)
+            for name, value in fields
+        ),
+        marks=one.marks,
+        runs=len(one.runs),
+        times=one.times,
+        machines=one.machines,
+        first=one.first,
+        last=one.last,
+        read=_best_track(one, "read"),
+        write=_best_track(one, "write"),
+        believe=believe,
+        doubted=sum(run.believe == believe for run in runs) if believe in _DOUBT[1:] else 0,
+        followed=any(track.history.visible is not None for track in one.tracks),
+        levels=tuple(_levels(one)),
+    )
+
+
+def _found(one: Configuration) -> str:
+    newest = {name: values[-1] for name, values in one.facts}
+    name = newest.get("disk_model") or newest.get("disk_driver")
+    return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
+
+
+def disk_found(row: Run) -> str:
+    """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
+    size = row.disk_size_bytes
+    words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
+    return " ".join(str(word) for word in words if word)
+
+
+def _worst(told: Iterable[Believe | None]) -> Believe | None:
+    return max((one for one in told if one is not None), key=_DOUBT.index, default=None)
+
+
+def _limiter(verdicts: Sequence[Verdict]) -> str:
+    """What most steps ran into; of several the one that came first."""
+    named = Counter(one.stands_for.limiter.words() for one in verdicts)
+    return named.most_common(1)[0][0] if named else ""
+
+
+def _best(found: Sequence[StepLine], direction: str) -> Best | None:
+    told = [
+        Best(value=one.iops.median, step=one.step)
+        for one in found
+        if one.direction == direction and one.role != "fill"
+    ]
+    return max(told, key=lambda one: one.value, default=None)
+
+
+def _best_track(one: Configuration, direction: str) -> Best | None:
+    found = [
+        Best(value=track.now.median, step=track.history.step, n=track.now.machines)
+        for track in one.tracks
+        if track.metric == "iops" and track.history.direction == direction
+    ]
+    return max(found, key=lambda best: best.value, default=None)
+
+
+def _levels(one: Configuration) -> list[NewLevel]:
+    found = []
+    for track in one.tracks:
+        if track.metric != "iops":
+            continue
+        runs = {sampled.at: sampled.run_id for sampled in track.sampled}
+        found += [
+            NewLevel(
+                at=change.at,
+                run_id=runs[change.at],
+                step=track.history.step,
+                direction=track.history.direction,
+                metric=track.metric,
+                before=change.median_before,
+                after=change.median_after,
+                change=change.change,
+                worse=change.regression,
+            )
+            for change in track.history.changes
+        ]
+    return sorted(found, key=lambda level: level.at)

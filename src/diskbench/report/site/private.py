@@ -1,0 +1,222 @@
+"""What a site does not tell. Never: accounts, networks, images and endpoints, the flags that name
+them, and the words of errors, in which clouds repeat them. With `--anonymous`: machines become
+numbers, and whatever names a place of the publisher's is gone; what is left then is in _KEPT, and a
+field that nobody thought of is left out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from diskbench.model.comparison import Difference
+from diskbench.plugins import known_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from diskbench.model.configuration import Configuration
+    from diskbench.model.run import AskedRun, Run
+    from diskbench.model.verdict import Verdict
+    from diskbench.report.assemble.trial_report import TrialFacts
+
+LEFT_OUT = "left out"
+_KEPT = frozenset({
+    "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
+    "iops", "throughput_mib_per_s",
+})  # fmt: skip
+"""Fields of a subject that say what was measured, and not whose it is."""
+_KEPT_OWN = frozenset({"cache", "time_scale"})
+"""Providers' own options that do so: `lab.time_scale`."""
+_NEVER = frozenset({
+    "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
+    "image",
+})  # fmt: skip
+_OF_RUN = (
+    "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
+    "machine_lease",
+)  # fmt: skip
+_LEAST = 2
+"""A name of one character is nobody's secret."""
+
+
+def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
+    """Machine → `machine 1`, in the order of their first run; `rows` are newest first."""
+    found: dict[str, str] = {}
+    for row in reversed(list(rows)):
+        name = row.run.place
+        if name and name not in found:
+            found[name] = f"machine {len(found) + 1}"
+    return found
+
+
+def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
+    """Names in a run that no text may hold, longest first."""
+    rented = list(_texts(row.rent or {}))
+    scope = list(_texts(row.scope or {}))
+    names = [value for name, value in (*rented, *scope) if name in _NEVER]
+    if anonymous:
+        names += [value for name in _OF_RUN if (value := getattr(row.run, name))]
+        names += [value for name, value in rented if not _is_kept(name)]
+        names.append((row.run.address or "").rpartition("@")[2])
+        if _names_are_private(row.run.provider):
+            names.append(row.run.zone or "")
+    found = {name for name in names if len(name) >= _LEAST}
+    return tuple(sorted(found, key=lambda name: (-len(name), name)))
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a field says what was measured; a provider's own option stands behind its group."""
+    group, _, own = name.rpartition(".")
+    return own in _KEPT_OWN if group and group != "set" else name in _KEPT
+
+
+def _names_are_private(provider: str) -> bool:
+    """Whether regions and zones are names that their owner gave; so are those of a provider that is
+    not installed."""
+    plugin = known_plugin(provider)
+    return plugin is None or plugin.names_are_private
+
+
+def scrubbed(text: str, secrets: Sequence[str]) -> str:
+    """The text without any of these names, where they are whole words."""
+    if not secrets:
+        return text
+    found = "|".join(map(re.escape, secrets))
+    return re.sub(rf"(?<!\w)(?:{found})(?!\w)", LEFT_OUT, text)
+
+
+def private_run(run: Run, machines: Mapping[str, str]) -> Run:
+    """A run without what names its place, its machine as a number, its labels gone."""
+    nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN) | {"hostname": machines.get(run.place)}
+    zone = None if _names_are_private(run.provider) else run.zone
+    return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
+
+
+def private_fields(
+    fields: Sequence[tuple[str, str]], machines: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """The fields of a subject that say what was measured; its machine as a number."""
+    provider = dict(fields)["provider"]
+    found = []
+    for name, value in fields:
+        if name == "machine":
+            found.append((name, machines.get(value, LEFT_OUT)))
+        elif name == "region" and _names_are_private(provider):
+            continue
+        elif _is_kept(name):
+            found.append((name, value))
+    return tuple(found)
+
+
+def private_configuration(
+    one: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
+) -> Configuration:
+    """A configuration under the fields, words and key that may be told of it."""
+    told = dict(fields)
+    hidden = _names_are_private(one.provider)
+    facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
+    tracks = tuple(
+        track.model_copy(
+            update={
+                "history": track.history.model_copy(
+                    update={
+                        "block": words,
+                        "changes": tuple(
+                            change.model_copy(
+                                update={"differences": _differences(change.differences, hidden)}
+                            )
+                            for change in track.history.changes
+                        ),
+                    }
+                )
+            }
+        )
+        for track in one.tracks
+    )
+    return one.model_copy(
+        update={
+            "key": key,
+            "words": words,
+            "fields": fields,
+            "region": told.get("region", ""),
+            "machine": told.get("instance_type") or told.get("machine", ""),
+            "facts": facts,
+            "fact_changes": tuple(
+                change for change in one.fact_changes if not (hidden and change.fact == "zone")
+            ),
+            "tracks": tracks,
+        }
+    )
+
+
+def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
+    """A run's report without names that are never told. `error` is the kind of error it ended with
+    (empty: none), `place` where readers find its evidence."""
+
+    def scrub(text: str) -> str:
+        return scrubbed(text, secrets)
+
+    subject, promised = trial.subject, trial.subject.promised
+    if promised is not None:
+        offer, promise = scrub(promised.offer), scrub(promised.promise)
+        promised = replace(promised, offer=offer, promise=promise)
+    return replace(
+        trial,
+        subject=replace(
+            subject,
+            machine=scrub(subject.machine),
+            disk=scrub(subject.disk),
+            target=scrub(subject.target),
+            target_flags="",
+            trial_flags="",
+            promised=promised,
+        ),
+        runs=tuple(
+            replace(one, error=error, advice="", evidence=place, audit=scrub(one.audit))
+            for one in trial.runs
+        ),
+        warnings=tuple(
+            one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
+            for one in trial.warnings
+        ),
+        verdicts=tuple(_told_verdict(one, scrub) for one in trial.verdicts),
+        notes=tuple(map(scrub, trial.notes)),
+        place=scrub(trial.place),
+        job=scrub(trial.job),
+        again="",
+    )
+
+
+def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
+    """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
+    subject = trial.subject
+    _, _, known = subject.machine.partition(": ")
+    named = ": ".join(word for word in (machine, known) if word) or LEFT_OUT
+    return replace(
+        trial,
+        subject=replace(subject, machine=named, target="", profile_typed=subject.profile),
+        labels=(),
+        notes=(),
+    )
+
+
+def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
+    reasons = tuple(
+        one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
+        for one in verdict.reasons
+    )
+    return verdict.model_copy(update={"reasons": reasons, "sentence": scrub(verdict.sentence)})
+
+
+def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
+    return tuple(one for one in found if not (hidden and one.fact == "zone"))
+
+
+def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Each text of what was to be rented, by its name; defaults of one provider as `lab.user`."""
+    for name, value in rent.items():
+        if isinstance(value, dict):
+            yield from _texts(value, f"{name}.")
+        elif isinstance(value, str):
+            yield prefix + name, value

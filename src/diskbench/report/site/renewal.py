@@ -1,0 +1,242 @@
+"""Renewing a site: which of its pages are still right, and making the others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.progress import Progress
+
+import diskbench
+from diskbench.model.site import ConfigurationLine, SiteRunLine
+from diskbench.report.site.configuration import configuration_page
+from diskbench.report.site.index import Site, index_page, runs_page
+from diskbench.report.site.lines import configuration_line
+from diskbench.report.site.run_page import RunPages
+from diskbench.report.site.shown_runs import told_of
+from diskbench.report.terminal.screen import screen
+from diskbench.results.site_subjects import configurations
+from diskbench.store.digests import load_asked, run_digests
+from diskbench.store.site_folder import open_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.run import AskedRun
+    from diskbench.report.site.shown_runs import Told
+    from diskbench.results.run_evidence import OpenStore
+    from diskbench.store.query import Filter
+    from diskbench.store.site_folder import SiteFolder
+
+INDEX, RUNS = "index.html", "runs.html"
+_SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for. `evidence_base` is where readers find the evidence store (no `/` at its
+    end), `evidence_url` the store that was typed."""
+
+    title: str = "Disk benchmarks"
+    anonymous: bool = False
+    with_evidence: bool = False
+    evidence_base: str | None = None
+    evidence_url: str | None = None
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done: how much the site shows, and how many of its files were touched."""
+
+    runs: int
+    configurations: int
+    written: int
+    kept: int
+    removed: int
+
+
+def publish_site(
+    database: Engine,
+    path: Path,
+    filters: Sequence[Filter],
+    wishes: Wishes,
+    open_store: OpenStore,
+) -> Done:
+    """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
+    rows = load_asked(database, filters)
+    told = told_of(rows, anonymous=wishes.anonymous)
+    digests = run_digests(database, [row.run.run_id for row in rows])
+    site = Site(wishes.title, diskbench.__version__)
+    common = _common(wishes)
+    with open_site(path) as folder:
+        folder.claim(
+            [INDEX, RUNS, *map(run_name, digests), *map(configuration_name, told.keys.values())]
+        )
+        if wishes.full:
+            for entry in folder.entries.values():
+                entry.digest = None
+        wanted = {INDEX, RUNS}
+        run_lines: dict[str, SiteRunLine] = {}
+        for row, line, names in _run_pages(
+            folder, database, site, told, digests, common, wishes, open_store
+        ):
+            run_lines[row.run.run_id] = line
+            wanted |= names
+        lines = _configuration_pages(
+            folder, database, site, told, filters, run_lines, digests, common
+        )
+        wanted |= {configuration_name(line.key) for line in lines}
+        _listings(folder, site, lines, [run_lines[row.run.run_id] for row in rows])
+        folder.keep_only(wanted)
+        return Done(
+            runs=len(rows),
+            configurations=len(lines),
+            written=len(folder.written),
+            kept=len(wanted) - len(folder.written),
+            removed=len(folder.removed),
+        )
+
+
+def run_name(run_id: str) -> str:
+    """The file of a run's page, within the site."""
+    return f"runs/{run_id}.html"
+
+
+def configuration_name(key: str) -> str:
+    """The file of a configuration's page, within the site."""
+    return f"configurations/{key}.html"
+
+
+def _run_pages(
+    folder: SiteFolder,
+    database: Engine,
+    site: Site,
+    told: Told,
+    digests: Mapping[str, str],
+    common: str,
+    wishes: Wishes,
+    open_store: OpenStore,
+) -> Iterator[tuple[AskedRun, SiteRunLine, set[str]]]:
+    """Each run with its line, and the files that are its own; pages that are not right are made."""
+    pages = RunPages(database, site, told, wishes, open_store)
+    stale = []
+    for row in told.rows:
+        run_id = row.run.run_id
+        name = run_name(run_id)
+        around = told.around(row)
+        digest = _digest(common, digests[run_id], asdict(around))
+        entry = folder.fresh(name, digest)
+        if entry is None or not entry.told or not all(map(folder.has, entry.told["evidence"])):
+            stale.append((row, name, digest, around))
+            continue
+        yield row, SiteRunLine.model_validate(entry.told["line"]), {name, *entry.told["evidence"]}
+    with _progress("runs", len(stale)) as advance:
+        for row, name, digest, around in stale:
+            copied = pages.copy_evidence(folder, row)
+            page = pages.page(row, around, copied)
+            line = page.line.model_dump(mode="json")
+            folder.write(
+                name,
+                page.html.encode(),
+                # What could not be read may be there the next time.
+                digest if page.complete else "",
+                {"line": line, "evidence": copied},
+            )
+            yield row, page.line, {name, *copied}
+            advance()
+
+
+def _configuration_pages(
+    folder: SiteFolder,
+    database: Engine,
+    site: Site,
+    told: Told,
+    filters: Sequence[Filter],
+    run_lines: Mapping[str, SiteRunLine],
+    digests: Mapping[str, str],
+    common: str,
+) -> list[ConfigurationLine]:
+    """The line of each configuration; pages that are not right are made."""
+    lines, stale, wanted = [], {}, {}
+    for subject, rows in told.groups.items():
+        ids = [row.run.run_id for row in rows]
+        made_of = [[digests[one], run_lines[one].model_dump(mode="json")] for one in ids]
+        wanted[subject] = _digest(common, made_of)
+        entry = folder.fresh(configuration_name(told.keys[subject]), wanted[subject])
+        if entry is None or not entry.told:
+            stale[subject] = rows
+        else:
+            lines.append(ConfigurationLine.model_validate(entry.told))
+    if not stale:
+        return lines
+    with _progress("configurations", len(stale)) as advance:
+        for one in configurations(database, filters, stale):
+            shown = told.configuration(one)
+            runs = [run_lines[run_id] for run_id in one.runs]
+            line = configuration_line(shown, runs)
+            html = configuration_page(site, shown, runs)
+            name = configuration_name(shown.key)
+            folder.write(name, html.encode(), wanted[one.fields], line.model_dump(mode="json"))
+            lines.append(line)
+            advance()
+    return lines
+
+
+def _listings(
+    folder: SiteFolder,
+    site: Site,
+    lines: Sequence[ConfigurationLine],
+    runs: Sequence[SiteRunLine],
+) -> None:
+    for name, html in (
+        (INDEX, index_page(site, lines, runs=len(runs))),
+        (RUNS, runs_page(site, runs)),
+    ):
+        data = html.encode()
+        folder.write(name, data, sha256(data).hexdigest())
+
+
+def _common(wishes: Wishes) -> str:
+    """What all pages depend on: the program, and what was asked for."""
+    return _digest(
+        _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base
+    )
+
+
+@cache
+def _program() -> str:
+    """A digest of this diskbench: its code, templates, assets and catalogue. A version alone would
+    leave pages as they were while somebody works on them."""
+    top = Path(diskbench.__file__).parent
+    found = sha256()
+    for path in sorted(top.rglob("*")):
+        if path.suffix in _SOURCES:
+            found.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def _digest(*parts: object) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Tell on a terminal how far it is; nothing of little, and nothing elsewhere."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    # Redirected, what others print would reach rich before it is made visible.
+    with Progress(
+        console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

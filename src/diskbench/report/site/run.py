@@ -1,0 +1,37 @@
+"""The page of a run, in the site: a report (report/page/page.py) with ways to its configuration,
+its evidence and the other runs of its trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.report.templates import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.report.site.index import Site
+
+
+@dataclass(frozen=True)
+class Around:
+    """What lies around a run: its configuration (key and words), the others of its trial."""
+
+    key: str
+    words: str
+    others: Sequence[tuple[str, str]] = ()
+
+
+def in_site(html: str, site: Site, around: Around, files: Sequence[tuple[str, str]] = ()) -> str:
+    """A report's page with the site's links; `files` of its evidence with their ways from there."""
+    parts: Any = environment().get_template("site_run.html.j2").module
+    told = {"site": site, "around": around, "files": files}
+    html = _put(html, "<body>", str(parts.nav(**told)), after=True)
+    return _put(html, "<footer>", str(parts.evidence(**told)), after=False)
+
+
+def _put(html: str, mark: str, text: str, *, after: bool) -> str:
+    before, found, rest = html.partition(mark) if after else html.rpartition(mark)
+    assert found, f"the page of a run has no {mark}"
+    return f"{before}{mark}{text}{rest}" if after else f"{before}{text}{mark}{rest}"

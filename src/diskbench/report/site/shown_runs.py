@@ -1,0 +1,103 @@
+"""What of the runs is told on a site: everything but secrets, or with `--anonymous` no names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.report.site.private import (
+    numbered,
+    private_configuration,
+    private_fields,
+    private_run,
+    secrets_of,
+)
+from diskbench.report.site.run import Around
+from diskbench.results.site_subjects import by_subject, key_of
+from diskbench.results.trial_figures import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.configuration import Configuration
+    from diskbench.model.run import AskedRun, Run
+    from diskbench.results.trial_figures import Fields
+
+
+@dataclass(frozen=True)
+class Told:
+    """The runs of a site, newest first, by what was asked for in them.
+
+    `keys` name the page of each subject; `fields` are what is told of it. `machines` are numbers of
+    theirs where names are left out.
+    """
+
+    rows: Sequence[AskedRun]
+    anonymous: bool
+    groups: Mapping[Fields, Sequence[AskedRun]]
+    keys: Mapping[Fields, str]
+    fields: Mapping[Fields, Fields]
+    machines: Mapping[str, str] = field(default_factory=dict)
+    _subjects: Mapping[str, Fields] = field(default_factory=dict)
+    _trials: Mapping[str, Sequence[AskedRun]] = field(default_factory=dict)
+
+    def around(self, row: AskedRun) -> Around:
+        """What the page of a run leads to."""
+        subject = self._subjects[row.run.run_id]
+        return Around(
+            key=self.keys[subject],
+            words=words(self.fields[subject]),
+            others=tuple(
+                (one.run.run_id, f"run {one.run.number}: {one.run.run_id}, {one.run.state}")
+                for one in sorted(self._trials[row.run.trial_id], key=lambda one: one.run.run_index)
+                if one.run.run_id != row.run.run_id
+            ),
+        )
+
+    def asked(self, row: AskedRun) -> dict[str, str]:
+        """The fields of a run's subject that are told."""
+        return dict(self.fields[self._subjects[row.run.run_id]])
+
+    def secrets(self, row: AskedRun) -> tuple[str, ...]:
+        """What no text about a run may hold."""
+        return secrets_of(row, anonymous=self.anonymous)
+
+    def run(self, row: AskedRun) -> Run:
+        """A run, with what is told of it."""
+        return private_run(row.run, self.machines) if self.anonymous else row.run
+
+    def configuration(self, one: Configuration) -> Configuration:
+        """The history of a subject, with what is told of it."""
+        if not self.anonymous:
+            return one
+        fields = self.fields[one.fields]
+        return private_configuration(one, fields, words(fields), self.keys[one.fields])
+
+
+def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:
+    """What is told of these runs, newest first.
+
+    An anonymous page is named by its oldest trial: the digest of a subject would tell whoever
+    guesses a host's name that the guess is right.
+    """
+    groups = by_subject(rows)
+    machines = numbered(rows) if anonymous else {}
+    trials: dict[str, list[AskedRun]] = {}
+    for row in rows:
+        trials.setdefault(row.run.trial_id, []).append(row)
+    return Told(
+        rows=rows,
+        anonymous=anonymous,
+        groups=groups,
+        keys={
+            subject: of[-1].run.trial_id if anonymous else key_of(subject)
+            for subject, of in groups.items()
+        },
+        fields={
+            subject: private_fields(subject, machines) if anonymous else subject
+            for subject in groups
+        },
+        machines=machines,
+        _subjects={row.run.run_id: subject for subject, of in groups.items() for row in of},
+        _trials=trials,
+    )

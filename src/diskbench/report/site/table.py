@@ -1,0 +1,248 @@
+"""Tables of the published site: what stands in a cell, what it is sorted by, what is filtered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.charts.history import change_text
+from diskbench.units import format_iops
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from diskbench.model.site import Best, ConfigurationLine, SiteRunLine
+    from diskbench.model.verdict import Believe
+
+SHOWN_FIRST = 100
+"""Rows that are laid out at once; the others are there, too, and a script shows more of them."""
+SHOWN_OF_SUBJECT = 20
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column. `facet`: a list to choose one of its values from; `number`: sorted as numbers;
+    `minor`: left out on a phone; `named`: a phone shows its title before what stands in it, as it
+    does of numbers; `long`: its text is broken into lines."""
+
+    key: str
+    title: str
+    facet: bool = False
+    number: bool = False
+    minor: bool = False
+    long: bool = False
+    named: bool = False
+
+    @property
+    def classes(self) -> str:
+        """What its cells are, for the style sheet."""
+        named = (("number", self.number), ("minor", self.minor), ("wrap", self.long))
+        return " ".join(name for name, holds in named if holds)
+
+
+@dataclass(frozen=True)
+class SiteCell:
+    """Text, and what it is sorted by where that is not the text; `small` stands below it."""
+
+    text: str
+    sort: str | float | None = None
+    href: str = ""
+    small: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class SiteTable:
+    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down;
+    `step` rows are laid out at once."""
+
+    id: str
+    what: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[SiteCell, ...], ...]
+    sorted_by: str
+    step: int = SHOWN_FIRST
+
+    @property
+    def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
+        """The columns to filter by, each with its place, and its values with how many rows have
+        them; none of which all rows have the same."""
+        found = []
+        for place, column in enumerate(self.columns):
+            values = Counter(row[place].text for row in self.rows) if column.facet else Counter()
+            if len(values) > 1:
+                found.append((place, column, sorted(values.items())))
+        return found
+
+
+def moment(utc: str) -> str:
+    """`2026-11-21 10:00`, in UTC: readers are anywhere. Of no time it says so."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def day(utc: str) -> str:
+    """`2026-11-21`, in UTC."""
+    return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
+
+
+def runs_table(
+    lines: Sequence[SiteRunLine], *, up: str = "", one_subject: bool = False
+) -> SiteTable:
+    """Runs, newest first. `up` leads from the page to the site's top. Of one subject the columns
+    that are the same in all rows are left out."""
+    columns = (
+        Column("when", "when (UTC)"),
+        Column("provider", "provider", facet=True),
+        Column("disk", "disk", facet=True),
+        Column("region", "region", facet=True),
+        Column("machine", "machine", facet=True, minor=True),
+        Column("profile", "profile", facet=True),
+        Column("state", "state", facet=True, minor=True),
+        Column("believe", "believe", facet=True, named=True),
+        Column("limit", "limited by", facet=True, minor=True),
+        Column("read", "read IOPS", number=True),
+        Column("write", "write IOPS", number=True),
+        Column("labels", "labels", minor=True, long=True),
+        Column("run", "run", minor=True),
+    )
+    same = {"provider", "disk", "region", "machine", "profile"} if one_subject else set()
+    return _table(
+        "runs",
+        columns,
+        [_run_cells(line, up) for line in lines],
+        sorted_by="-when",
+        step=SHOWN_OF_SUBJECT if one_subject else SHOWN_FIRST,
+        without=same,
+    )
+
+
+def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
+    labels = ", ".join(f"{key}={value}" for key, value in line.labels)
+    return (
+        SiteCell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
+        SiteCell(line.provider, small=", ".join(line.marks)),
+        SiteCell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
+        SiteCell(line.region),
+        SiteCell(line.machine),
+        SiteCell(line.profile),
+        SiteCell(line.state, tone="" if line.state == "done" else "bad"),
+        believe_cell(line.believe),
+        SiteCell(line.limiter),
+        best_cell(line.read),
+        best_cell(line.write),
+        SiteCell(labels),
+        SiteCell(line.run_id),
+    )
+
+
+def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
+    """Configurations by provider, disk and region."""
+    columns = (
+        Column("provider", "provider", facet=True),
+        Column("disk", "disk", facet=True),
+        Column("region", "region", facet=True),
+        Column("machine", "machine", facet=True),
+        Column("profile", "profile", facet=True),
+        Column("read", "read IOPS", number=True),
+        Column("write", "write IOPS", number=True),
+        Column("believe", "believe", facet=True, named=True),
+        Column("level", "level", facet=True, named=True),
+        Column("change", "last change", number=True),
+        Column("machines", "n", number=True, minor=True),
+        Column("runs", "runs", number=True, minor=True),
+        Column("last", "last (UTC)", minor=True),
+    )
+    ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
+    told = _telling(ordered)
+    rows = [_configuration_cells(line, told[line.key]) for line in ordered]
+    return _table("configurations", columns, rows, sorted_by="provider")
+
+
+def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
+    """Of each configuration the fields that set it apart from others with the same columns."""
+    alike: dict[tuple[str, ...], list[ConfigurationLine]] = {}
+    for line in lines:
+        shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
+        alike.setdefault(shown, []).append(line)
+    found = {}
+    for group in alike.values():
+        known = [dict(line.rest) for line in group]
+        names = {name for one in known for name in one}
+        apart = {name for name in names if len({one.get(name) for one in known}) > 1}
+        for line in group:
+            told = [f"{name} {value}" for name, value in line.rest if name in apart]
+            found[line.key] = ", ".join(
+                [*([line.target] if line.disk and line.target else []), *told]
+            )
+    return found
+
+
+def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, ...]:
+    change = line.levels[-1] if line.levels else None
+    some = 0 < line.doubted < line.runs
+    of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
+    level = "once" if line.times == 1 else "steady" if line.followed else "too few"
+    if change is not None:
+        level = "worse" if change.worse else "better"
+    return (
+        SiteCell(line.provider, small=", ".join(line.marks)),
+        SiteCell(
+            line.disk or line.target or "not named",
+            href=f"configurations/{line.key}.html",
+            small=rest,
+        ),
+        SiteCell(line.region),
+        SiteCell(line.machine),
+        SiteCell(line.profile),
+        best_cell(line.read),
+        best_cell(line.write),
+        believe_cell(line.believe, of),
+        SiteCell(level, tone="bad" if level == "worse" else ""),
+        SiteCell(change_text(change.change), change.change, small=day(change.at))
+        if change
+        else SiteCell(""),
+        SiteCell(f"{line.machines:,}", line.machines),
+        SiteCell(f"{line.runs:,}", line.runs),
+        SiteCell(moment(line.last), line.last),
+    )
+
+
+def believe_cell(believe: Believe | None, small: str = "") -> SiteCell:
+    """Whether figures are to be believed; empty where there is no verdict."""
+    tones = {"no": "bad", "doubtful": "doubt"}
+    return SiteCell(believe or "", small=small, tone=tones.get(believe or "", ""))
+
+
+def best_cell(best: Best | None) -> SiteCell:
+    """The highest figure of a direction, with its step."""
+    return SiteCell(format_iops(best.value), best.value, small=best.step) if best else SiteCell("")
+
+
+def _table(
+    what: str,
+    columns: Sequence[Column],
+    rows: Sequence[tuple[SiteCell, ...]],
+    *,
+    sorted_by: str,
+    step: int = SHOWN_FIRST,
+    without: Collection[str] = (),
+) -> SiteTable:
+    """A table without columns that no row fills."""
+    kept = [
+        place
+        for place, column in enumerate(columns)
+        if column.key not in without and (not rows or any(row[place].text for row in rows))
+    ]
+    return SiteTable(
+        id=what,
+        what=what,
+        columns=tuple(columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+        sorted_by=sorted_by,
+        step=step,
+    )

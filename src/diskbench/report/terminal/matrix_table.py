@@ -1,0 +1,98 @@
+"""A matrix that runs, for a terminal: sums on top, then a line a cell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from diskbench.report.terminal.until_text import until_words
+from diskbench.units import format_duration_s
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from diskbench.model.campaign import CellState
+    from diskbench.model.standing import CellStanding, MatrixStanding
+
+_ORDER: tuple[CellState, ...] = (
+    "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
+    "spared",
+)  # fmt: skip
+_STYLE: dict[CellState, str] = {
+    "measuring": "cyan",
+    "renting": "yellow",
+    "queued": "yellow",
+    "done": "green",
+    "failed": "red",
+    "refused": "red",
+    "cancelled": "dim",
+    "waiting": "dim",
+    "spared": "dim",
+}
+
+
+def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
+    """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
+    counts = seen.counts
+    total = sum(counts.values()) - counts.get("spared", 0)
+    words = [f"{counts.get('done', 0)} of {total} done"]
+    words += [
+        f"{counts[state]} {state}" for state in _ORDER if state != "done" and counts.get(state)
+    ]
+    spent = f"${seen.spent_usd:.2f}"
+    if seen.budget_usd is not None:
+        spent += f" of ${seen.budget_usd:.2f}"
+    if seen.unpriced:
+        spent += f" ({seen.unpriced} without a known price)"
+    words.append(f"{spent} spent")
+    if seen.state == "done":
+        words.append("over")
+    elif not seen.worked_on:
+        command = "worker" if seen.for_workers else "matrix resume"
+        words.append(f"nobody works on it: diskbench {command}")
+    elif seen.state == "cancelling":
+        words.append("being cancelled")
+    elif seen.expected_end is not None:
+        end = datetime.fromisoformat(seen.expected_end)
+        left = (end - (now or datetime.now(UTC))).total_seconds()
+        clock = end.astimezone().strftime("%H:%M")
+        words.append(f"ends about {clock} (in {format_duration_s(max(left, 0.0))})")
+    return " · ".join(words)
+
+
+def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> RenderableType:
+    """The sums and the cells; at most `rows` cells, those that are at work first."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)
+    table.add_column("state", no_wrap=True)
+    table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
+    # What was spared is told by the block's own line.
+    cells = tuple(one for one in seen.cells if one.row.state != "spared")
+    chosen = _chosen(cells, rows)
+    for one in chosen:
+        row = one.row
+        state = Text(row.state, style=_STYLE[row.state])
+        table.add_row(str(row.position + 1), row.key, state, one.doing)
+    parts: list[RenderableType] = [
+        Text(f"matrix {seen.name}  {seen.campaign_id}", style="bold"),
+        Text(matrix_line(seen)),
+        *(Text(f"{one.block}: {until_words(one)}") for one in seen.until),
+        table,
+    ]
+    left = len(cells) - len(chosen)
+    if left:
+        parts.append(Text(f"and {left} more: diskbench matrix status {seen.name}", style="dim"))
+    return Group(*parts)
+
+
+def _chosen(cells: tuple[CellStanding, ...], rows: int | None) -> list[CellStanding]:
+    """All in their order, or the `rows` that matter most, still in their order."""
+    if rows is None or len(cells) <= rows:
+        return list(cells)
+    by_need = sorted(cells, key=lambda one: (_ORDER.index(one.row.state), one.row.position))
+    return sorted(by_need[:rows], key=lambda one: one.row.position)

@@ -1,0 +1,175 @@
+"""What a run will do, before it does it: plain text, so that nothing is imported to print it."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TextIO
+
+from diskbench.report.assemble.subject import disk_words, machine, target
+from diskbench.report.terminal.cost_text import price_lines
+from diskbench.report.terminal.expectation_text import expected_lines, expected_pairs
+from diskbench.units import format_bytes, format_duration_s
+
+if TYPE_CHECKING:
+    from diskbench.model.spec import Loop, Plan, Step
+
+_MOST_STEPS = 16
+_NAMES = frozenset(
+    {
+        *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
+        *("space", "time", "run", "runs", "note"),
+    }
+)
+_MUCH_LONGER = 1.1
+"""From where on it is told that work bound by size will take longer than is estimated."""
+_TEXT_AT = 11
+"""Where the text of a named line begins."""
+
+
+def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
+    """Write `render_plan` and an empty line to `stream`."""
+    print(render_plan(plans), end="\n\n", file=stream)
+
+
+def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
+    """The plans of one command: each host's target, then the steps, once where they agree.
+
+    Lines longer than `width` (None: the terminal's) go on below, indented; words stay whole.
+    """
+    out: list[str] = []
+    for _, group in groupby(plans, key=_shape):
+        alike = list(group)
+        first = alike[0]
+        out.append(f"{first.profile.name}: {first.profile.title}")
+        if first.profile.question:
+            out.append(f"  {first.profile.question}")
+        for plan in alike:
+            out += ["", *_target_lines(plan)]
+        out += ["", *_step_lines(first)]
+        if table := list(expected_lines(first.expectation)):
+            out += ["", *table]
+    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+
+
+def _wrapped(lines: Iterable[str], width: int) -> list[str]:
+    out: list[str] = []
+    for line in lines:
+        if len(line) <= width:
+            out.append(line)
+            continue
+        out += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=" " * _hanging(line),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return out
+
+
+def _hanging(line: str) -> int:
+    """Where the text of a line begins: behind the name of a pair, else behind the indent."""
+    name = line[2:_TEXT_AT]
+    if line.startswith("  ") and name.strip() in _NAMES and name.endswith(" "):
+        return _TEXT_AT
+    return max(2, len(line) - len(line.lstrip()))
+
+
+def _shape(plan: Plan) -> object:
+    """What must agree for two plans to share one list of steps (job texts hold host paths)."""
+    steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
+    return plan.profile.digest, steps, plan.loop
+
+
+def _target_lines(plan: Plan) -> list[str]:
+    facts, spec = plan.facts, plan.target
+    if plan.rental is not None and plan.is_draft:
+        return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _rental_pairs(plan)]
+    disk = disk_words(facts.disk, known_path=spec.path)
+    pairs = [("machine", machine(facts, plan.address))]
+    if spec.kind == "device":
+        identity = f", identity {spec.identity}" if spec.identity else ""
+        pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))
+        pairs.append(("", "ALL DATA ON IT WILL BE DESTROYED"))
+    else:
+        pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
+        pairs.append(("", f"files go to {spec.work_dir} and are removed at the end"))
+    pairs.append(("space", _space(plan)))
+    pairs.append(("time", _time(plan)))
+    runs = plan.run_ids
+    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += [("note", note) for note in plan.notes]
+    return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in pairs]
+
+
+def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
+    """A machine that is not there yet: what will be rented, what it costs, what it promises."""
+    rental, spec = plan.rental, plan.target
+    assert rental is not None
+    pairs = [("rent", rental.offer)]
+    if rental.promise:
+        pairs.append(("promised", rental.promise))
+    pairs += zip(("price", ""), price_lines(plan), strict=False)
+    how = "a file on it" if spec.kind == "directory" else "the whole new disk"
+    made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
+    pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
+    pairs += [("space", _space(plan)), ("time", _time(plan))]
+    pairs += expected_pairs(plan.expectation)
+    runs = plan.run_ids
+    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += [("note", note) for note in plan.notes]
+    return pairs
+
+
+def _space(plan: Plan) -> str:
+    needed = format_bytes(plan.space_bytes)
+    mount = plan.facts.mount
+    if plan.target.kind == "device":
+        size = plan.target.device_size_bytes
+        return f"{needed} of {format_bytes(size)}" if size else needed
+    if mount and mount.available_bytes is not None:
+        return f"{needed} of {format_bytes(mount.available_bytes)} free"
+    return needed
+
+
+def _time(plan: Plan) -> str:
+    runs = len(plan.run_ids)
+    shape = f" in {runs} runs of about {format_duration_s(plan.expected_s / runs)}"
+    more = "or more, " if plan.loop and plan.loop.max_rounds > plan.loop.min_rounds else ""
+    about = f"about {format_duration_s(plan.expected_s)}{shape if runs > 1 else ''}"
+    foreseen = plan.expectation.seconds if plan.expectation else 0.0
+    if foreseen > plan.expected_s * _MUCH_LONGER:
+        about += f" ({format_duration_s(foreseen)} at the rates expected)"
+    return f"{about}, {more}plus start and checks"
+
+
+def _step_lines(plan: Plan) -> list[str]:
+    steps = plan.steps
+    width = max(len("step"), *(len(step.name) for step in steps)) if steps else len("step")
+    out = [f"  {'#':>3} {'step':<{width}}  {'expected':>12}  role"]
+    shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 2]
+    out += [_step_line(step, width) for step in shown]
+    if len(shown) < len(steps):
+        hidden = steps[len(shown) :]
+        seconds = format_duration_s(sum(step.expected_s for step in hidden))
+        out.append(f"      … and {len(hidden)} more, {seconds} together")
+    if plan.loop:
+        out.append(f"  {_loop_words(plan.loop, len(steps))}")
+    return out
+
+
+def _step_line(step: Step, width: int) -> str:
+    expected = format_duration_s(step.expected_s)
+    return f"  {step.index + 1:>3} {step.name:<{width}}  {expected:>12}  {step.role}"
+
+
+def _loop_words(loop: Loop, count: int) -> str:
+    first = loop.first + 1
+    which = f"step {first}" if first == count else f"steps {first}–{count}"
+    return (
+        f"{which} repeat until {loop.tracked} ({loop.direction}) is steady, "
+        f"{loop.min_rounds} to {loop.max_rounds} times"
+    )

@@ -1,0 +1,292 @@
+"""What is shown while fio runs: bars on a terminal, plain lines elsewhere, nothing when quiet.
+
+rich is imported at the first tick, so that the import runs beside fio and not before it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from diskbench.report.terminal.track import TrialProgress, live_figures, result_figures
+from diskbench.units import format_duration_s
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import StepResult, Tick
+    from diskbench.model.spec import Plan, Step
+
+LINE_EVERY_S = 5.0
+LINES_PER_STEP = 60
+_BAR_WIDTH = 24
+_SHORTEST_S = 9.0
+"""Of a step that may have levels: ten seconds, on disks of the lab whose credit is scaled down."""
+CourseOf = Callable[[str, int, str], "StepPhases | None"]
+log = logging.getLogger(__name__)
+
+
+class Progress(Protocol):
+    """Told of progress from the threads of the trials; none of its methods blocks or raises."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """A step is about to run."""
+        ...
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """One second of the running step."""
+        ...
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """A step is done."""
+        ...
+
+    def note(self, trial_id: str, text: str) -> None:
+        """Something worth a line: a broken connection, a stop that is obeyed."""
+        ...
+
+    def close(self) -> None:
+        """Give the terminal back; any number of times."""
+        ...
+
+
+def open_progress(
+    plans: Sequence[Plan],
+    *,
+    quiet: bool,
+    stream: TextIO,
+    clock: Callable[[], float] = time.monotonic,
+    course_of: CourseOf | None = None,
+) -> Progress:
+    """The display for `plans` on `stream`; close it before anything else is printed there.
+
+    `course_of` gives the seconds of a step that is done, by trial, run (from 0) and name, so that
+    no mean across a cliff is shown; None of steps too short to have levels.
+    """
+    if quiet:
+        return _Silent()
+    names = _names(plans)
+    tracks = {plan.trial_id: TrialProgress(plan, names[plan.trial_id]) for plan in plans}
+    if stream.isatty():
+        return _Bars(tracks, stream, clock, course_of)
+    return _Lines(tracks, stream, clock, course_of)
+
+
+def _names(plans: Sequence[Plan]) -> dict[str, str]:
+    """What tells the trials apart: nothing for one, the host, else the host and replicate."""
+    if len(plans) == 1:
+        return {plans[0].trial_id: ""}
+    replicates = len({plan.cell.replicate for plan in plans}) > 1
+    return {
+        plan.trial_id: (plan.address or plan.facts.hostname or plan.cell.provider)
+        + (f" #{plan.cell.replicate + 1}" if replicates else "")
+        for plan in plans
+    }
+
+
+def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
+    """The seconds of a step that is done. Reading them must not end what is measured."""
+    if of is None or result.seconds_in_fio < _SHORTEST_S:
+        return None
+    try:
+        return of(track.plan.trial_id, track.run_index, result.step)
+    except Exception as error:  # noqa: BLE001 - a display never raises; the result tells it again
+        log.debug("no seconds of %s: %s", result.step, error)
+        return None
+
+
+class _Silent:
+    """--quiet."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None: ...
+    def tick(self, trial_id: str, tick: Tick) -> None: ...
+    def step_finished(self, trial_id: str, result: StepResult) -> None: ...
+    def note(self, trial_id: str, text: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Lines:
+    """No terminal: a line a step, and one every few seconds of it."""
+
+    def __init__(
+        self,
+        tracks: dict[str, TrialProgress],
+        stream: TextIO,
+        clock: Callable[[], float],
+        course_of: CourseOf | None,
+    ) -> None:
+        self._tracks, self._stream, self._clock = tracks, stream, clock
+        self._course_of = course_of
+        self._lock = threading.Lock()
+        self._last: dict[str, float] = {}
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        with self._lock:
+            track, now = self._tracks[trial_id], self._clock()
+            track.start(run_index, step, now)
+            self._last[trial_id] = now
+            expected = format_duration_s(step.expected_s)
+            self._say(track, f"{track.place()}: {step.name}, about {expected}")
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        with self._lock:
+            track, now = self._tracks[trial_id], self._clock()
+            track.tick = tick
+            step = track.step
+            every = max(LINE_EVERY_S, (step.expected_s if step else 0) / LINES_PER_STEP)
+            if step and now - self._last.get(trial_id, 0.0) >= every:
+                self._last[trial_id] = now
+                at = format_duration_s(tick.elapsed_s)
+                self._say(track, f"{step.name} at {at}: {live_figures(tick)}")
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        course = _course(self._tracks[trial_id], result, self._course_of)
+        with self._lock:
+            track = self._tracks[trial_id]
+            track.finish(result)
+            self._say(track, f"{result.step} done: {result_figures(result, course)}")
+
+    def note(self, trial_id: str, text: str) -> None:
+        with self._lock:
+            self._say(self._tracks[trial_id], text)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _say(self, track: TrialProgress, text: str) -> None:
+        try:
+            print(f"{track.name}: {text}" if track.name else text, file=self._stream, flush=True)
+        except (OSError, ValueError):
+            return  # stderr is gone: the measurement goes on without an audience
+
+
+class _Bars:
+    """A terminal: for one trial a bar and the step's line, for several a line each."""
+
+    def __init__(
+        self,
+        tracks: dict[str, TrialProgress],
+        stream: TextIO,
+        clock: Callable[[], float],
+        course_of: CourseOf | None,
+    ) -> None:
+        self._tracks, self._stream, self._clock = tracks, stream, clock
+        self._course_of = course_of
+        self._lock = threading.RLock()
+        self._live: Live | None = None
+        self._closed = False
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        with self._lock:
+            self._tracks[trial_id].start(run_index, step, self._clock())
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        with self._lock:
+            self._tracks[trial_id].tick = tick
+        self._open()
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        course = _course(self._tracks[trial_id], result, self._course_of)
+        with self._lock:
+            track = self._tracks[trial_id]
+            track.finish(result)
+        self._print(track, result.step, result_figures(result, course), "green")
+
+    def note(self, trial_id: str, text: str) -> None:
+        self._print(self._tracks[trial_id], "note", text, "yellow")
+
+    def close(self) -> None:
+        with self._lock:
+            live, self._live, self._closed = self._live, None, True
+        # Outside the lock: stopping joins the thread that draws, and that needs the lock.
+        if live:
+            live.stop()
+
+    def _open(self) -> Live | None:
+        with self._lock:
+            if self._live is None and not self._closed:
+                from diskbench.report.terminal.screen import live
+
+                self._live = live(
+                    console=self._console(),
+                    get_renderable=self._render,
+                    refresh_per_second=4,
+                    transient=True,
+                )
+                self._live.start()
+            return self._live
+
+    def _console(self) -> Console:
+        from diskbench.report.terminal.screen import screen
+
+        return screen(stream=self._stream)
+
+    def _print(self, track: TrialProgress, label: str, text: str, style: str) -> None:
+        from rich.text import Text
+
+        prefix = f"{track.name} " if track.name else ""
+        live = self._open()
+        console = live.console if live else self._console()
+        line = Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
+        console.print(line)
+
+    def _render(self) -> RenderableType:
+        from rich.console import Group
+
+        with self._lock:
+            now = self._clock()
+            tracks = list(self._tracks.values())
+            if len(tracks) == 1:
+                return Group(_bar(tracks[0], now), _step_line(tracks[0], now))
+            return Group(*(_host_line(track, now) for track in tracks))
+
+
+def _bar(track: TrialProgress, now: float) -> RenderableType:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    left = max(0.0, track.expected_s() - track.elapsed_s(now))
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    share = track.fraction(now)
+    grid.add_row(
+        ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH, complete_style="blue"),
+        Text(f"{share:>4.0%}"),
+        Text(track.place()),
+        Text(f"about {format_duration_s(left)} left", "dim"),
+    )
+    return grid
+
+
+def _step_line(track: TrialProgress, now: float) -> Text:
+    from rich.text import Text
+
+    step = track.step
+    if step is None:
+        return Text("collecting", "dim", no_wrap=True)
+    at = f"{now - track.step_started_s:.0f}/{step.expected_s:.0f} s"
+    figures = live_figures(track.tick) if track.tick else "starting"
+    return Text.assemble(
+        (step.name, "bold"), f"  {at}  ", (figures, "cyan"), no_wrap=True, overflow="ellipsis"
+    )
+
+
+def _host_line(track: TrialProgress, now: float) -> Text:
+    from rich.text import Text
+
+    name = track.step.name if track.step else "collecting" if track.finished else "starting"
+    figures = live_figures(track.tick) if track.tick else ""
+    return Text.assemble(
+        (f"{track.name:<20.20} ", "bold"),
+        f"{track.fraction(now):>4.0%} ",
+        (f"{name:<20.20} ", "dim"),
+        (figures, "cyan"),
+        no_wrap=True,
+        overflow="ellipsis",
+    )

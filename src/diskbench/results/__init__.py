@@ -1,0 +1,1 @@
+"""What stored results say: read, judged and compared. Nothing here runs anything."""

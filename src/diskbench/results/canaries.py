@@ -1,0 +1,62 @@
+"""Which trials were on a machine that was not itself (MR-13): each against the fleet that is asked
+about with it."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.canary import Reading, off
+from diskbench.errors import DiskbenchError
+from diskbench.parallel import all_of
+from diskbench.results.phase_reader import EvidenceStores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.analysis.canary import Off
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.canaries import TrialRuns
+
+log = logging.getLogger(__name__)
+
+
+def off_trials(
+    database: Engine, trial_ids: Sequence[str], evidence: EvidenceStore | None = None
+) -> Mapping[str, tuple[Off, ...]]:
+    """Of these trials, those with a canary that stands out among those on machines of the same
+    provider, type and processor."""
+    from diskbench.store.canaries import runs_of_trials
+
+    trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
+    kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
+    for one in trials:
+        kinds[one.kind].append(one)
+    fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
+    stores = EvidenceStores(evidence)
+    found: dict[str, tuple[Off, ...]] = {}
+    for fleet in fleets:
+        read = all_of(lambda one: _readings(one, stores), fleet)
+        found |= off([reading for of_trial in read for reading in of_trial])
+    return found
+
+
+def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
+    from diskbench.store.canaries import canaries
+
+    try:
+        store = stores.at(trial.evidence_url)
+        pair = canaries(store, trial.first_run, trial.last_run)
+    except DiskbenchError as error:
+        log.warning("no canary of trial %s: %s", trial.trial_id, error.message)
+        return []
+    return [
+        Reading(trial.trial_id, what, when, value)
+        for when, one in zip(("before", "after"), pair, strict=True)
+        if one is not None
+        for what, value in (("checksum s", one.cpu_s), ("null IOPS", one.null_iops))
+        if value is not None
+    ]

@@ -1,0 +1,87 @@
+"""What each step of a trial was promised: by its plan, or by what somebody says of its disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.stretches import StepPromise
+from diskbench.analysis.verdict import BY_OWNER
+from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.step_lookup import expected_of, place_of
+from diskbench.results.step_groups import StepGroup, load_of
+
+if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
+    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Way
+
+RunsOf = Sequence[tuple["Run", Sequence[StepGroup]]]
+
+
+def promises_of(
+    runs_of: RunsOf, plan: Plan | None, hint: Hint | None, books: Books
+) -> dict[tuple[str, int], StepPromise]:
+    """The promise of each step that has one, by run and index. What was said of the disk stands
+    where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
+    if plan is not None and plan.expectation is not None:
+        return _planned(runs_of, plan)
+    provider = runs_of[0][0].provider if runs_of else ""
+    way = hint.way(books, provider) if hint is not None else None
+    return _said(runs_of, plan, way) if way is not None else {}
+
+
+def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
+    whole = plan.expectation
+    assert whole is not None
+    source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
+    found = {}
+    for run, groups in runs_of:
+        number = run.number
+        for group in groups:
+            expected = expected_of(plan, group.index, of_round=group.of_round, run=number)
+            told = whole.step(place_of(plan, group.index), number, group.of_round)
+            if expected is not None:
+                credit = told.credit if told else {}
+                found[run.run_id, group.index] = StepPromise(expected, source, credit)
+    return found
+
+
+def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], StepPromise]:
+    keys, done, over = [], [], None
+    for run, groups in runs_of:
+        began = _seconds(run.started_at)
+        for number, group in enumerate(groups):
+            idle = max(0.0, began - over) if not number and began and over else 0.0
+            keys.append((run.run_id, group.index))
+            load = load_of(group, plan, run.provider)
+            iops = group.iops
+            if iops is None and load is not None and group.phases is not None:
+                iops = _mean(group, load.block_bytes)
+            done.append(PastStep(load, iops, group.seconds, idle))
+        if began is not None:
+            over = began + sum(group.seconds for group in groups)
+    source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
+    return {
+        key: StepPromise(one.expected, source, one.credit, is_guess=True)
+        for key, one in zip(keys, recalled(way.path, done), strict=True)
+        if one is not None
+    }
+
+
+def _mean(group: StepGroup, block_bytes: int) -> float | None:
+    """I/Os a second over all phases of a step of which only the log is known."""
+    phases = group.phases.phases if group.phases else ()
+    done = sum(
+        (one.iops if one.iops is not None else (one.bytes_per_s or 0.0) / block_bytes) * one.seconds
+        for one in phases
+    )
+    seconds = sum(one.seconds for one in phases)
+    return done / seconds if seconds and done else None
+
+
+def _seconds(text: str | None) -> float | None:
+    return datetime.fromisoformat(text).timestamp() if text else None

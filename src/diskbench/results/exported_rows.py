@@ -1,0 +1,67 @@
+"""Measurement rows and documents as other programs read them, where no mean spans a fall (MR-3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from diskbench.analysis.row_figures import AFTER_CLIFF
+from diskbench.results.cliff_safe_rows import levelled
+from diskbench.results.phase_reader import courses_of
+from diskbench.results.selection import runs_named
+from diskbench.store.document import results_document
+from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
+from diskbench.store.query import find_measurements, find_runs
+from diskbench.store.rows import load_results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.query import Filter
+
+ExportFormat = Literal["csv", "json", "parquet"]
+
+
+def rows_as_csv(
+    database: Engine,
+    filters: Sequence[Filter] = (),
+    *,
+    run_ids: Sequence[str] | None = None,
+    evidence: EvidenceStore | None = None,
+) -> str:
+    """Rows that meet the filters, with a header. `evidence` is the store to read instead of the one
+    that each run was kept in."""
+    return csv_text(*_rows(database, filters, run_ids, evidence))
+
+
+def exported(
+    database: Engine,
+    kind: ExportFormat,
+    filters: Sequence[Filter],
+    named: Sequence[str],
+    evidence: EvidenceStore | None = None,
+) -> bytes:
+    """What `results export` writes: of the runs that are `named` (selections, as `report` takes
+    them), or of all, those that meet the filters. Raises UnknownName, InvalidValue."""
+    run_ids = runs_named(database, named) if named else None
+    if kind == "csv":
+        return rows_as_csv(database, filters, run_ids=run_ids, evidence=evidence).encode()
+    if kind == "parquet":
+        return parquet_bytes(*_rows(database, filters, run_ids, evidence))
+    runs = find_runs(database, filters, run_ids=run_ids)
+    steps = load_results(database, *(run.run_id for run in runs))
+    rows = find_measurements(database, filters, run_ids=run_ids)
+    courses = courses_of(database, rows, evidence).values()
+    return json_text(results_document(runs, steps, courses=courses)).encode() + b"\n"
+
+
+def _rows(
+    database: Engine,
+    filters: Sequence[Filter],
+    run_ids: Sequence[str] | None,
+    evidence: EvidenceStore | None,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    found = find_measurements(database, filters, run_ids=run_ids)
+    return levelled(database, found, evidence), [*measurement_fields(), AFTER_CLIFF]

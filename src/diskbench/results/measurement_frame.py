@@ -1,0 +1,93 @@
+"""Measurement rows as a polars frame, in which no mean spans a cliff (MR-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted_columns, row_figures
+from diskbench.results.phase_reader import courses_of
+from diskbench.store.frames import measurements_frame
+from diskbench.store.query import find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from sqlalchemy.engine import Engine
+
+    from diskbench.analysis.row_figures import Counted
+    from diskbench.model.run import Run
+    from diskbench.ports import EvidenceStore
+
+_LONG_NS = 9_800_000_000
+"""Of shorter steps nothing is looked at: they have no levels (results/phase_reader.py)."""
+_PLACE = "place in the frame"
+
+
+@dataclass(frozen=True, slots=True)
+class _StepRow:
+    """A row of a frame with its run."""
+
+    run: Run
+    counted: Counted
+
+    @property
+    def step(self) -> str:
+        return self.counted.step
+
+    @property
+    def step_index(self) -> int:
+        return self.counted.step_index
+
+    @property
+    def round(self) -> int | None:
+        return self.counted.round
+
+    @property
+    def runtime_ns(self) -> int:
+        return self.counted.runtime_ns
+
+
+def levelled_frame(
+    database: Engine,
+    *,
+    run_ids: Sequence[str] | None = None,
+    evidence: EvidenceStore | None = None,
+) -> pl.DataFrame:
+    """One row a run, step, job and direction, as `measurements_frame` gives them, with the column
+    `after_cliff`: the kind of the level that the figures of a row are of, where its step has
+    several (None: they are what fio counted).
+
+    Seconds are read from `evidence`, or from where each run was kept; a run whose evidence is gone
+    is told as fio counted it. Raises StoreUnavailable.
+    """
+    import polars as pl
+
+    frame = measurements_frame(database, run_ids=run_ids).with_row_index(_PLACE)
+    frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(AFTER_CLIFF))
+    long = pl.col("runtime_ns").sum().over("run_id", "step") >= _LONG_NS
+    rows = frame.filter(long).to_dicts() if frame.height else []
+    told = _told(rows, database, evidence)
+    if told:
+        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in told]))
+        frame = pl.concat([other, pl.DataFrame(told, schema=frame.schema)]).sort(_PLACE)
+    return frame.drop(_PLACE)
+
+
+def _told(
+    rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
+) -> list[dict[str, Any]]:
+    """The rows whose figures are of one level of several."""
+    if not rows:
+        return []
+    steps = counted_columns(rows)
+    ids = list(dict.fromkeys(one.run_id for one in steps))
+    runs = {run.run_id: run for run in find_runs(database, run_ids=ids)}
+    known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
+    courses = courses_of(database, known, evidence)
+    return [
+        {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
+        for row, figure in zip(rows, row_figures(steps, courses), strict=True)
+        if figure is not None
+    ]

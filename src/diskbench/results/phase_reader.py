@@ -1,0 +1,144 @@
+"""The course of steps whose figures are to be pooled: a mean must not span a cliff (MR-3).
+
+Only steps of a minute or more (on a lab disk whose credit is scaled, of less) have phases, and only
+their evidence is looked at: of the quick runs that most histories are made of, nothing is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.model.run import MeasuredFigure
+from diskbench.parallel import all_of
+from diskbench.store.phases import SHORTEST_STEP_S
+from diskbench.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
+    from diskbench.ports import EvidenceStore
+
+Courses = Mapping[tuple[str, str], "StepPhases"]
+"""By run and the name of the step."""
+
+
+class StepRow(Protocol):
+    """What a row says of the time of its step: rows of figures and of measurements do."""
+
+    @property
+    def run(self) -> Run:
+        """The run that it is of."""
+
+    @property
+    def step(self) -> str:
+        """The name of the step."""
+
+    @property
+    def step_index(self) -> int:
+        """Its place in the plan."""
+
+    @property
+    def round(self) -> int | None:
+        """The number of the round; None of a step that is not repeated."""
+
+    @property
+    def runtime_ns(self) -> int:
+        """How long fio ran."""
+
+
+log = logging.getLogger(__name__)
+
+_LEAST_S = 10.0
+_ALMOST = 0.98
+"""fio's own run time may be a little below that of its process, by which phases are read."""
+
+
+def courses_of(
+    database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
+) -> Courses:
+    """The phases of the steps that `rows` are of, where they have any.
+
+    Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
+    has none, which is logged.
+    """
+    long = {row.run.run_id: row.run for row in _long_enough(rows)}
+    if not long:
+        return {}
+    stores = EvidenceStores(evidence)
+    found = all_of(lambda run: _phases(database, run, stores), list(long.values()))
+    return {(one.run_id, one.step): one for of_run in found for one in of_run}
+
+
+def read_phases(
+    store: EvidenceStore, run_id: str, plan: Plan | None, *, run: int
+) -> tuple[StepPhases, ...]:
+    """The phases of the measured steps of a run, in order; `plan` is that of its trial (None:
+    imported), `run` its number there, from 1. A run whose evidence is gone or damaged has none;
+    damage is logged."""
+    from diskbench.store.phases import run_phases
+
+    try:
+        return run_phases(store, run_id, plan, run=run)
+    except UnknownName:  # nothing finished, or imported without the seconds
+        return ()
+    except DiskbenchError as error:
+        log.warning("no phases of run %s: %s", run_id, error.message)
+        return ()
+
+
+def _long_enough(rows: Sequence[StepRow]) -> list[StepRow]:
+    """A row of each step that lasted long enough to have phases, its rounds together."""
+    steps: dict[tuple[str, str], list[StepRow]] = {}
+    for row in rows:
+        steps.setdefault((row.run.run_id, row.step), []).append(row)
+    found = []
+    for group in steps.values():
+        rounds = {(row.step_index, row.round): row.runtime_ns for row in group}
+        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
+        if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
+            found.append(group[0])
+    return found
+
+
+def _time_scale(row: StepRow) -> float:
+    if not isinstance(row, MeasuredFigure):  # such a row says who made the machine, not how
+        return SHORTEST_STEP_S / _LEAST_S if row.run.provider == "lab" else 1.0
+    lab = (row.rent or {}).get("lab") or {}
+    return max(1.0, float(lab.get("time_scale") or 1.0))
+
+
+class EvidenceStores:
+    """Evidence stores by their URL, each opened once; or `only` one for all."""
+
+    def __init__(self, only: EvidenceStore | None = None) -> None:
+        self._only = only
+        self._open: dict[str, EvidenceStore] = {}
+
+    def at(self, url: str | None) -> EvidenceStore:
+        """The store of a run that was kept at `url`. Raises StoreUnavailable."""
+        from diskbench.store.evidence import open_evidence
+
+        if self._only is not None:
+            return self._only
+        if not url:
+            raise StoreUnavailable("nobody wrote down where its evidence is")
+        return self._open.setdefault(url, open_evidence(url))
+
+
+def _phases(database: Engine, run: Run, stores: EvidenceStores) -> Sequence[StepPhases]:
+    from diskbench.store.rows import find_plan
+
+    plan = None if run.imported else find_plan(database, run.trial_id)
+    try:
+        store = stores.at(run.evidence_url)
+    except DiskbenchError as error:
+        log.warning("no phases of run %s: %s", run.run_id, error.message)
+        return ()
+    return read_phases(store, run.run_id, plan, run=run.number)

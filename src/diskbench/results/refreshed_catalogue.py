@@ -1,0 +1,55 @@
+"""The catalogue of a session: the shipped files, with what was refreshed in the user's cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.books import Books
+from diskbench.catalog.yaml_loader import catalogues
+from diskbench.errors import InvalidValue
+from diskbench.store.overlays import read_overlays, write_overlay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from diskbench.catalog.overlay import Overlay
+
+
+def refreshable() -> tuple[str, ...]:
+    """The providers that can be asked for limits and prices, sorted."""
+    from diskbench.ports import Refreshes
+    from diskbench.providers.registry import provider
+
+    return tuple(name for name in catalogues() if isinstance(provider(name), Refreshes))
+
+
+def open_books() -> Books:
+    """The catalogue as it is now: the shipped files with what is in the user's cache.
+
+    Opened once, where a session or a command begins, and handed down from there; what is refreshed
+    afterwards counts for the sessions that are opened afterwards. Raises InvalidValue for a file in
+    the cache that cannot be read.
+    """
+    return Books(read_overlays())
+
+
+def refresh(cloud: str) -> tuple[Overlay, Path]:
+    """Ask a cloud for limits and prices, and keep the answer for the sessions opened from now on.
+
+    Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
+    the catalogue, which is not kept; and what the cloud's provider raises.
+    """
+    from diskbench.ports import Refreshes
+    from diskbench.providers.registry import provider
+
+    asked = provider(cloud)
+    if not isinstance(asked, Refreshes):
+        raise InvalidValue(
+            f"--cloud {cloud} has no API of limits and prices",
+            advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
+        )
+    before = open_books()
+    found = asked.refreshed(before)
+    others = tuple(one for one in before.overlays if one.cloud != cloud)
+    Books((*others, found)).check()
+    return found, write_overlay(found)

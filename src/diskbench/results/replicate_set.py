@@ -1,0 +1,166 @@
+"""What the trials of a matrix, or of any other selection, say together (MR-5 to MR-7)."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.replicates import FlaggedTrial, ReplicateLine, Replicates
+from diskbench.results.canaries import off_trials
+from diskbench.results.phase_reader import EvidenceStores
+from diskbench.results.pool import alike, apart
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.replicated import replicated
+from diskbench.results.step_verdicts import step_verdicts
+from diskbench.results.trial_figures import trial_figures, words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.comparison import Metric
+    from diskbench.model.verdict import StepVerdict
+    from diskbench.ports import EvidenceStore
+    from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
+    from diskbench.store.query import Filter
+
+log = logging.getLogger(__name__)
+
+MOST_JUDGED = 100
+"""Trials of which the verdict is read as well, a tenth of a second each; our choice."""
+LARGE_BYTES = 64 * 1024
+"""Steps with blocks of at least so much are told in bytes a second; our choice."""
+
+
+def replicates_of(
+    database: Engine,
+    filters: Sequence[Filter],
+    *,
+    asked: str = "",
+    pool: Collection[str] = (),
+    evidence: EvidenceStore | None = None,
+) -> Replicates:
+    """Median, interval, variation and outliers of each step, over all trials that are replicates of
+    each other. Trials of a block on which different things were found stand in lines of their own
+    unless the fact is in `pool`."""
+    figures = main_figures(database, filters, evidence)
+    flagged = off_trials(database, [one.trial_id for _, one in figures], evidence)
+    groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
+    for metric, one in figures:
+        groups[one.subject, one.line, metric].append(one)
+    lines: list[ReplicateLine] = []
+    left_out: list[str] = []
+    trials = {one.trial_id for _, one in figures}
+    judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
+    for (subject, line, metric), of in sorted(groups.items(), key=lambda item: _place(item[1])):
+        lines += _lines(words(subject) or "all", line, metric, of, pool, flagged, judge)
+        if spanning := sum(one.spans_cliff for one in of):
+            left_out.append(
+                f"{line.step} {line.direction}: {spanning} of {len(of)} trials ended between two "
+                "levels"
+            )
+    return Replicates(
+        asked=asked,
+        trials=len(trials),
+        marks=tuple(dict.fromkeys(mark for _, one in figures for mark in one.marks)),
+        lines=tuple(lines),
+        flagged=tuple(
+            FlaggedTrial(trial_id=name, why=tuple(one.words() for one in why))
+            for name, why in sorted(flagged.items())
+        ),
+        left_out=tuple(left_out),
+    )
+
+
+def main_figures(
+    database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None = None
+) -> list[tuple[Metric, TrialFigure]]:
+    """The main figure of each step and direction of each trial: IOPS, of large blocks bytes a
+    second."""
+    figures = trial_figures(database, filters, "iops", evidence)
+    found: list[tuple[Metric, TrialFigure]] = [
+        ("iops", one) for one in figures if not _is_large(one)
+    ]
+    if len(found) < len(figures):
+        by_size = trial_figures(database, filters, "bytes_per_s", evidence)
+        found += [("bytes_per_s", one) for one in by_size if _is_large(one)]
+    return found
+
+
+def _is_large(figure: TrialFigure) -> bool:
+    return (figure.line.block_bytes or 0) >= LARGE_BYTES
+
+
+def _place(figures: Sequence[TrialFigure]) -> tuple[object, ...]:
+    first = figures[0]
+    return (first.subject, first.order, first.line.direction)
+
+
+def _lines(
+    block: str,
+    line: FigureLine,
+    metric: Metric,
+    figures: Sequence[TrialFigure],
+    pool: Collection[str],
+    flagged: Collection[str],
+    judge: _Judge | None,
+) -> Iterator[ReplicateLine]:
+    names = {fact for fact, _ in apart([one for one in figures if not one.spans_cliff])}
+    for group in alike(figures, pool=pool):
+        fallen = [one for one in group if one.level is not None]
+        left = [one for one in group if one.trial_id not in flagged]
+        yield ReplicateLine(
+            block=block,
+            step=line.step,
+            direction=line.direction,
+            metric=metric,
+            replicated=replicated(one.sample for one in group),
+            facts=tuple(
+                (name, value)
+                for name, value in group[0].facts
+                if name in names and name not in pool
+            ),
+            level=fallen[0].level if fallen else None,
+            after_cliff=len(fallen),
+            apart=max(one.apart for one in group),
+            without=replicated(one.sample for one in left) if 0 < len(left) < len(group) else None,
+            verdict=judge.on(line.step, group) if judge else None,
+        )
+
+
+class _Judge:
+    """Verdicts on the steps of trials that are pooled, each set of trials read once."""
+
+    def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
+        self._database, self._stores = database, EvidenceStores(evidence)
+        self._books = open_books()
+        self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
+
+    def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
+        """The verdict on a step, the first time that it is asked for: a step has one, whatever the
+        number of its directions. None where the evidence cannot be read."""
+        trials = frozenset(one.trial_id for one in group)
+        if trials not in self._open:
+            self._open[trials] = self._read(trials)
+        return self._open[trials].pop(step, None)
+
+    def _read(self, trials: frozenset[str]) -> dict[str, StepVerdict]:
+        from diskbench.store.query import Filter, find_runs
+
+        done = Filter("state", "=", "done")
+        runs = [
+            run
+            for trial in sorted(trials)
+            for run in find_runs(self._database, [Filter("trial_id", "=", trial), done])
+        ]
+        runs.sort(key=lambda run: (run.trial_id, run.run_index))
+        try:
+            store = self._stores.at(runs[0].evidence_url)
+            found = step_verdicts(self._database, store, runs, books=self._books)
+        except DiskbenchError as error:
+            log.warning("no verdict on these trials: %s", error.message)
+            return {}
+        return {one.step: one for one in found}

@@ -1,0 +1,189 @@
+"""What the published site shows: every subject with its runs, and the history of each of its steps.
+
+A subject is what was asked for (results/trial_figures.py), a time is one campaign, and a change of
+level is one that `diskbench regressions` finds (results/history.py). Replicates are those since the
+last change, on which the same was found as on the newest (MR-14): two levels, or two kernels, have
+no median in common.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from hashlib import sha256
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_args
+
+from diskbench.model.comparison import Metric
+from diskbench.model.configuration import Configuration, FactChange, MetricHistory, Sampled
+from diskbench.results.compare_runs import differences
+from diskbench.results.history import history_of
+from diskbench.results.phase_reader import courses_of
+from diskbench.results.pool import alike
+from diskbench.results.replicated import replicated
+from diskbench.results.trial_figures import FACTS, subject_of, trial_figures, words
+from diskbench.store.figures import load_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.history import History
+    from diskbench.model.run import AskedRun, Mark
+    from diskbench.ports import EvidenceStore
+    from diskbench.results.trial_figures import Fields, TrialFigure
+    from diskbench.store.query import Filter
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
+_KEY = 16
+"""Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
+
+
+def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
+    """Runs by what was asked for, in the order of their first one here."""
+    found: dict[Fields, list[AskedRun]] = {}
+    for row in rows:
+        found.setdefault(subject_of(row.run, row.rent), []).append(row)
+    return found
+
+
+def key_of(subject: Fields) -> str:
+    """The name of a subject's page: the same for the same fields, whenever it is asked for."""
+    return sha256(json.dumps(subject).encode()).hexdigest()[:_KEY]
+
+
+def configurations(
+    database: Engine,
+    filters: Sequence[Filter],
+    groups: Mapping[Fields, Sequence[AskedRun]],
+    evidence: EvidenceStore | None = None,
+) -> Iterator[Configuration]:
+    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order.
+
+    The phases of their long steps are read from `evidence`, or from where each run's files are.
+    """
+    wanted = {row.run.run_id for rows in groups.values() for row in rows}
+    rows = [row for row in load_figures(database, filters, "iops") if row.run.run_id in wanted]
+    courses = courses_of(database, rows, evidence)
+    figures: dict[Fields, dict[Metric, list[TrialFigure]]] = {
+        subject: {metric: [] for metric in METRICS} for subject in groups
+    }
+    for metric in METRICS:
+        for one in trial_figures(database, filters, metric, courses=courses):
+            if one.subject in figures:
+                figures[one.subject][metric].append(one)
+    for subject, runs in groups.items():
+        yield _configuration(subject, runs, figures[subject])
+
+
+def _configuration(
+    subject: Fields,
+    rows: Sequence[AskedRun],
+    figures: Mapping[Metric, Sequence[TrialFigure]],
+) -> Configuration:
+    asked = dict(subject)
+    first_runs = _first_runs(rows)
+    trials = list({one.trial_id: one for one in figures["iops"]}.values())
+    sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
+    dates = [row.run.measured_at for row in rows if row.run.measured_at]
+    return Configuration(
+        key=key_of(subject),
+        words=words(subject),
+        fields=subject,
+        provider=asked["provider"],
+        region=asked.get("region", ""),
+        disk=sizes,
+        machine=asked.get("instance_type") or asked.get("machine", ""),
+        profile=asked.get("profile", ""),
+        marks=tuple(mark for mark in _MARKS if any(row.run.has(mark) for row in rows)),
+        runs=tuple(row.run.run_id for row in rows),
+        times=len({row.run.campaign_id for row in rows}),
+        machines=len({one.machine for one in trials}),
+        first=min(dates, default=""),
+        last=max(dates, default=""),
+        undated=tuple(row.run.run_id for row in rows if row.run.measured_at is None),
+        tracks=tuple(_tracks(figures, first_runs)),
+        facts=tuple(_facts(trials)),
+        fact_changes=tuple(_fact_changes(trials)),
+    )
+
+
+def _first_runs(rows: Sequence[AskedRun]) -> dict[str, str]:
+    """The first finished run of each trial; `rows` are newest first."""
+    return {row.run.trial_id: row.run.run_id for row in rows if row.run.state == "done"}
+
+
+def _tracks(
+    figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
+) -> Iterator[MetricHistory]:
+    """Of each step in the order of the job, one a metric."""
+    found: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
+    for metric, of_metric in figures.items():
+        for one in of_metric:
+            found[one.line][metric].append(one)
+    order = {
+        line: min(one.order for group in by.values() for one in group) for line, by in found.items()
+    }
+    for line in sorted(found, key=lambda line: (order[line], line.direction)):
+        for metric, group in found[line].items():
+            history = history_of(group, metric)
+            if any(not one.spans_cliff for one in group):
+                yield _track(history, group, first_runs)
+
+
+def _track(
+    history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
+) -> MetricHistory:
+    line = figures[0].line
+    known = [one for one in figures if not one.spans_cliff]
+    usable = sorted((one for one in known if one.at is not None), key=_time)
+    since = history.changes[-1].at if history.changes else ""
+    began = {one.campaign_id: one.at for one in history.points}
+    recent = [one for one in usable if began[one.campaign_id] >= since] or known
+    now = next(group for group in alike(recent) if recent[-1] in group)
+    return MetricHistory(
+        rw=line.rw,
+        block_bytes=line.block_bytes,
+        iodepth=line.iodepth,
+        history=history,
+        now=replicated(one.sample for one in now),
+        left_out=len(recent) - len(now),
+        sampled=tuple(
+            Sampled(
+                run_id=first_runs[one.trial_id],
+                trial_id=one.trial_id,
+                campaign_id=one.campaign_id,
+                at=_time(one),
+                value=one.value,
+            )
+            for one in usable
+        ),
+    )
+
+
+def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    told = [dict(one.facts) for one in sorted(trials, key=_time)]
+    for name in FACTS:
+        newest_last = list(dict.fromkeys(one[name] for one in reversed(told) if name in one))
+        if newest_last:
+            yield name, tuple(reversed(newest_last))
+
+
+def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
+    """What was found at one time and not at the one before, in the order of time."""
+    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    for one in trials:
+        if one.at is not None:
+            times[one.campaign_id].append(one)
+    groups = sorted(times.values(), key=lambda group: min(map(_time, group)))
+    for before, after in pairwise(groups):
+        at = min(map(_time, after))
+        for found in differences(before, after):
+            yield FactChange(at=at, fact=found.fact, before=found.a, after=found.b)
+
+
+def _time(one: TrialFigure) -> str:
+    """When a trial was measured; empty, which is before all others, where nobody knows."""
+    return one.at or ""

@@ -1,0 +1,53 @@
+"""Whether the device counted the I/Os that fio did (MR-12): only direct I/O has a count to compare.
+
+Blocks that are larger than the kernel's or the driver's largest request are split, small ones in
+sequence may be merged below fio. Either changes what a cloud counts, and no figure of fio's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.model.doubts import REQUESTS_MERGED, REQUESTS_SPLIT
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from diskbench.model.doubts import Reason
+    from diskbench.model.expectation import Load
+    from diskbench.results.step_groups import StepGroup
+
+ALIKE = 0.05
+"""How far device and fio may be apart (MR-12)."""
+
+
+def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]:
+    """A note where the device counted more or fewer I/Os than fio by more than 5 %; nothing of
+    buffered I/O, where nobody sampled, or where it did not move fio's bytes either."""
+    if load is None or not load.direct:
+        return ()
+    ios = device = moved = device_bytes = 0
+    by_index = {one.step.index: one.samples for one in group.kept}
+    for row in (row for of in group.rounds for row in of):
+        samples = by_index.get(row.step_index)
+        if samples is None or row.direction not in ("read", "write"):
+            return ()
+        read = row.direction == "read"
+        count = samples.device_read_ios if read else samples.device_write_ios
+        size = samples.device_read_bytes if read else samples.device_write_bytes
+        if count is None or size is None:
+            return ()
+        ios, moved = ios + row.ios, moved + row.bytes
+        device, device_bytes = device + count, device_bytes + size
+    if not ios or not device or abs(device_bytes / moved - 1) > ALIKE:
+        return ()
+    each = device / ios
+    if abs(each - 1) <= ALIKE:
+        return ()
+    doubt, how = (REQUESTS_SPLIT, "split") if each > 1 else (REQUESTS_MERGED, "merged")
+    return (
+        doubt.reason(
+            f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
+            f"{format_bytes(round(device_bytes / device))}: the device counted {each:.2g} I/Os a "
+            "block, and so may the cloud",
+        ),
+    )

@@ -1,0 +1,182 @@
+"""The measured steps of a run, each with its rounds: what its rows and its evidence say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.row_figures import counted, step_figure
+from diskbench.errors import DiskbenchError
+from diskbench.model.expectation import Load
+from diskbench.plan.loads import asked_by
+from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.units import KIB, MIB, NS_PER_S
+
+if TYPE_CHECKING:
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Measurement, StepResult
+    from diskbench.model.spec import Plan
+    from diskbench.results.step_evidence import StepEvidence
+
+_NOT_JUDGED = frozenset({"fill", "canary"})
+_SEQUENTIAL = 64 * KIB
+_SECTOR = 512
+
+
+@dataclass
+class StepGroup:
+    """One step, its rounds together."""
+
+    results: list[StepResult] = field(default_factory=list)
+    kept: list[StepEvidence] = field(default_factory=list)
+    phases: StepPhases | None = None
+
+    @property
+    def index(self) -> int:
+        """That of the first round."""
+        if self.results:
+            return self.results[0].step_index
+        return self.kept[0].step.index if self.kept else self._course.step_index
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        if self.results:
+            return self.results[0].step
+        return self.kept[0].step.name if self.kept else self._course.step
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it measures the disk, and does not prepare or watch."""
+        if self.results:
+            return self.results[0].role not in _NOT_JUDGED
+        return not self.kept or self.kept[0].step.role not in _NOT_JUDGED
+
+    @property
+    def of_round(self) -> int | None:
+        """The number of the first round; None of a step that is not repeated."""
+        if self.results:
+            return self.results[0].round
+        return self.kept[0].step.round if self.kept else None
+
+    @property
+    def rows(self) -> list[Measurement]:
+        """All its rows."""
+        return [row for result in self.results for row in result.measurements]
+
+    @property
+    def rounds(self) -> list[list[Measurement]]:
+        """The merged rows of each round in which something was done, in order."""
+        found: dict[int, list[Measurement]] = {}
+        for row in self.rows:
+            if row.scope == "step" and row.direction != "sync" and row.ios:
+                found.setdefault(row.step_index, []).append(row)
+        return [found[index] for index in sorted(found)]
+
+    @property
+    def iops(self) -> float | None:
+        """What fio counted a second in all directions; of rounds that of the middle one of the
+        last five."""
+        found = step_figure(counted(row for of in self.rounds for row in of), None)
+        return found.iops if found else None
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Bytes a second, likewise."""
+        found = step_figure(counted(row for of in self.rounds for row in of), None)
+        return found.bytes_per_s if found else None
+
+    @property
+    def seconds(self) -> float:
+        """How long all its rounds ran."""
+        ran = sum(max(row.runtime_ns for row in of) / NS_PER_S for of in self.rounds)
+        return ran or (self.phases.seconds if self.phases else 0.0)
+
+    @property
+    def _course(self) -> StepPhases:
+        assert self.phases is not None, "a group holds something"
+        return self.phases
+
+
+def groups_of(
+    results: Sequence[StepResult], kept: Sequence[StepEvidence], phases: Sequence[StepPhases]
+) -> list[StepGroup]:
+    """The steps of one run in order, those that did something or have a course; steps that fill
+    the disk, which `is_judged` tells apart, use up credit as others do."""
+    groups: dict[tuple[str, int | None], StepGroup] = {}
+
+    def of(name: str, index: int, of_round: int | None) -> StepGroup:
+        return groups.setdefault((name, index if of_round is None else None), StepGroup())
+
+    for result in sorted(results, key=lambda one: one.step_index):
+        of(result.step, result.step_index, result.round).results.append(result)
+    for one in kept:
+        step = one.step
+        of(step.name, step.index, step.round).kept.append(one)
+    for course in phases:
+        of(course.step, course.step_index, course.rounds).phases = course
+    found = [group for group in groups.values() if group.rounds or group.phases]
+    return sorted(found, key=lambda group: group.index)
+
+
+def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:
+    """What the step asked of its disk; None where its jobs are too different from each other, or
+    nobody tells. `provider` is the run's: files of GoBonnieGo tell what was done by their kind."""
+    if provider == GOBONNIEGO_FILE:
+        return _of_gobonniego(group)
+    if not group.kept or not group.kept[0].step.job:
+        return _of_log(group)
+    disk = plan.facts.disk if plan else None
+    whole = plan.target.device_size_bytes if plan and not plan.target.work_dir else None
+    try:
+        asked = asked_by(
+            group.kept[0].step, whole=whole, read_ahead_kb=disk.read_ahead_kb if disk else None
+        )
+    except DiskbenchError:
+        return None  # options of an imported file that no job file could have
+    return asked.stage.load if asked.is_one else None
+
+
+READS_OF_TEN = 0.9
+"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
+
+
+def _of_gobonniego(group: StepGroup) -> Load | None:
+    """Buffered: threads that write and read in order, or each at random places one at a time."""
+    row = next((row for of in group.rounds for row in of), None)
+    if row is None or row.block_bytes is None:
+        return None
+    random = (row.rw or "").startswith("rand")
+    reads = {"read": 1.0, "write": 0.0}.get(row.direction, READS_OF_TEN)
+    return Load(
+        block_bytes=row.block_bytes,
+        read_share=reads,
+        random=random,
+        direct=False,
+        depth=row.jobs if random else None,
+    )
+
+
+def _of_log(group: StepGroup) -> Load | None:
+    """What a log of the seconds alone tells: the mean size of its I/Os, taken as direct reads, at
+    random below 64 KiB. With only one of both rates it is taken for 4 KiB at random (I/Os), or
+    1 MiB in sequence (bytes): what such logs are kept for."""
+    course = group.phases
+    if course is None:
+        return None
+    sizes = [one.bytes_per_s / one.iops for one in course.phases if one.iops and one.bytes_per_s]
+    if sizes:
+        block = max(round(median(sizes) / _SECTOR) * _SECTOR, _SECTOR)
+    else:
+        block = MIB if course.figure == "bytes_per_s" else 4 * KIB
+    return Load(block_bytes=block, random=block < _SEQUENTIAL)
+
+
+def phases_by_run(phases: Sequence[StepPhases]) -> Mapping[str, list[StepPhases]]:
+    """Phases of several runs, by the run."""
+    found: dict[str, list[StepPhases]] = {}
+    for one in phases:
+        found.setdefault(one.run_id, []).append(one)
+    return found

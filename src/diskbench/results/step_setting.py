@@ -1,0 +1,106 @@
+"""What a step ran in, from its rows, its evidence and the facts of its machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.limiter import BLOCK_TRANSPORTS
+from diskbench.analysis.medium import LINKS, Medium
+from diskbench.analysis.queue_depth import Sibling
+from diskbench.analysis.setting import Setting
+from diskbench.fio.client_bound import processor_of
+from diskbench.model.processor import Processor, busiest
+from diskbench.plan.passes import has_host_cache
+
+if TYPE_CHECKING:
+    from diskbench.model.expectation import Load
+    from diskbench.model.spec import Plan
+    from diskbench.plan.as_disk import Hint
+    from diskbench.results.step_evidence import StepEvidence
+    from diskbench.results.step_groups import StepGroup
+
+
+def setting_of(
+    group: StepGroup,
+    plan: Plan | None,
+    hint: Hint,
+    load: Load | None,
+    others: Iterable[tuple[str, Load | None, float]],
+    memory_bytes: int | None,
+) -> Setting:
+    """The setting of a step; `others` are the other steps of its run, with load and rate."""
+    written = sum(row.bytes for of in group.rounds for row in of if row.direction == "write")
+    like = load.model_copy(update={"depth": None}) if load else None
+    return Setting(
+        load=load,
+        seconds=group.seconds,
+        processor=_processor(group),
+        device_share=_device_share(group),
+        memory_share=memory_bytes / written if memory_bytes and written else 1.0,
+        keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
+        host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
+        network=_network(plan),
+        medium=_medium(plan),
+        siblings=tuple(
+            Sibling(name, other.depth, iops)
+            for name, other, iops in others
+            if other is not None
+            and other.depth is not None
+            and other.model_copy(update={"depth": None}) == like
+        ),
+    )
+
+
+def _processor(group: StepGroup) -> Processor:
+    """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
+    return busiest(processor_of(one.output, group.rows, one.samples) for one in group.kept)
+
+
+def _device_share(group: StepGroup) -> float | None:
+    """What the device moved of fio's bytes, in the direction where that is least."""
+    moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
+    by_index = {one.step.index: one for one in group.kept}
+    for row in group.rows:
+        one = by_index.get(row.step_index)
+        if one is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+            continue
+        device = _device_bytes(one, row.direction)
+        if device is None:
+            return None
+        moved[row.direction][0] += device
+        moved[row.direction][1] += row.bytes
+    return min((device / asked for device, asked in moved.values() if asked), default=None)
+
+
+def _device_bytes(one: StepEvidence, direction: str) -> int | None:
+    if one.samples is not None:
+        samples = one.samples
+        return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
+    disks = one.output.disks if one.output else ()
+    if len(disks) != 1:
+        return None
+    return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
+
+
+def _network(plan: Plan | None) -> str | None:
+    if plan is None:
+        return None
+    facts = plan.facts
+    if facts.network_filesystem:
+        return facts.mount.fstype if facts.mount else "a network filesystem"
+    transport = facts.disk.transport if facts.disk else None
+    return transport if transport in BLOCK_TRANSPORTS else None
+
+
+def _medium(plan: Plan | None) -> Medium | None:
+    """The disk under the target, of a machine that is none of a hypervisor's: what a guest is told
+    of its disks' links is not so."""
+    disk = plan.facts.disk if plan is not None else None
+    if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
+        return None
+    return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

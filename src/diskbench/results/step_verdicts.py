@@ -1,0 +1,167 @@
+"""What several runs and replicates say of a step together (MR-5, MR-6): one verdict of many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.repeats import Sample
+from diskbench.analysis.shown import (
+    at_one_level,
+    believe_of,
+    reasons_over,
+    shown,
+    shown_stretch,
+)
+from diskbench.model.verdict import RunLevel, StepVerdict, believe_words
+from diskbench.results.replicated import replicated
+from diskbench.results.sample_units import machine_of
+from diskbench.results.verdicts import trial_verdicts
+from diskbench.units import format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.catalog.books import Books
+    from diskbench.model.run import Run
+    from diskbench.model.verdict import Verdict
+    from diskbench.plan.as_disk import Hint
+    from diskbench.ports import EvidenceStore
+
+_THERE_BEFORE = frozenset({"local", "ssh"})
+
+
+def step_verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Run],
+    *,
+    books: Books,
+    hint: Hint | None = None,
+) -> tuple[StepVerdict, ...]:
+    """The verdict on each step over runs that measured alike: those of a trial, or of all
+    replicates of one cell (rows, as `find_runs` gives them). A trial is one sample, whatever the
+    number of its runs, and so are trials that shared a machine."""
+    by_trial = _by_trial(runs)
+    verdicts = [
+        one
+        for of_trial in by_trial
+        for one in trial_verdicts(database, evidence, of_trial, books=books, hint=hint)
+    ]
+    return over_runs(runs, verdicts)
+
+
+def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
+    """As `step_verdicts`, from the verdicts on the runs."""
+    by_trial = _by_trial(runs)
+    of_run: dict[str, dict[str, Verdict]] = {}
+    for one in verdicts:
+        of_run.setdefault(one.run_id, {})[one.step] = one
+    names = dict.fromkeys(one.step for one in verdicts)
+    found = []
+    for name in names:
+        told = [
+            [(run, of_run[run.run_id][name]) for run in trial if name in of_run.get(run.run_id, {})]
+            for trial in by_trial
+        ]
+        known = [trial for trial in told if trial]
+        summed = _of_step(name, known)
+        if summed is not None:
+            found.append(summed)
+    return tuple(found)
+
+
+def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> StepVerdict | None:
+    levels = _levels(trials[0]) if len(trials) == 1 else ()
+    samples, ratios, all_of = [], [], []
+    for trial in trials:
+        kept = [one for _, one in trial if one.stands_for.iops]
+        if not kept:
+            continue
+        here = shown(kept)
+        first = trial[0][0]
+        machine, trial_id = machine_of(first, rented=_is_rented(first)), first.trial_id
+        samples.append(Sample(trial_id, here.stands_for.iops or 0.0, machine))
+        if here.stands_for.ratio is not None:
+            ratios.append(Sample(trial_id, here.stands_for.ratio, machine))
+        all_of += at_one_level(kept)
+    if not samples:
+        return None
+    beside = replicated(ratios) if len(ratios) == len(samples) else None
+    named = Counter(one.stands_for.limiter.name for one in all_of).most_common(1)[0][0]
+    limiter = shown_stretch(
+        [one.stands_for for one in all_of if one.stands_for.limiter.name == named]
+    ).limiter
+    verdict = StepVerdict(
+        step=name,
+        believe=believe_of(all_of),
+        limiter=limiter,
+        replicated=replicated(samples),
+        ratio=beside.median if beside else None,
+        interval=beside.interval if beside else None,
+        levels=levels,
+        reasons=reasons_over(all_of),
+    )
+    return verdict.model_copy(update={"sentence": _sentence(verdict)})
+
+
+def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
+    """The course over the runs of one trial: runs next to each other at levels of one kind."""
+    if len(trial) < 2:
+        return ()
+    found, at = [], 1
+    for kind, group in groupby(trial, key=lambda pair: pair[1].stands_for.kind):
+        runs = list(group)
+        middle = shown_stretch([one.stands_for for _, one in runs])
+        found.append(
+            RunLevel(
+                kind=kind or "level",
+                first=at,
+                last=at + len(runs) - 1,
+                iops=middle.iops or 0.0,
+                bytes_per_s=middle.bytes_per_s or 0.0,
+                started_at=runs[0][0].started_at,
+            )
+        )
+        at += len(runs)
+    return tuple(found)
+
+
+def _sentence(one: StepVerdict) -> str:
+    figures = one.replicated
+    if len(one.levels) > 1:
+        told = ", then ".join(
+            f"{format_iops(level.iops)} IOPS ({format_mb_per_s(level.bytes_per_s)} MB/s) in "
+            f"{_runs(level)} ({level.kind})"
+            for level in one.levels
+        )
+    elif figures.machines > 1:
+        span = (
+            f"{format_iops(figures.interval.low)} to {format_iops(figures.interval.high)}"
+            if figures.interval
+            else f"no interval of {figures.machines} machines"
+        )
+        told = f"{format_iops(figures.median)} IOPS, {span}"
+    else:
+        told = f"{format_iops(figures.median)} IOPS"
+    beside = f", {one.ratio:.0%} of what was promised" if one.ratio is not None else ""
+    unknown = one.limiter.name == "unknown"
+    by = "limit unknown" if unknown else f"limited by {one.limiter.words()}"
+    return f"{one.step}: {told}{beside}, {by}. Believe: {believe_words(one.believe, one.reasons)}"
+
+
+def _runs(level: RunLevel) -> str:
+    return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
+
+
+def _is_rented(run: Run) -> bool:
+    return not run.imported and run.provider not in _THERE_BEFORE
+
+
+def _by_trial(runs: Sequence[Run]) -> list[list[Run]]:
+    trials: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda one: (one.measured_at or "", one.run_id, one.run_index)):
+        trials.setdefault(run.trial_id, []).append(run)
+    return [sorted(trial, key=lambda one: one.run_index) for trial in trials.values()]

@@ -1,0 +1,137 @@
+"""One stored trial with all that rows, plan and evidence tell of it, read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.row_figures import courses_by_step, levelled_rows
+from diskbench.errors import DiskbenchError
+from diskbench.fio.warnings import run_warnings
+from diskbench.plan.as_disk import hint_of
+from diskbench.results.run_evidence import audit_doubts, warn
+from diskbench.results.trial_cost import trial_cost
+from diskbench.results.verdicts import judge
+from diskbench.store.rows import find_plan, load_results
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.catalog.books import Books
+    from diskbench.catalog.cost import TrialCost
+    from diskbench.model.audit import StepAudit
+    from diskbench.model.expectation import Expectation
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Measurement, StepResult
+    from diskbench.model.result import Warning as Doubt
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
+    from diskbench.plan.as_disk import Hint
+    from diskbench.results.run_evidence import EvidenceOfRuns
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial and its runs (rows as in the database, in their order).
+
+    `plan` is None for imported runs; `steps` are the results of each run. `measurements` are free
+    of means over a fall, `doubts` all warnings: of steps, of runs that disagree, of audits.
+    `foreseen` is what an imported run should have got on the disk that was named for it, by run and
+    step. `suspended`: nobody works on it, and `diskbench resume` would go on with it.
+    """
+
+    trial_id: str
+    runs: tuple[Run, ...]
+    plan: Plan | None
+    steps: Mapping[str, Sequence[StepResult]]
+    measurements: tuple[Measurement, ...]
+    doubts: tuple[Doubt, ...]
+    phases: tuple[StepPhases, ...]
+    verdicts: tuple[Verdict, ...]
+    audits: tuple[StepAudit, ...]
+    cost: TrialCost | None = None
+    foreseen: Mapping[tuple[str, int], Expectation] = field(default_factory=dict)
+    suspended: bool = False
+
+
+def read_trial(
+    database: Engine,
+    runs: Sequence[Run],
+    evidence: EvidenceOfRuns,
+    books: Books,
+    *,
+    steps: Mapping[str, Sequence[StepResult]] | None = None,
+    hint: Hint | None = None,
+    suspended: bool = False,
+) -> StoredTrial:
+    """The trial of these runs, in their order. `steps` are their results where the caller has read
+    them; `hint` is what somebody says of their disk.
+
+    Raises UserError for a `hint` that names no disk. Evidence that is gone or damaged costs phases,
+    audits and verdicts, and is logged.
+    """
+    runs = sorted(runs, key=lambda row: row.run_index)
+    plan = find_plan(database, runs[0].trial_id)
+    if steps is None:
+        steps = load_results(database, *(row.run_id for row in runs))
+    phases = {row.run_id: evidence.phases(row, plan) for row in runs}
+    verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
+    flat = tuple(one for of_run in phases.values() for one in of_run)
+    audits = tuple(one for row in runs for one in evidence.audits(row))
+    measured = _measured(runs, steps, flat)
+    doubts = [one for row in runs for step in steps[row.run_id] for one in step.warnings]
+    doubts += run_warnings(measured)
+    return StoredTrial(
+        trial_id=runs[0].trial_id,
+        runs=tuple(runs),
+        plan=plan,
+        steps=steps,
+        measurements=tuple(row for of_run in measured for row in of_run),
+        doubts=(*doubts, *audit_doubts(audits, doubts)),
+        phases=flat,
+        verdicts=verdicts,
+        audits=audits,
+        cost=trial_cost(database, plan),
+        foreseen=foreseen,
+        suspended=suspended,
+    )
+
+
+def _measured(
+    runs: Sequence[Run], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
+) -> list[tuple[Measurement, ...]]:
+    """The rows of each run, where no mean spans a fall (MR-3)."""
+    courses = courses_by_step(phases)
+    return [
+        levelled_rows([one for step in steps[row.run_id] for one in step.measurements], courses)
+        for row in runs
+    ]
+
+
+def _judged(
+    runs: Sequence[Run],
+    plan: Plan | None,
+    steps: Mapping[str, Sequence[StepResult]],
+    phases: Mapping[str, Sequence[StepPhases]],
+    evidence: EvidenceOfRuns,
+    books: Books,
+    hint: Hint | None,
+) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Expectation]]:
+    """The verdicts, and of imported runs what they should have got."""
+    store = evidence.store(runs[0])
+    if store is None:
+        return (), {}
+    named = hint or hint_of(runs[0].labels or {})
+    try:
+        verdicts, promises = judge(store, runs, steps, plan, phases, books, hint=named)
+    except DiskbenchError as error:
+        if hint is not None:
+            raise
+        warn("verdict", runs[0].run_id, error)
+        return (), {}
+    if plan is not None:
+        return verdicts, {}
+    return verdicts, {place: one.foreseen for place, one in promises.items()}

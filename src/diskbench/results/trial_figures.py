@@ -1,0 +1,255 @@
+"""One figure a trial, step and direction, with what was measured and what was found there.
+
+What was asked for (the subject) and what is done to the disk (the line) make figures comparable;
+what was found (the facts) may differ between trials of one subject: those are not pooled
+(results/pool.py). What the figure of a step is, analysis/figure.py says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diskbench.analysis.figure import middle, of_one_level, of_rounds
+from diskbench.analysis.repeats import Sample, disagreement
+from diskbench.analysis.row_figures import counted, step_figure
+from diskbench.results.phase_reader import courses_of
+from diskbench.results.sample_units import machine_of
+from diskbench.store.figures import load_figures
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.analysis.row_figures import Counted
+    from diskbench.model.comparison import Metric
+    from diskbench.model.phase import PhaseKind
+    from diskbench.model.run import Mark, MeasuredFigure, Run
+    from diskbench.ports import EvidenceStore
+    from diskbench.results.phase_reader import Courses
+    from diskbench.store.query import Filter
+
+Fields = tuple[tuple[str, str], ...]
+"""Names with values, in a fixed order."""
+
+FACTS = (
+    "zone", "cpu_model", "cpu_count", "memory_bytes", "kernel", "distribution", "fio_version",
+    "disk_model", "disk_driver", "disk_size_bytes", "emulated", "parser_version",
+)  # fmt: skip
+_RATES = frozenset({"iops", "bytes_per_s"})
+_REGIMES = frozenset({"burst", "baseline"})
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
+REGIME = "regime"
+"""A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
+_NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
+                "endpoint_url")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FigureLine:
+    """What was done to the disk: the step, and what fio was told."""
+
+    step: str
+    direction: str
+    rw: str | None
+    block_bytes: int | None
+    iodepth: int | None
+
+
+@dataclass(frozen=True)
+class TrialFigure:
+    """The figure of one trial. `at` is when it was measured, None where nobody knows. `machine` is
+    shared with trials that depend on it; `apart` is how far its runs lie apart, over their median.
+
+    `level` is the kind of the phases that the figure is of, where the step has several levels;
+    None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
+    nothing is known of one side alone (a latency): such a figure is never pooled.
+    """
+
+    trial_id: str
+    campaign_id: str
+    replicate: int
+    at: str | None
+    machine: str
+    subject: Fields
+    facts: Fields
+    line: FigureLine
+    order: int
+    value: float
+    apart: float
+    marks: tuple[str, ...] = ()
+    role: str = "measure"
+    level: PhaseKind | None = None
+    spans_cliff: bool = False
+
+    @property
+    def sample(self) -> Sample:
+        """As the statistics take it."""
+        return Sample(self.trial_id, self.value, self.machine)
+
+
+def trial_figures(
+    database: Engine,
+    filters: Sequence[Filter],
+    metric: Metric,
+    evidence: EvidenceStore | None = None,
+    *,
+    courses: Courses | None = None,
+) -> list[TrialFigure]:
+    """The figures of all trials with finished runs that meet `filters`, oldest first and those
+    without a date last.
+
+    The phases of long steps are read from `evidence`, or from where each run's files are, unless
+    the caller has them (`courses`).
+    """
+    rows = load_figures(database, filters, metric)
+    courses = courses_of(database, rows, evidence) if courses is None else courses
+    trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
+    for row in rows:
+        line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
+        trials.setdefault((row.run.trial_id, line), []).append(row)
+    of_steps: dict[tuple[str, str], list[Counted]] = {}
+    for one in counted(rows):
+        of_steps.setdefault((one.run_id, one.step), []).append(one)
+    return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
+
+
+def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
+    """A subject in one line: `lab pd-ssd 100 GiB, quick`."""
+    left = {name: value for name, value in subject if name not in without}
+    left.pop("job", None)
+    profile = left.pop("profile", "")
+    named = [left.pop(name, "") for name in ("provider", "region", "instance_type", "machine")]
+    named += [left.pop("disk", ""), left.pop("size", "")]
+    rest = [f"{name} {value}" for name, value in left.items() if not name.startswith("set.")]
+    return ", ".join(part for part in (" ".join(filter(None, named)), profile, *rest) if part)
+
+
+def common_fields(subjects: Sequence[Fields]) -> Fields:
+    """What all of several subjects have in common, the disk and its size left out: these name a
+    subject whatever the others are."""
+    if not subjects:
+        return ()
+    shared = set(subjects[0]).intersection(*subjects[1:])
+    return tuple(one for one in subjects[0] if one in shared and one[0] not in {"disk", "size"})
+
+
+def _figure(
+    line: FigureLine,
+    rows: Sequence[MeasuredFigure],
+    metric: Metric,
+    courses: Courses,
+    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
+) -> TrialFigure:
+    found = _runs(line, rows, metric, courses, of_steps)
+    kept = of_one_level([one.kind for one in found], [one.iops for one in found])
+    told = [found[at] for at in kept]
+    seen = [courses[one] for run in found if (one := (run.run_id, line.step)) in courses]
+    first = rows[0]
+    run = first.run
+    known = [(name, getattr(run, name)) for name in FACTS]
+    facts = [(name, _text(name, value)) for name, value in known if value is not None]
+    regimes = sorted({one.kind for one in told if one.kind in _REGIMES} if seen else set())
+    facts += [(REGIME, " and ".join(regimes))] if regimes else []
+    levels = sorted({one.kind for one in told if one.kind is not None and one.is_level})
+    return TrialFigure(
+        trial_id=run.trial_id,
+        campaign_id=run.campaign_id,
+        replicate=run.replicate,
+        at=run.measured_at,
+        machine=machine_of(run, rented=bool(first.rent)),
+        subject=subject_of(run, first.rent),
+        facts=tuple(facts),
+        line=line,
+        order=first.step_index,
+        value=middle([one.value for one in told], worst_is_high=metric not in _RATES),
+        apart=disagreement([one.value for one in found]),
+        marks=tuple(mark for mark in _MARKS if run.has(mark)),
+        role=first.role,
+        level=levels[0] if levels and metric in _RATES else None,
+        spans_cliff=metric not in _RATES and any(one.crosses for one in told),
+    )
+
+
+@dataclass(frozen=True)
+class _OfRun:
+    """The figure of one run: its value in the metric, its IOPS, and what they are of."""
+
+    run_id: str
+    value: float
+    iops: float
+    kind: PhaseKind | None
+    is_level: bool
+    crosses: bool
+
+
+def _runs(
+    line: FigureLine,
+    rows: Sequence[MeasuredFigure],
+    metric: Metric,
+    courses: Courses,
+    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
+) -> list[_OfRun]:
+    by_run: dict[str, list[MeasuredFigure]] = {}
+    for row in rows:
+        by_run.setdefault(row.run_id, []).append(row)
+    found = []
+    for run_id, of_run in by_run.items():
+        course = courses.get((run_id, line.step))
+        whole = of_steps[run_id, line.step]
+        figure = step_figure(whole, course, direction=line.direction)
+        assert figure is not None, "what is loaded did something"
+        ordered = sorted(of_run, key=lambda row: row.round or 0)
+        value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
+        told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
+        found.append(
+            _OfRun(
+                run_id,
+                value if told is None else told,
+                figure.iops or 0.0,
+                figure.kind,
+                figure.level is not None,
+                figure.crosses,
+            )
+        )
+    return found
+
+
+def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
+    """What was asked for in a run; `rent` is what was to be rented, as typed (None: nothing)."""
+    found: dict[str, Any] = {"provider": run.provider}
+    if not run.imported:
+        found |= {"profile": run.profile, "job": run.profile_digest}
+        found |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
+    if rent:
+        found |= _rented(rent)
+        found["instance_type"] = run.instance_type or rent.get("instance_type")
+        found["filesystem"] = run.filesystem
+    elif not run.imported:
+        found["machine"] = run.place
+        found |= {"target": run.target_path, "filesystem": run.filesystem}
+    return tuple((name, str(value)) for name, value in found.items() if value not in (None, ""))
+
+
+def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What was typed of a rental, without defaults; what one provider knows as `lab.noise`."""
+    found: dict[str, Any] = {}
+    for name, value in rent.items():
+        if isinstance(value, dict):
+            found |= _rented(value, f"{name}.")
+        elif name == "size_gib" and value:
+            found["size"] = f"{value} GiB"
+        elif value not in (None, False, "") and name not in _NOT_SUBJECT:
+            found[prefix + name] = value
+    for name, usual in (("count", 1), ("lab.time_scale", 1), ("lab.user", "root")):
+        if found.get(name) == usual:
+            del found[name]
+    return found
+
+
+def _text(name: str, value: object) -> str:
+    if name.endswith("_bytes"):
+        return format_bytes(float(str(value)))
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,118 @@
+"""How narrow the intervals of a matrix are whose replicates go on until they are (MR-7).
+
+What is judged is the main figure of every measured step, and the worst of them decides. Replicates
+are trials that may be pooled (MR-14): where they may not, the largest part of them counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.interval import median_interval
+from diskbench.analysis.repeats import by_machine, more_needed, width
+from diskbench.model.standing import UntilStanding
+from diskbench.plan.until import BlockStanding
+from diskbench.results.pool import alike
+from diskbench.results.replicate_set import main_figures
+from diskbench.store.query import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import sqlalchemy as sa
+
+    from diskbench.model.campaign import CellRow
+    from diskbench.results.trial_figures import FigureLine, TrialFigure
+    from diskbench.store.campaigns import CampaignRow
+
+_JUDGED_ROLE = "measure"
+"""At an offered load the rate is given, and says nothing."""
+
+
+def standings_of(
+    database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
+) -> Mapping[str, BlockStanding]:
+    """What the finished replicates of each block say."""
+    done = frozenset(
+        (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
+    )
+    return _read(database, campaign_id, done, share) if done else {}
+
+
+@lru_cache(maxsize=16)
+def _read(
+    database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
+) -> Mapping[str, BlockStanding]:
+    """Asked anew whenever another cell has ended, and not each time that somebody looks."""
+    block_of = {trial_id: block for block, trial_id in done}
+    figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
+    blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
+        block: defaultdict(list) for block in block_of.values()
+    }
+    for _, one in figures:
+        if one.trial_id in block_of and one.role == _JUDGED_ROLE:
+            blocks[block_of[one.trial_id]][one.line].append(one)
+    count = {block: sum(of == block for of in block_of.values()) for block in blocks}
+    return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
+
+
+def _worst(
+    n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float
+) -> BlockStanding:
+    found = [_of_line(n, line, figures, share) for line, figures in lines.items()]
+    return max(found, key=_badness, default=BlockStanding(n))
+
+
+def _badness(one: BlockStanding) -> tuple[bool, float, float]:
+    return (one.more is None, one.more or 0, one.width or 0.0)
+
+
+def _of_line(
+    n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float
+) -> BlockStanding:
+    step = f"{line.step} {line.direction}"
+    groups = alike(figures)
+    if not groups:
+        return BlockStanding(n, step)
+    values = by_machine(one.sample for one in groups[0])
+    interval = median_interval(values)
+    return BlockStanding(
+        n,
+        step,
+        width=width(interval) if interval else None,
+        more=more_needed(values, narrow=share),
+    )
+
+
+def until_standings(
+    database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
+) -> tuple[UntilStanding, ...]:
+    """Where each block of a matrix stands; nothing for a matrix without `until_ci`."""
+    limits = campaign.limits
+    if limits.until_ci is None:
+        return ()
+    seen = standings_of(database, campaign.campaign_id, cells, limits.until_ci)
+    return tuple(
+        _told(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
+        for block in dict.fromkeys(cell.block for cell in cells)
+    )
+
+
+def _told(block: str, seen: BlockStanding, share: float, cells: Sequence[CellRow]) -> UntilStanding:
+    own = [cell for cell in cells if cell.block == block]
+    over = all(cell.finished_at is not None for cell in own)
+    reached = seen.more == 0
+    spared = next((cell.error for cell in own if cell.state == "spared"), None)
+    ended = spared or ("" if reached else f"all {len(own)} replicates were measured")
+    return UntilStanding(
+        block=block,
+        wanted=share,
+        n=seen.n,
+        step=seen.step,
+        width=seen.width,
+        more=seen.more,
+        reached=reached,
+        ended=(ended or "") if over else "",
+    )

@@ -1,0 +1,249 @@
+"""Verdicts on what was measured: rows, evidence, plan and phases brought together.
+
+Read when asked for, like phases, and never stored with the rows: better rules judge old runs, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.verdict import verdict
+from diskbench.errors import DiskbenchError
+from diskbench.fio.warnings import step_warnings
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
+from diskbench.model.facts import HostFacts
+from diskbench.plan.as_disk import Hint, hint_of
+from diskbench.plan.recognise import like, like_bytes
+from diskbench.results.expectations import promises_of
+from diskbench.results.phase_reader import read_phases
+from diskbench.results.step_counts import counted_otherwise
+from diskbench.results.step_evidence import StepEvidence, read_steps
+from diskbench.results.step_groups import StepGroup, groups_of, load_of, phases_by_run
+from diskbench.results.step_setting import setting_of
+from diskbench.store.query import Filter, find_runs
+from diskbench.store.rows import find_plan, load_results
+from diskbench.units import KIB
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.analysis.run_course import RunStretch
+    from diskbench.catalog.books import Books
+    from diskbench.model.doubts import Reason
+    from diskbench.model.expectation import Load
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
+    from diskbench.model.verdict import Verdict
+    from diskbench.ports import EvidenceStore
+
+_SHOWN_AS_BYTES = 64 * KIB
+
+
+def run_verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    run: Run,
+    *,
+    books: Books,
+    phases: Sequence[StepPhases] | None = None,
+    hint: Hint | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdict on each measured step of a run (a row, as `find_run` gives it), in order.
+
+    `phases` are those of the run, where the caller has them; `hint` is what somebody says of its
+    disk, where not the labels of the run do. A run whose evidence is gone is judged by its rows
+    alone. Of several runs of a trial `trial_verdicts` reads each but once.
+    """
+    runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
+    known = {run.run_id: phases} if phases is not None else {}
+    return _verdicts(database, evidence, runs, known, hint, books, only=run.run_id)
+
+
+def trial_verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Run],
+    *,
+    books: Books,
+    phases: Sequence[StepPhases] | None = None,
+    hint: Hint | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdicts on all runs of one trial, in order, as `run_verdicts` gives them of each."""
+    known: dict[str, Sequence[StepPhases]] = {}
+    if phases is not None:
+        known = dict.fromkeys((run.run_id for run in runs), ()) | dict(phases_by_run(phases))
+    return _verdicts(database, evidence, runs, known, hint, books)
+
+
+def _verdicts(
+    database: Engine,
+    evidence: EvidenceStore,
+    runs: Sequence[Run],
+    phases: Mapping[str, Sequence[StepPhases]],
+    hint: Hint | None,
+    books: Books,
+    *,
+    only: str | None = None,
+) -> tuple[Verdict, ...]:
+    ordered = sorted(runs, key=lambda one: one.run_index)
+    plan = find_plan(database, ordered[0].trial_id)
+    results = load_results(database, *(run.run_id for run in ordered))
+    hint = hint or hint_of(ordered[0].labels or {})
+    return judge(evidence, ordered, results, plan, phases, books, hint=hint, only=only)[0]
+
+
+def judge(
+    evidence: EvidenceStore,
+    runs: Sequence[Run],
+    results: Mapping[str, Sequence[StepResult]],
+    plan: Plan | None,
+    phases: Mapping[str, Sequence[StepPhases]],
+    books: Books,
+    *,
+    hint: Hint | None = None,
+    only: str | None = None,
+) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
+    """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
+    known of them, and what their steps were promised, by run and index. Phases that are not given
+    are read. Raises InvalidValue for a hint that names no disk."""
+    runs_of: list[tuple[Run, list[StepGroup]]] = []
+    for run in runs:
+        run_id = run.run_id
+        wanted = only is None or run_id == only
+        kept = _kept(evidence, run_id) if wanted or plan is None else ()
+        course = phases.get(run_id)
+        if course is None:
+            course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
+        runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
+    promises = promises_of(runs_of, plan, hint, books)
+    runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
+    courses = _courses(runs_of)
+    found: list[Verdict] = []
+    for run, groups in runs_of:
+        if only is None or run.run_id == only:
+            found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
+    return tuple(found), promises
+
+
+def _of_run(
+    run: Run,
+    groups: Sequence[StepGroup],
+    plan: Plan | None,
+    hint: Hint,
+    courses: Mapping[tuple[str, str], RunStretch],
+    promises: Mapping[tuple[str, int], StepPromise],
+) -> list[Verdict]:
+    run_id = run.run_id
+    loads = [load_of(group, plan, run.provider) for group in groups]
+    found = []
+    for group, load in zip(groups, loads, strict=True):
+        others = [
+            (other.name, like, other.iops)
+            for other, like in zip(groups, loads, strict=True)
+            if other is not group and other.iops is not None
+        ]
+        measured = Measured(
+            run_id=run_id,
+            step_index=group.index,
+            step=group.name,
+            rounds=None if group.of_round is None else len(group.rounds),
+            iops=group.iops,
+            bytes_per_s=group.bytes_per_s,
+            seconds=group.seconds,
+            phases=group.phases,
+            course=courses.get((run_id, group.name)),
+        )
+        setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
+        promise = promises.get((run_id, group.index))
+        names = _like(group, load)
+        setting = replace(setting, is_like_bucket=bool(names))
+        known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
+        if plan is None:
+            known += _no_rate(group)
+        found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
+    return found
+
+
+def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
+    try:
+        return read_steps(evidence, run_id)
+    except DiskbenchError:
+        return ()
+
+
+def _courses(
+    runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
+) -> dict[tuple[str, str], RunStretch]:
+    """The level over the runs that each step is part of, by run and step."""
+    series: dict[str, list[tuple[str, float]]] = {}
+    for run, groups in runs_of:
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append((run.run_id, group.iops))
+    return {
+        (run_id, name): course
+        for name, values in series.items()
+        if (courses := courses_over([value for _, value in values]))
+        for (run_id, _), course in zip(values, courses, strict=True)
+    }
+
+
+def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
+    """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
+    told = [warning for result in group.results for warning in result.warnings]
+    if plan is not None:
+        return told
+    rows = group.rows
+    return told + [
+        doubt
+        for one in group.kept
+        if one.output is not None
+        for doubt in step_warnings(one.step, rows, one.output, HostFacts(), None)
+        if doubt.code not in {each.code for each in told}
+    ]
+
+
+def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
+    """The disks whose bucket is like the one that ran out: of bytes where blocks are large."""
+    course = group.phases
+    if course is None or not course.cliffs:
+        return ()
+    fall = course.cliffs[0]
+    figures = (fall.before, fall.after, fall.credits)
+    if course.figure == "bytes_per_s":
+        return like_bytes(*figures)
+    block = load.block_bytes if load is not None else 0
+    if block < _SHOWN_AS_BYTES:
+        return like(*figures)
+    return like(*figures) or like_bytes(*(one * block for one in figures))
+
+
+def _named(names: Sequence[str]) -> tuple[Reason, ...]:
+    """What a fall says of a disk that nobody named."""
+    if not names:
+        return ()
+    return (
+        LOOKS_LIKE.reason(
+            f"it fell as {' or '.join(names)} does when its credit is used up",
+            advice=f"results show --as-disk {names[0]} holds it against that",
+        ),
+    )
+
+
+def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
+    """What is said of an imported step whose logs tell of latencies alone."""
+    phases = group.phases.phases if group.phases else ()
+    rates = [(group.iops, group.bytes_per_s), *((one.iops, one.bytes_per_s) for one in phases)]
+    if any(rate is not None for pair in rates for rate in pair):
+        return ()
+    return (
+        NO_RATE.reason(
+            "no rate is known: what was kept tells of latencies alone",
+        ),
+    )

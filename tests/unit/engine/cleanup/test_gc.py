@@ -1,0 +1,280 @@
+"""What `diskbench gc` takes away, what it leaves, and what it says of the money."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.rigs.plans import TRIAL_ID, make_plan
+
+from diskbench.engine.cleanup.gc import cost_of_lease, sweep
+from diskbench.engine.cleanup.orphans import sweep_provider
+from diskbench.engine.session import Session, open_session
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.model.rental import Scope
+from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.store import claims, leases
+from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
+from diskbench.store.rows import save_plan
+
+FAKE = Scope(provider="fake")
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch) -> Iterator[Session]:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
+    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+    yield made
+    made.close()
+
+
+def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]:
+    """Something in the fake cloud, under a lease's tags."""
+    import os
+
+    left = []
+    for kind in kinds or ("disk",):
+        place = Path(os.environ[VARIABLE]) / "resources" / f"diskbench-{lease_id}-{kind}"
+        place.mkdir(parents=True)
+        tags = {"diskbench-lease": lease_id, "zone": "fake-1a"}
+        tags |= {} if expires is None else {"diskbench-expires": expires}
+        (place / "tags.json").write_text(json.dumps(tags))
+        left.append(place)
+    return left
+
+
+def lease_row(session: Session, lease_id: str, **more: object) -> Lease:
+    row = Lease(lease_id=lease_id, provider="fake", region="fake-1", **more)
+    create_lease(session.database, row)
+    found = load_lease(session.database, lease_id)
+    assert found is not None
+    return found
+
+
+def in_an_hour() -> str:
+    return (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="microseconds")
+
+
+class TestByDatabase:
+    def test_a_lease_whose_process_died_before_its_plan_is_released_by_its_row(self, session):
+        (left,) = leave("early")
+        lease_row(session, "early", expires_at=in_an_hour())
+        (swept,) = sweep(session, [], dry_run=False)
+        assert (swept.outcome, swept.reason) == ("gave-back", "its trial is finished")
+        assert not left.exists()
+        lease = load_lease(session.database, "early")
+        assert lease is not None
+        assert lease.state == "released"
+
+    def test_a_dry_run_says_what_would_go_and_touches_nothing(self, session):
+        (left,) = leave("early")
+        lease_row(session, "early")
+        (swept,) = sweep(session, [], dry_run=True)
+        assert swept.outcome == "would-give-back"
+        assert left.exists()
+        lease = load_lease(session.database, "early")
+        assert lease is not None
+        assert lease.state == "open"
+
+    def test_one_that_cannot_be_given_back_stops_none_of_the_others(self, session):
+        leave("stuck")
+        lease_row(session, "stuck")
+        lease_row(session, "unknown-provider", created_at="2026-11-21T00:00:00.000000+00:00")
+        plan_fault("release", "fake-1a", "access")
+        by_id = {one.lease_id: one for one in sweep(session, [], dry_run=False)}
+        assert by_id["unknown-provider"].outcome == "gave-back"
+        stuck = by_id["stuck"]
+        assert stuck.outcome == "could-not-give-back"
+        assert stuck.problem is not None
+        assert "the credentials expired" in stuck.problem.message
+        lease = load_lease(session.database, "stuck")
+        assert lease is not None
+        assert (lease.state, "credentials expired" in (lease.error or "")) == ("open", True)
+
+    def test_a_provider_that_is_not_installed_any_more_is_said_and_stops_nothing(self, session):
+        create_lease(session.database, Lease(lease_id="gone", provider="somebodys"))
+        (swept,) = sweep(session, [], dry_run=False)
+        assert swept.problem is not None
+        assert "somebodys" in swept.problem.message
+
+    def test_named_twice_it_is_released_once(self, session):
+        lease_row(session, "one")
+        (swept,) = sweep(session, ["one", "on"], dry_run=False)
+        assert swept.lease_id == "one"
+
+    def test_one_that_a_live_process_writes_while_it_looks_around_stays(self, session, monkeypatch):
+        asked = []
+
+        def meanwhile(module, name):
+            look = getattr(module, name)
+
+            def looked(*args, **more):
+                found = look(*args, **more)
+                if not asked:
+                    asked.append(name)
+                    plan, me = make_plan(), session.executor_id
+                    lease = Lease(lease_id=TRIAL_ID, provider="fake")
+                    save_plan(session.database, plan, "file:///e", owner=me, lease=lease)
+                return found
+
+            monkeypatch.setattr(module, name, looked)
+
+        meanwhile(claims, "list_claims")
+        meanwhile(leases, "list_leases")
+        assert sweep(session, [], dry_run=False) == []
+        assert asked != []
+        (left,) = leases.list_leases(session.database, state="open")
+        assert left.lease_id == TRIAL_ID
+
+    def test_a_lease_that_a_live_process_works_under_is_never_given_back(self, session):
+        plan = make_plan()
+        save_plan(session.database, plan, session.evidence.url, owner=session.executor_id)
+        lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
+        assert sweep(session, [], dry_run=False) == []
+        with pytest.raises(InvalidValue, match="in use by a live process"):
+            sweep(session, [TRIAL_ID], dry_run=False)
+
+
+class TestCost:
+    BEGAN = "2026-11-21T10:00:00.000000+00:00"
+    NOW = datetime(2026, 11, 21, 16, 30, tzinfo=UTC)
+
+    def test_it_is_the_hours_since_the_lease_began_at_the_price_of_its_row(self):
+        lease = Lease(lease_id="one", provider="aws", created_at=self.BEGAN, hourly_usd=0.12)
+        cost = cost_of_lease(lease, self.NOW)
+        assert (cost.hours, cost.usd) == (6.5, pytest.approx(0.78))
+
+    def test_an_unknown_price_is_unknown_and_not_nothing(self):
+        lease = Lease(lease_id="one", provider="gcp", created_at=self.BEGAN)
+        cost = cost_of_lease(lease, self.NOW)
+        assert (cost.hours, cost.usd, cost.hourly_usd) == (6.5, None, None)
+
+    def test_files_on_a_machine_of_ones_own_cost_nothing(self):
+        lease = Lease(lease_id="one", provider="ssh", created_at=self.BEGAN)
+        assert cost_of_lease(lease, self.NOW, make_plan()).usd == 0
+
+
+class TestByProvider:
+    def test_the_expired_go_and_the_others_are_told_with_why_they_stay(self, session):
+        old, young, undated = (
+            leave(name, expires=until)[0]
+            for name, until in (("old", 1.0), ("young", time.time() + 3600), ("undated", None))
+        )
+        undated_tags = json.loads((undated / "tags.json").read_text())
+        assert "diskbench-expires" not in undated_tags
+        swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
+        told = {one.lease_id: (one.outcome, one.reason) for one in swept}
+        assert told["old"] == ("gave-back", "it expired")
+        assert told["young"][0] == "kept"
+        assert told["young"][1].startswith("it expires at 20")
+        assert told["undated"] == ("kept", "it does not say when it expires")
+        assert (old.exists(), young.exists(), undated.exists()) == (False, True, True)
+        assert unlisted == []
+
+    def test_a_lease_of_our_own_database_goes_with_its_cost(self, session):
+        leave("old", "machine", "disk")
+        began = (datetime.now(UTC) - timedelta(hours=2)).isoformat(timespec="microseconds")
+        lease_row(session, "old", created_at=began, hourly_usd=0.5)
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=True)
+        assert swept.cost is not None
+        assert swept.cost.usd == pytest.approx(1.0, abs=0.01)
+        assert set(swept.resources) == {"diskbench-old-machine", "diskbench-old-disk"}
+
+    def test_a_strangers_lease_has_an_unknown_cost(self, session):
+        leave("old")
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=True)
+        assert swept.cost is None
+
+    def test_what_is_there_after_it_was_given_back_goes_before_it_expires(self, session):
+        (left,) = leave("again", expires=time.time() + 3600)
+        lease_row(session, "again")
+        release_lease(session.database, "again")
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
+        assert swept.outcome == "gave-back"
+        assert "and is there again" in swept.reason
+        assert not left.exists()
+
+    def test_a_run_that_was_gone_on_with_outlives_its_tags(self, session):
+        leave("longer", expires=1.0)
+        lease_row(session, "longer", expires_at=in_an_hour())
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
+        assert swept.outcome == "kept"
+
+    def test_what_a_live_process_works_with_stays_whatever_its_tags_say(self, session):
+        leave(TRIAL_ID, expires=1.0)
+        save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
+        ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
+        assert (swept.outcome, swept.reason) == ("kept", "a live process works with it")
+        with pytest.raises(InvalidValue, match="in use"):
+            sweep_provider(session, FAKE, [TRIAL_ID], dry_run=False)
+
+    def test_only_what_was_named_goes_expired_or_not(self, session):
+        (young,) = leave("young", expires=time.time() + 3600)
+        (old,) = leave("old")
+        with pytest.raises(InvalidValue, match="does not know"):
+            sweep_provider(session, FAKE, ["you"], dry_run=False)
+        with pytest.raises(InvalidValue, match="has not expired"):
+            sweep_provider(session, FAKE, ["young"], dry_run=False)
+        ((swept,), _) = sweep_provider(session, FAKE, ["young"], dry_run=False, not_mine=True)
+        assert (swept.lease_id, swept.reason) == ("young", "it was named")
+        assert (young.exists(), old.exists()) == (False, True)
+        with pytest.raises(UnknownName, match="nobody"):
+            sweep_provider(session, FAKE, ["nobody"], dry_run=False)
+
+
+class InRegions(FakeProvider):
+    """The fake cloud, which is in three regions, one of which may not be listed."""
+
+    def regions(self, _scope: Scope) -> tuple[str, ...]:
+        return ("here", "nowhere", "there")
+
+    def found(self, scope: Scope):
+        if scope.region == "nowhere":
+            raise UserError("an organisation policy denies it", advice="ask your administrator")
+        listed = [one.model_copy(update={"scope": scope}) for one in super().found(scope)]
+        return [one for one in listed if one.lease_id == f"in-{scope.region}"]
+
+
+class TestRegions:
+    def test_one_that_cannot_be_listed_hides_none_of_the_others(self, session, monkeypatch):
+        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: InRegions())
+        leave("in-here")
+        leave("in-there")
+        swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
+        assert [(one.where, one.outcome) for one in swept] == [
+            ("fake here", "gave-back"), ("fake there", "gave-back"),
+        ]  # fmt: skip
+        (nowhere,) = unlisted
+        assert (nowhere.where, nowhere.problem.advice) == ("fake nowhere", "ask your administrator")
+
+    def test_a_region_that_is_named_is_the_only_one_asked(self, session, monkeypatch):
+        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: InRegions())
+        scope = FAKE.model_copy(update={"region": "nowhere"})
+        with pytest.raises(UserError, match="organisation policy"):
+            sweep_provider(session, scope, dry_run=True)
+
+    def test_a_region_with_nothing_but_copies_of_a_lease_is_not_given_back(
+        self, session, monkeypatch
+    ):
+        class Copied(InRegions):
+            def found(self, scope: Scope):
+                if scope.region == "nowhere":
+                    return []
+                listed = [
+                    one.model_copy(update={"scope": scope})
+                    for one in FakeProvider.found(self, scope)
+                ]
+                copies = {"resources": (), "not_ours": ("prod-database",)}
+                return [
+                    one if scope.region == "here" else one.model_copy(update=copies)
+                    for one in listed
+                ]
+
+        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: Copied())
+        leave("theirs")
+        swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
+        assert [(one.where, one.outcome) for one in swept] == [("fake here", "would-give-back")]

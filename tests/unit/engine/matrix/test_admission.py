@@ -1,0 +1,121 @@
+"""Giving cells their turn."""
+
+import pytest
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+
+from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.campaign import cancel_campaign, retry_cells
+from diskbench.model.matrix import Limits
+from diskbench.store.campaigns import claim_campaign, find_campaign, save_campaign
+from diskbench.store.cells import claim_cell, load_cells, update_cell
+from diskbench.store.database import open_database
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def begun(database):
+    """Begins a matrix with these cells, and gives it its first turn."""
+
+    def begin(cells, **limits):
+        campaign = campaign_row(limits=Limits(**limits))
+        save_campaign(database, campaign, cells)
+        return feed(database, campaign)
+
+    return begin
+
+
+def states(database):
+    return [cell.state for cell in load_cells(database, CAMPAIGN)]
+
+
+def again(database, **changes):
+    return feed(database, find_campaign(database, CAMPAIGN), **changes)
+
+
+def test_cells_that_may_begin_are_queued_under_a_trial_of_their_own(database, begun):
+    begun([cell_row(n) for n in range(3)], max_parallel=2)
+    cells = load_cells(database, CAMPAIGN)
+    assert [cell.state for cell in cells] == ["queued", "queued", "waiting"]
+    assert [cell.attempt for cell in cells] == [1, 1, 0]
+    assert len({cell.trial_id for cell in cells[:2]}) == 2
+
+
+def test_fed_twice_is_as_once(database, begun):
+    begun([cell_row(n) for n in range(3)], max_parallel=2)
+    before = load_cells(database, CAMPAIGN)
+    again(database)
+    assert load_cells(database, CAMPAIGN) == before
+
+
+def test_a_process_that_is_about_to_end_begins_none(database):
+    campaign = campaign_row()
+    save_campaign(database, campaign, [cell_row(0)])
+    feed(database, campaign, admits=False)
+    assert states(database) == ["waiting"]
+
+
+def test_a_matrix_is_done_when_all_its_cells_are(database, begun):
+    begun([cell_row(0)])
+    (cell,) = load_cells(database, CAMPAIGN)
+    now = "2026-11-21T12:00:00.000000+00:00"
+    update_cell(database, cell.trial_id, state="done", finished_at=now)
+    assert again(database) is not None
+    assert find_campaign(database, CAMPAIGN).state == "done"
+
+
+def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
+    begun([cell_row(n) for n in range(2)], max_parallel=1)
+    cancel_campaign(database, find_campaign(database, CAMPAIGN))
+    again(database)
+    assert states(database) == ["queued", "cancelled"]
+    (first, _) = load_cells(database, CAMPAIGN)
+    now = "2026-11-21T12:00:00.000000+00:00"
+    update_cell(database, first.trial_id, state="cancelled", finished_at=now)
+    again(database)
+    assert find_campaign(database, CAMPAIGN).state == "done"
+
+
+def test_cells_without_a_result_get_their_turn_again(database, begun):
+    begun([cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)], budget=5.0)
+    assert states(database) == ["refused", "queued"]
+    campaign = find_campaign(database, CAMPAIGN)
+    assert retry_cells(database, campaign) == 1
+    first, _ = load_cells(database, CAMPAIGN)
+    assert (first.state, first.error, first.attempt) == ("waiting", None, 0)
+
+
+def test_only_one_process_wins_a_cell(database, begun):
+    begun([cell_row(0)])
+    (cell,) = load_cells(database, CAMPAIGN)
+    assert claim_cell(database, cell.trial_id, owner="me", previous=None)
+    assert claim_cell(database, cell.trial_id, owner="me", previous=None)
+    assert not claim_cell(database, cell.trial_id, owner="you", previous=None)
+    assert claim_cell(database, cell.trial_id, owner="you", previous="me")
+
+
+def test_only_one_process_wins_a_matrix(database, begun):
+    begun([cell_row(0)])
+    assert claim_campaign(database, CAMPAIGN, owner="me", previous=None)
+    assert not claim_campaign(database, CAMPAIGN, owner="you", previous=None)
+
+
+def test_many_cells_of_a_full_region_hide_none_of_another_behind_them(database, begun):
+    cells = [cell_row(n) for n in range(250)]
+    cells += [cell_row(250, provider="gcp", partition="gcp/europe-west1")]
+    begun(cells, max_parallel=3, per={"aws/us-east-1": 1})
+    begun_now = [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id]
+    assert begun_now == [0, 250]
+    again(database)
+    assert [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id] == begun_now
+
+
+def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(database, begun):
+    later = "2999-01-01T00:00:00.000000+00:00"
+    begun([*(cell_row(n, not_before=later) for n in range(250)), cell_row(250)], max_parallel=2)
+    assert [c.position for c in load_cells(database, CAMPAIGN) if c.state == "queued"] == [250]

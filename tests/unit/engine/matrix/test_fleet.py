@@ -1,0 +1,145 @@
+"""What `diskbench status` shows."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+from tests.rigs.matrix_rows import campaign_row, cell_row
+from tests.rigs.plans import TRIAL_ID, make_plan
+
+from diskbench.engine.matrix.executor import enrol
+from diskbench.engine.matrix.fleet import fleet
+from diskbench.engine.matrix.matrix_status import standing
+from diskbench.report.terminal.fleet_table import fleet_table
+from diskbench.report.terminal.matrix_table import matrix_line
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.claims import describe_executor, register_executor, save_progress
+from diskbench.store.clock import iso
+from diskbench.store.database import open_database
+from diskbench.store.leases import Lease, create_lease
+from diskbench.store.rows import save_plan
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def busy(database):
+    """A worker of AWS with a cell of AWS; others wait, two of them for a site without a worker."""
+    now = datetime.now(UTC)
+    enrol(database, "e1")
+    describe_executor(
+        database, "e1", name="a-worker-with-quite-a-long-name", queues=["aws/*"], concurrency=4
+    )
+    site = {"provider": "vsphere", "partition": "vsphere/dc", "route": "vsphere/site-a"}
+    cells = [
+        cell_row(
+            0,
+            key="aws/us-east-1/m5.large/gp2-20GiB/default#0",
+            state="measuring",
+            trial_id=TRIAL_ID,
+            owner="e1",
+            started_at=iso(now - timedelta(minutes=3)),
+        ),
+        cell_row(1, state="queued", trial_id="t2"),
+        cell_row(2),
+        cell_row(3, **site),
+        cell_row(4, **site),
+        cell_row(5, state="done", finished_at=iso(now)),
+    ]
+    save_campaign(database, campaign_row(), cells)
+    plan = make_plan()
+    save_plan(database, plan, "file:///evidence", owner="e1")
+    tick = {"elapsed_s": 12.0, "read_iops": 0.0, "write_iops": 3000.0}
+    save_progress(database, plan.run_ids[0], step_index=0, step="write", tick=tick)
+    create_lease(
+        database,
+        Lease(
+            lease_id="01kq8z6rj0aaaaaaaaaaaaaaa9",
+            provider="aws",
+            region="us-east-1",
+            created_at=iso(now - timedelta(hours=2)),
+            hourly_usd=0.25,
+        ),
+    )
+    return database
+
+
+def test_workers_queues_cells_and_leases_are_seen(busy):
+    seen = fleet(busy)
+    (worker,) = seen.workers
+    assert (worker.alive, worker.running, worker.queues) == (True, 1, ("aws/*",))
+    counts = {
+        queue.route: (queue.waiting, queue.queued, queue.running, queue.workers)
+        for queue in seen.queues
+    }
+    assert counts == {"aws": (1, 1, 1, 1), "vsphere/site-a": (2, 0, 0, 0)}
+    (cell,) = seen.cells
+    assert cell.doing == "write at 12 s: 3,000 IOPS"
+    assert cell.age_s == pytest.approx(180, abs=60)
+    (lease,) = seen.leases
+    assert lease.usd == pytest.approx(0.50, rel=0.05)
+    assert not lease.in_use
+    assert seen.usd == lease.usd
+
+
+def test_a_dead_worker_is_shown_with_what_it_left(busy):
+    register_executor(busy, "e1", hostname="elsewhere", pid=7, process_started="x/1/2")
+    describe_executor(busy, "e1", beat_at=iso(datetime.now(UTC) - timedelta(minutes=5)))
+    seen = fleet(busy)
+    assert [worker.alive for worker in seen.workers] == [False]
+    assert [cell.worker for cell in seen.cells] == [None]
+    assert seen.queues[0].workers == 0
+    assert "dead" in shown(seen)
+
+
+def test_a_run_without_a_matrix_is_seen_with_its_process(database):
+    enrol(database, "e1")
+    save_plan(database, make_plan(), "file:///evidence", owner="e1")
+    seen = fleet(database)
+    (cell,) = seen.cells
+    assert (cell.name, cell.matrix, cell.state) == ("ssh/quick", None, "measuring")
+    (process,) = seen.workers
+    assert process.queues is None
+    assert seen.queues == ()
+
+
+def shown(seen, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(fleet_table(seen))
+    return console.file.getvalue()
+
+
+def test_the_table_fits_eighty_columns_and_says_what_waits_in_vain(busy):
+    text = shown(fleet(busy))
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
+    assert "2 cells wait for a worker that serves vsphere/site-a" in text
+    assert "01kq8z6rj0aaaaaaaaaaaaaaa9" in text, "what is given to gc is never cut"
+    assert "$0.50 so far" in text
+    assert "nobody works under lease" in text
+
+
+def test_an_empty_house_says_so(database):
+    text = shown(fleet(database))
+    assert "diskbench worker" in text
+    assert "nothing runs" in text
+    assert "nothing is rented" in text
+
+
+@pytest.mark.parametrize(("queues", "is_worked_on"), [(["aws"], True), (["gcp"], False)])
+def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_its_cells(
+    database, queues, is_worked_on
+):
+    save_campaign(database, campaign_row(), [cell_row(0)])
+    enrol(database, "e1")
+    describe_executor(database, "e1", queues=queues)
+    seen = standing(database, find_campaign(database, None))
+    assert seen.worked_on is is_worked_on
+    assert ("diskbench worker" in matrix_line(seen)) is not is_worked_on

@@ -1,0 +1,283 @@
+"""Machines that cells of a matrix use in turn: given, kept, and given back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.books import SHIPPED
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+
+from diskbench.engine.cleanup.gc import is_reached, sweep
+from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.cell_steps import run_ids
+from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
+from diskbench.engine.matrix.spend import spent_by
+from diskbench.engine.session import Session, open_session
+from diskbench.engine.trial.draft import draft_of
+from diskbench.engine.trial.save import save
+from diskbench.errors import InvalidValue
+from diskbench.model.disk import Acquired
+from diskbench.model.matrix import Limits
+from diskbench.model.rental import RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.trial import TrialIds
+from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.store import schema
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
+from diskbench.store.clock import now
+from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
+from diskbench.store.profile_file import find_profile
+
+MACHINE = "fake~1f0c3a"
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch) -> Iterator[Session]:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
+    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+    yield made
+    made.close()
+
+
+def begin(session: Session, count: int, **limits) -> list[str]:
+    """A matrix whose cells share a machine; the trials that have their turn."""
+    cell = Cell(
+        provider="fake",
+        target=TargetSpec(kind="directory", path=""),
+        rent=RentSpec(disk="plain", size_gib=1),
+        profile="quick",
+    )
+    rows = [
+        cell_row(n, provider="fake", partition="fake", machine=MACHINE, cell=cell)
+        for n in range(count)
+    ]
+    save_campaign(session.database, campaign_row(limits=Limits(**limits)), rows)
+    return fed(session)
+
+
+def fed(session: Session) -> list[str]:
+    feed(session.database, find_campaign(session.database, CAMPAIGN))
+    cells = load_cells(session.database, CAMPAIGN)
+    return [cell.trial_id for cell in cells if cell.state == "queued" and cell.trial_id]
+
+
+def place(session: Session, trial_id: str):
+    """The draft of a cell on its machine, as a worker opens it."""
+    row = cell_of_trial(session.database, trial_id)
+    assert row is not None
+    zones: list[str | None] = []
+    renter, profile = FakeProvider(), find_profile("quick")
+
+    def draft_in(zone):
+        zones.append(zone)
+        names = TrialIds(CAMPAIGN, trial_id, run_ids(trial_id, 1))
+        return draft_of(row.cell, profile, renter.resolve(row.cell, SHIPPED), names, SHIPPED)
+
+    return placed(session, row, draft_in, None), zones
+
+
+def end(session: Session, trial_id: str, state="done") -> None:
+    update_cell(session.database, trial_id, state=state, finished_at=now(), owner=None)
+
+
+def rent(lease_id: str) -> None:
+    """Something in the fake cloud under the machine's lease."""
+    resources = Path(os.environ[VARIABLE]) / "resources" / f"diskbench-{lease_id}-machine"
+    resources.mkdir(parents=True)
+    tags = {"diskbench-lease": lease_id, "diskbench-expires": 4e9, "zone": "fake-1a"}
+    (resources / "tags.json").write_text(json.dumps(tags))
+
+
+def left() -> int:
+    return len(FakeProvider().found(Scope(provider="fake")))
+
+
+def test_the_second_cell_has_its_turn_on_the_machine_of_the_first(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    assert one.machine is not None
+    assert one.machine.turn == 1
+    assert one.lease_id != one.trial_id, "the machine outlives the trial"
+    rent(one.lease_id)
+    keep_machine(session.database, one.lease_id, "fake-1b")
+    end(session, first)
+    (second,) = fed(session)
+    two, zones = place(session, second)
+    assert two.machine is not None
+    assert (two.machine.lease_id, two.machine.turn) == (one.machine.lease_id, 2)
+    assert zones == ["fake-1b"], "its disk is looked for where the machine is"
+    assert any("are no independent samples" in note for note in two.notes)
+
+
+def test_placed_twice_is_placed_once(session):
+    (first,) = begin(session, 1)
+    assert place(session, first)[0] == place(session, first)[0]
+    assert len(list_machines(session.database)) == 1
+
+
+def test_a_machine_is_given_to_one_cell_at_a_time(session):
+    (first,) = begin(session, 3)
+    place(session, first)
+    (machine,) = list_machines(session.database)
+    assert give_machine(session.database, machine, "second") is not None
+    assert give_machine(session.database, machine, "third") is None
+    assert not end_machine(session.database, machine), "nor taken away from whoever has it"
+
+
+def test_a_machine_that_ends_is_given_to_nobody(session):
+    (first,) = begin(session, 2)
+    place(session, first)
+    (machine,) = list_machines(session.database)
+    assert end_machine(session.database, machine)
+    assert give_machine(session.database, machine, "second") is None
+
+
+def test_a_machine_without_time_for_the_next_cell_is_given_back_for_a_new_one(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    rent(one.lease_id)
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
+    extend_lease(session.database, one.lease_id, soon)
+    end(session, first)
+    (second,) = fed(session)
+    two, _ = place(session, second)
+    assert two.lease_id != one.lease_id
+    assert left() == 0
+    lease = load_lease(session.database, one.lease_id)
+    assert lease is not None
+    assert lease.state == "released"
+
+
+def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_moved(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    rent(one.lease_id)
+    acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
+    save(session, one.model_copy(update={"acquired": acquired}), owner=session.executor_id)
+    soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
+    extend_lease(session.database, one.lease_id, soon)
+    end(session, first)
+    (second,) = fed(session)
+    two, _ = place(session, second)
+    assert two.machine is not None
+    assert (two.lease_id, two.machine.turn) == (one.lease_id, 2)
+    lease = load_lease(session.database, one.lease_id)
+    assert lease is not None
+    assert lease.expires_at is not None
+    until = datetime.fromisoformat(lease.expires_at)
+    assert until > datetime.now(UTC) + timedelta(hours=1)
+    assert one.rental is not None
+    (found,) = FakeProvider().found(one.rental.scope)
+    assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+
+
+def test_a_machine_that_went_away_between_two_cells_costs_the_next_one_no_attempt(session):
+    (first,) = begin(session, 2)
+    one, _ = place(session, first)
+    end(session, first)
+    (second,) = fed(session)
+    two, _ = place(session, second)
+    assert two.machine is not None
+    assert (two.lease_id != one.lease_id, two.machine.turn) == (True, 1)
+
+
+def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
+    (first,) = begin(session, 5)
+    plan, _ = place(session, first)
+    lease = load_lease(session.database, plan.lease_id)
+    assert lease is not None
+    assert lease.expires_at is not None
+    ends = datetime.fromisoformat(lease.expires_at) - datetime.now(UTC)
+    assert ends > timedelta(seconds=2 * 5 * 600)
+
+
+def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
+    (first,) = begin(session, 1)
+    plan, _ = place(session, first)
+    save(session, plan, owner=session.executor_id)
+    for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
+        since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
+        with session.database.begin() as connection:
+            mine = schema.lease.c.lease_id == lease_id
+            change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
+            connection.execute(change)
+    cells = load_cells(session.database, CAMPAIGN)
+    beside, live = spent_by(session.database, CAMPAIGN, cells, None)
+    assert live == {first: pytest.approx(2.0, abs=0.01)}
+    assert beside == pytest.approx(1.0, abs=0.01)
+
+
+class TestGivenBack:
+    @pytest.fixture
+    def plan(self, session):
+        (first,) = begin(session, 2)
+        plan, _ = place(session, first)
+        rent(plan.lease_id)
+        return plan
+
+    def test_not_while_a_cell_works_on_it_or_waits_for_it(self, session, plan):
+        claim_cell(session.database, plan.trial_id, owner=session.executor_id, previous=None)
+        with pytest.raises(InvalidValue, match="in use by a live process"):
+            sweep(session, [plan.lease_id], dry_run=False)
+        end(session, plan.trial_id)
+        assert sweep(session, [], dry_run=False) == []
+        let_idle_go(session, CAMPAIGN)
+        assert left() == 1
+
+    def test_when_its_last_cell_is_over(self, session, plan):
+        end(session, plan.trial_id)
+        (second,) = fed(session)
+        end(session, second, "refused")
+        (swept,) = sweep(session, [], dry_run=False)
+        assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
+        assert swept.reason == "no cell of its matrix needs it"
+        assert left() == 0
+
+    def test_as_soon_as_no_cell_needs_it(self, session, plan):
+        end(session, plan.trial_id)
+        (second,) = fed(session)
+        end(session, second, "cancelled")
+        let_idle_go(session, CAMPAIGN)
+        assert left() == 0
+        assert list_machines(session.database) == []
+
+    def test_when_the_process_in_the_foreground_leaves(self, session, plan):
+        end(session, plan.trial_id)
+        let_idle_go(session, CAMPAIGN, all_of_them=True)
+        assert left() == 0
+
+    def test_when_it_expired_whatever_waits_for_it(self, session, plan):
+        extend_lease(session.database, plan.lease_id, "2026-01-01T00:00:00.000000+00:00")
+        (swept,) = sweep(session, [], dry_run=False)
+        assert "it expired" in swept.reason
+        assert left() == 0
+
+    def test_again_when_it_resisted_before(self, session, plan):
+        plan_fault("release", "fake-1a", "access")
+        end(session, plan.trial_id)
+        let_idle_go(session, CAMPAIGN, all_of_them=True)
+        assert left() == 1
+        (second,) = fed(session)
+        assert place(session, second)[0].lease_id != plan.lease_id, "nobody gets it any more"
+        plan_fault("release", "fake-1a", None)
+        (swept,) = sweep(session, [], dry_run=False)
+        assert (swept.lease_id, swept.outcome) == (plan.lease_id, "gave-back")
+        assert left() == 0
+
+    @pytest.mark.slow
+    def test_by_a_worker_that_reaches_it(self, session, plan):
+        lease = load_lease(session.database, plan.lease_id)
+        assert lease is not None
+        assert is_reached(session.database, lease, ["fake"])
+        assert not is_reached(session.database, lease, ["aws"])
+        end(session, plan.trial_id)
+        let_idle_go(session, CAMPAIGN, ["aws"], all_of_them=True)
+        assert left() == 1

@@ -1,0 +1,79 @@
+"""A worker that cannot go on waits, and goes on."""
+
+import pytest
+
+from diskbench.engine.matrix import worker_retry
+from diskbench.engine.matrix.worker_retry import WorkerPatience
+from diskbench.engine.trial.stop import Stop
+from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
+
+TRIAL = "01jd0000000000000000000001"
+
+
+@pytest.fixture
+def notes(monkeypatch):
+    monkeypatch.setattr(worker_retry, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(worker_retry, "LONGEST_WAIT_S", 0.02)
+    return []
+
+
+@pytest.fixture
+def stop():
+    return Stop()
+
+
+@pytest.fixture
+def patience(stop, notes):
+    return WorkerPatience(stop, lambda _, text: notes.append(text))
+
+
+def failing(error, times):
+    """Work that fails so often, and then is done."""
+    left = [error] * times
+
+    def work():
+        if left:
+            raise left.pop()
+        return "done"
+
+    return work
+
+
+def through(patience, work):
+    return patience.through(TRIAL, work, lambda problem: problem)
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("gone"), HostUnavailable("away")])
+def test_what_comes_back_is_waited_for_and_told_until_it_goes_on(patience, notes, error):
+    assert through(patience, failing(error, 3)) == "done"
+    assert [error.message in note for note in notes] == [True, True, True, False]
+    assert notes[-1] == ""
+
+
+def test_what_a_station_was_held_up_by_counts_as_itself(patience):
+    def work():
+        raise Suspended(ValueError("odd"))
+
+    found = through(patience, work)
+    assert found.kind == "ValueError"
+    assert "a fault in diskbench" in found.message
+
+
+def test_a_held_store_is_waited_for(patience):
+    assert through(patience, failing(Suspended(StoreUnavailable("full")), 2)) == "done"
+
+
+def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):
+    monkeypatch.setattr(worker_retry, "HOST_AWAY_S", 0.05)
+    assert through(patience, failing(HostUnavailable("away"), 1000)).message == "away"
+
+
+def test_a_stop_ends_waiting_for_a_host_but_not_for_a_store(patience, stop):
+    stop.ask(TRIAL)
+    assert through(patience, failing(HostUnavailable("away"), 5)).message == "away"
+    assert through(patience, failing(StoreUnavailable("gone"), 5)) == "done"
+
+
+def test_what_a_store_holds_already_is_not_waited_for(patience, notes):
+    assert through(patience, failing(KeyTaken("plan.json is there"), 1)).kind == "KeyTaken"
+    assert notes == []

@@ -1,0 +1,42 @@
+"""What is kept of a running step for another process to read, and how often."""
+
+from __future__ import annotations
+
+import pytest
+from tests.rigs.plans import TRIAL_ID, make_plan
+
+from diskbench.engine.trial import watch
+from diskbench.engine.trial.watch import RowWatcher, Silent
+from diskbench.model.result import Tick
+from diskbench.store.claims import load_progress
+from diskbench.store.database import open_database
+from diskbench.store.rows import save_plan
+
+PLAN = make_plan()
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    save_plan(engine, PLAN, "file:///evidence")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that only the test moves on."""
+    seconds = [1000.0]
+    monkeypatch.setattr(watch.time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_progress_is_kept_every_second(database, clock):
+    watcher = RowWatcher(database, [PLAN], Silent(lambda *_: None))
+    watcher.step_started(TRIAL_ID, 0, PLAN.steps[0])
+    for second in range(1, 6):
+        clock[0] += 1.0
+        watcher.tick(TRIAL_ID, Tick(elapsed_s=second))
+        kept = load_progress(database, PLAN.run_ids[0])
+        assert kept is not None
+        assert kept.tick["elapsed_s"] == second

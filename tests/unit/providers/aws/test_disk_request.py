@@ -1,0 +1,109 @@
+"""What cannot be had on AWS is refused before any call, with the value and what is allowed."""
+
+from typing import Any
+
+import pytest
+
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.model.rental import RentSpec
+from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.emulation import EmulationOptions
+
+GP2 = {"disk": "gp2", "size_gib": 20}
+
+
+@pytest.mark.parametrize(
+    ("typed", "says", "advises"),
+    [
+        ({}, "needs a disk", "--disk TYPE"),
+        ({"disk": "gp2"}, "--disk gp2 needs a size", "--size GIB"),
+        ({"disk": "gp4", "size_gib": 20}, "'gp4'", "did you mean gp"),
+        ({"disk": "st1", "size_gib": 10}, "st1: size 10 GiB", "125 to 16,384 GiB"),
+        ({"disk": "gp2", "size_gib": 20, "iops": 300}, "gp2 takes no --iops", "leave --iops out"),
+        ({"disk": "io1", "size_gib": 20}, "io1 needs --iops", "100 to 64,000"),
+        ({"disk": "io1", "size_gib": 20, "iops": 5000}, "250 per GiB", "at most 50 per GiB"),
+        ({"disk": "io2", "size_gib": 4, "iops": 5000}, "per GiB", "at most 1000 per GiB"),
+        (
+            {"disk": "gp3", "size_gib": 100, "throughput_mib_per_s": 1000},
+            "throughput of 1,000",
+            "0.25 per IOPS",
+        ),
+        ({"disk": "gp3", "size_gib": 100, "iops": 100}, "100", "3,000 to 80,000"),
+        ({**GP2, "count": 4}, "without --stripe", "RAID 0"),
+        ({**GP2, "stripe": True}, "--stripe needs several", "--count N"),
+        ({**GP2, "count": 22, "stripe": True}, "--count 22", "at most 21"),
+        ({"disk": "root", "count": 2, "stripe": True}, "one root disk", "leave --count out"),
+        ({"disk": "root:gp5"}, "'gp5'", "did you mean gp"),
+        ({"disk": "root:st1", "size_gib": 125}, "cannot start from st1", "root:gp3"),
+        ({"disk": "instance-store", "size_gib": 20}, "--size 20", "--instance-type"),
+        ({**GP2, "region": "nowhere"}, "'nowhere'", "eu-central-1"),
+        ({**GP2, "region": "us-east-1", "zone": "us-west-2a"}, "not in", "us-east-1a"),
+        ({**GP2, "subnet": "mine"}, "--subnet 'mine'", "subnet-0123456789abcdef0"),
+        ({**GP2, "security_group": "mine"}, "--security-group 'mine'", "sg-0123456789abcdef0"),
+        ({**GP2, "instance_type": "big"}, "--instance-type 'big'", "m7i.large"),
+        ({**GP2, "ssh_cidr": "everywhere"}, "'everywhere' is no network", "203.0.113.7/32"),
+        ({**GP2, "ssh_cidr": "10.0.0.1/8"}, "host bits set", "203.0.113.7/32"),
+        (
+            {**GP2, "ssh_cidr": "10.0.0.0/8", "security_group": "sg-0123456789abcdef0"},
+            "does not go with",
+            "leave one",
+        ),
+        ({**GP2, "endpoint_url": "localhost:5000"}, "no URL", "http://HOST:PORT"),
+        ({**GP2, "endpoint_url": "http://ec2.example.com"}, "in the clear", "https"),
+        ({**GP2, "lab": EmulationOptions(time_scale=60)}, "real machines", "--endpoint-url"),
+        (
+            {
+                **GP2,
+                "lab": EmulationOptions(noise=0.1),
+                "endpoint_url": "https://ec2.us-east-1.amazonaws.com",
+            },
+            "real machines",
+            "--endpoint-url",
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises: str) -> None:
+    with pytest.raises(UserError) as refused:
+        wanted(RentSpec(**typed))
+    assert says in refused.value.message
+    assert advises in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "disk_type"),
+    [
+        (GP2, "volume", "gp2"),
+        ({"disk": "standard", "size_gib": 20}, "volume", "standard"),
+        ({"disk": "io1", "size_gib": 100, "iops": 5000}, "volume", "io1"),
+        ({"disk": "sc1", "size_gib": 125}, "volume", "sc1"),
+        ({**GP2, "count": 4, "stripe": True}, "volume", "gp2"),
+        ({"disk": "root"}, "root", "gp3"),
+        ({"disk": "root", "size_gib": 50, "iops": 4000}, "root", "gp3"),
+        ({"disk": "root:gp2", "size_gib": 50}, "root", "gp2"),
+        ({"disk": "instance-store"}, "instance-store", "instance-store"),
+        ({**GP2, "ssh_cidr": "0.0.0.0/0"}, "volume", "gp2"),
+        (
+            {
+                **GP2,
+                "lab": EmulationOptions(time_scale=60),
+                "endpoint_url": "http://127.0.0.1:5000",
+            },
+            "volume",
+            "gp2",
+        ),
+    ],
+)
+def test_what_can_be_had_is_taken(typed: dict[str, Any], kind: str, disk_type: str) -> None:
+    asked = wanted(RentSpec(**typed))
+    assert (asked.kind, asked.type) == (kind, disk_type)
+
+
+def test_a_cell_that_rents_nothing_is_told_how() -> None:
+    with pytest.raises(InvalidValue, match="--disk TYPE --size GIB"):
+        wanted(None)
+
+
+def test_a_misspelt_type_lists_what_there_is() -> None:
+    with pytest.raises(UnknownName) as refused:
+        wanted(RentSpec(disk="instancestore"))
+    assert {"gp2", "root", "instance-store"} <= set(refused.value.known)

@@ -1,0 +1,144 @@
+"""What is refused before any call: with the value, and what is allowed."""
+
+import pytest
+from tests.books import SHIPPED
+
+from diskbench.catalog.machines import parse_machines
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.rental import RentSpec
+from diskbench.providers.azure.disk_request import wanted
+from diskbench.providers.azure.options import AzureOptions
+from diskbench.providers.emulation import EmulationOptions
+
+ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."
+
+
+def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: object) -> RentSpec:
+    azure = AzureOptions(
+        **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
+    )
+    return RentSpec(disk=disk, size_gib=size, azure=azure, **more)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (asked(disk=None), "needs a disk"),
+        (asked(size=None), "needs a size"),
+        (asked(size=40_000), "40,000"),
+        (asked(iops=500), "--iops"),
+        (asked("Standard_LRS", throughput_mib_per_s=100), "--throughput"),
+        (asked("PremiumV2_LRS", 20, iops=90_000), "90,000"),
+        (asked("PremiumV2_LRS", 4, iops=4000), "4,000"),
+        (asked("PremiumV2_LRS", 20, iops=3000, throughput_mib_per_s=900), "900"),
+        (asked("PremiumV2_LRS", 20, iops=3000, throughput_mib_per_s=130.5), "whole MB/s"),
+        (asked("UltraSSD_LRS", 4, iops=5000, throughput_mib_per_s=100), "5,000"),
+        (asked("PremiumV2_LRS", 20, cache="readonly"), "PremiumV2_LRS has no host cache"),
+        (
+            asked("UltraSSD_LRS", 64, iops=500, throughput_mib_per_s=9, cache="readwrite"),
+            "no host cache",
+        ),
+        (asked(size=4096, cache="readonly"), "4,096 GiB"),
+        (asked("Standard_LRS", 8192, cache="readwrite"), "8,192 GiB"),
+        (asked(performance_tier="P10"), "P10 is below P15"),
+        (asked(performance_tier="P60"), "P60 on 256 GiB"),
+        (asked("Standard_LRS", performance_tier="P30"), "does not go with Standard_LRS"),
+        (asked(bursting=True), "bursting on 256 GiB"),
+        (asked("StandardSSD_LRS", 1024, bursting=True), "does not go with StandardSSD_LRS"),
+        (asked("root:UltraSSD_LRS"), "cannot start from UltraSSD_LRS"),
+        (asked("root", count=2, stripe=True), "one OS disk"),
+        (asked("temp-disk"), "--size does not go with"),
+        (asked("instance-store", None, cache="readonly"), "--cache does not go with"),
+        (asked(count=2), "without --stripe"),
+        (asked(stripe=True), "several disks"),
+        (asked(count=65, stripe=True), "65 is too many"),
+        (asked(region="West Europe"), "--region 'West Europe'"),
+        (asked(zone="eastus-1"), "--zone 'eastus-1'"),
+        (asked(instance_type="D4s v5"), "--instance-type 'D4s v5'"),
+        (asked(account="mine"), "--subscription 'mine'"),
+        (asked(subnet="default"), "--subnet 'default'"),
+        (asked(security_group="mine"), "--security-group 'mine'"),
+        (asked(ssh_cidr="here"), "'here' is no network"),
+        (asked(ssh_cidr="::1/128", security_group=f"{ID}Network/networkSecurityGroups/n"), "--ssh"),
+        (asked(endpoint_url="http://127.0.0.1:1"), "https only"),
+        (asked(lab=EmulationOptions(time_scale=60)), "lab's options"),
+    ],
+)
+def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, words: str) -> None:
+    with pytest.raises(InvalidValue, match=words) as refused:
+        wanted(spec)
+    assert refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("spec", "near"),
+    [
+        (asked("Premium_LSR"), "Premium_LRS"),
+        (asked(cache="read-only"), "readonly"),
+        (asked(performance_tier="P31"), "P30"),
+        (asked("root:Premium"), "Premium_LRS"),
+    ],
+)
+def test_a_name_that_is_misspelt_is_answered_with_the_nearest(spec: RentSpec, near: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        wanted(spec)
+    assert near in refused.value.advice
+
+
+def test_without_a_word_there_is_no_host_cache() -> None:
+    assert wanted(asked()).caching == "None"
+    assert wanted(asked("root", None)).caching == "None"
+    assert wanted(asked("temp-disk", None)).caching is None
+
+
+def test_the_largest_cached_disk_has_one_gib_less_than_four_tib() -> None:
+    assert wanted(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
+
+
+def test_a_tier_promises_what_its_own_size_would() -> None:
+    found = wanted(asked(size=64, performance_tier="p30")).limits(64)
+    assert found is not None
+    (pool,) = found.pools
+    assert pool.iops is not None
+    assert (found.tier, found.size_gib, pool.iops.baseline) == ("P30", 64, 5000)
+
+
+def test_bursting_on_demand_has_no_bucket() -> None:
+    found = wanted(asked(size=1024, bursting=True)).limits(1024)
+    assert found is not None
+    (pool,) = found.pools
+    assert pool.iops is not None
+    assert pool.bytes_per_s is not None
+    assert (pool.iops.baseline, pool.iops.ceiling, pool.iops.capacity) == (5000, 30_000, None)
+    assert pool.bytes_per_s.ceiling == 1000e6
+
+
+class TestTheCatalogueOfSizes:
+    def test_every_size_has_limits_and_a_source(self) -> None:
+        book = SHIPPED.of("azure").machines
+        for entry in book.types.values():
+            assert entry.iops > 0
+            assert entry.mb_per_s > 0
+            assert entry.source in book.sources
+
+    def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned(self) -> None:
+        book = SHIPPED.of("azure").prices
+        premium = book.disk_hourly_usd("Premium_LRS", 256, "eastus", tier="P15")
+        ultra = book.disk_hourly_usd("UltraSSD_LRS", 100, "eastus", iops=1000, throughput=10)
+        assert premium == pytest.approx(38.012142 / 730)
+        assert ultra == pytest.approx((11.97 + 49.64 + 3.495) / 730)
+
+    def test_what_is_not_known_has_no_price(self) -> None:
+        book = SHIPPED.of("azure").prices
+        assert book.disk_hourly_usd("PremiumV2_LRS", 20, "eastus") is None
+        assert book.disk_hourly_usd("Premium_LRS", 256, "westeurope", tier="P15") is None
+        assert book.machine_hourly_usd("Standard_GS5", "eastus") is None
+
+    def test_a_file_without_a_source_is_refused(self) -> None:
+        text = (
+            "{format: 1, cloud: azure, sources: {},"
+            " types: {A: {vcpus: 1, memory_gib: 1, iops: 1, mb_per_s: 1, max_disks: 1,"
+            " source: s}}}"
+        )
+        with pytest.raises(InvalidValue, match="A: 's' is not in the list of sources"):
+            parse_machines(text, where="this")

@@ -1,0 +1,182 @@
+"""The one place where Compute Engine is called: at the endpoint that was named and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from tests.cloud.eager import GCP
+
+from diskbench.errors import InvalidValue, RentalFailed, Throttled
+from diskbench.providers.gcp.client import Compute, open_compute
+from diskbench.providers.gcp.errors import is_missing
+from diskbench.providers.gcp.operations import change
+from diskbench.providers.gcp.timing import GceTiming
+
+pytestmark = pytest.mark.slow  # Google's SDK takes two seconds to import
+
+
+class Wire:
+    """Answers in order; the last one for ever."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, Any]] = []
+        self.answers: list[tuple[int, Any]] = []
+
+    def serve(self, handler: BaseHTTPRequestHandler) -> None:
+        length = int(handler.headers.get("content-length") or 0)
+        body = json.loads(handler.rfile.read(length) or b"null")
+        self.asked.append((handler.command, handler.path, body))
+        status, told = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        data = told if isinstance(told, bytes) else json.dumps(told).encode()
+        handler.send_response(status)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    made = Wire()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            made.serve(self)
+
+        def do_POST(self) -> None:
+            made.serve(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        made.endpoint = f"http://127.0.0.1:{server.server_address[1]}"  # type: ignore[attr-defined]
+        yield made
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def compute(wire: Wire, monkeypatch) -> Compute:
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    return open_compute("my-project", wire.endpoint, GCP)  # type: ignore[attr-defined]
+
+
+def hasty(compute: Compute) -> Compute:
+    """Gives up after a moment."""
+    return Compute(compute.login, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
+
+
+def refusal(status: int, reason: str) -> tuple[int, Any]:
+    told = {"code": status, "message": "no", "errors": [{"reason": reason, "message": "no"}]}
+    return status, {"error": told}
+
+
+RUNNING = {"name": "op-1", "status": "RUNNING", "operationType": "insert"}
+ZONAL = {**RUNNING, "zone": "https://www.googleapis.com/compute/v1/projects/my-project/zones/z1"}
+
+
+def test_a_request_and_its_answer_are_as_the_rest_reference_has_them(
+    compute: Compute, wire: Wire
+) -> None:
+    wire.answers = [(200, {"name": "d", "sizeGb": "20", "status": "READY", "someday": "new"})]
+    assert compute.call("disks", "get", {"zone": "z1", "disk": "d"}) == {
+        "name": "d", "sizeGb": "20", "status": "READY",
+    }  # fmt: skip
+    ((verb, path, _),) = wire.asked
+    assert (verb, path.partition("?")[0]) == (
+        "GET", "/compute/v1/projects/my-project/zones/z1/disks/d",
+    )  # fmt: skip
+
+
+def test_a_field_that_google_does_not_have_never_leaves_this_machine(
+    compute: Compute, wire: Wire
+) -> None:
+    with pytest.raises(Exception, match="diskResource"):
+        compute.call("disks", "insert", {"zone": "z1", "diskResource": {"sizeGib": "20"}})
+    assert wire.asked == []
+
+
+def test_an_operation_is_asked_for_where_it_was_started_and_nowhere_else(
+    compute: Compute, wire: Wire
+) -> None:
+    wire.answers = [(200, ZONAL), (200, ZONAL), (200, {**ZONAL, "status": "DONE"})]
+    request = {"zone": "z1", "diskResource": {"name": "d"}, "requestId": "x"}
+    change(compute, "disks", "insert", request, "disk d", 60)
+    paths = [path.partition("?")[0] for _, path, _ in wire.asked]
+    assert paths == [
+        "/compute/v1/projects/my-project/zones/z1/disks",
+        "/compute/v1/projects/my-project/zones/z1/operations/op-1",
+        "/compute/v1/projects/my-project/zones/z1/operations/op-1",
+    ]
+    assert wire.asked[0][2] == {"name": "d"}
+    assert "requestId=x" in wire.asked[0][1]
+
+
+def test_a_global_operation_is_asked_for_globally(compute: Compute, wire: Wire) -> None:
+    wire.answers = [(200, RUNNING), (200, {**RUNNING, "status": "DONE"})]
+    change(compute, "firewalls", "insert", {"firewallResource": {"name": "f"}}, "firewall f", 60)
+    assert wire.asked[1][1].startswith("/compute/v1/projects/my-project/global/operations/op-1")
+
+
+def test_an_operation_that_never_ends_is_given_up(compute: Compute, wire: Wire) -> None:
+    wire.answers = [(200, ZONAL)]
+    with pytest.raises(RentalFailed, match=r"disk d took longer than 0.2 s: insert is running"):
+        change(compute, "disks", "insert", {"zone": "z1"}, "disk d", 0.2)
+
+
+@pytest.mark.parametrize(
+    "spoilt", [refusal(503, "backendError"), refusal(403, "rateLimitExceeded"), (200, b"<html>")]
+)
+def test_a_call_that_fails_on_the_way_is_repeated(
+    compute: Compute, wire: Wire, spoilt: tuple[int, Any]
+) -> None:
+    wire.answers = [spoilt, spoilt, (200, {"name": "d"})]
+    assert compute.call("disks", "get", {"zone": "z1", "disk": "d"}) == {"name": "d"}
+    assert len(wire.asked) == 3
+
+
+def test_a_call_that_google_refuses_is_not(compute: Compute, wire: Wire) -> None:
+    wire.answers = [refusal(404, "notFound")]
+    with pytest.raises(InvalidValue) as refused:
+        compute.call("disks", "get", {"zone": "z1", "disk": "d"})
+    assert is_missing(refused.value)
+    assert len(wire.asked) == 1
+
+
+def test_all_pages_of_a_listing_are_read(compute: Compute, wire: Wire) -> None:
+    wire.answers = [
+        (200, {"items": [{"name": "a"}], "nextPageToken": "more"}),
+        (200, {"items": [{"name": "b"}]}),
+    ]
+    assert [item["name"] for item in compute.listed("firewalls")] == ["a", "b"]
+    assert "pageToken=more" in wire.asked[1][1]
+
+
+def test_a_listing_of_all_zones_is_one(compute: Compute, wire: Wire) -> None:
+    empty = {"warning": {"code": "NO_RESULTS_ON_PAGE"}}
+    items = {"zones/a": {"disks": [{"name": "d"}]}, "zones/b": empty}
+    wire.answers = [(200, {"items": items})]
+    assert compute.listed_everywhere("disks") == [{"name": "d"}]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"items": {"zones/b": {"warning": {"code": "UNREACHABLE"}}}},
+        {"items": {}, "unreachables": ["zones/b"]},
+    ],
+)
+def test_a_zone_that_did_not_answer_does_not_pass_for_an_empty_one(
+    compute: Compute, wire: Wire, answer: Any
+) -> None:
+    wire.answers = [(200, answer)]
+    with pytest.raises(Throttled, match="nothing about zones/b"):
+        hasty(compute).listed_everywhere("disks")

@@ -1,0 +1,96 @@
+"""What may be asked of vSphere, and in which words what may not is refused."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.model.rental import RentSpec
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.vsphere.disk_request import MAX_COUNT, server_url, wanted
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.requests import unit_number
+
+NVME = VsphereOptions(datastore="nvme")
+
+
+def test_a_datastore_and_a_size_are_enough():
+    found = wanted(RentSpec(size_gib=20, vsphere=NVME))
+    assert (found.provisioning, found.controller, found.vcpus) == ("eager-zeroed", "pvscsi", 4)
+    assert found.memory_mib == 8192
+    assert found.spec("nvme").type == "nvme"
+
+
+def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
+    gold = VsphereOptions(storage_policy="gold")
+    assert wanted(RentSpec(size_gib=20, vsphere=gold)).provisioning is None
+    thin = gold.model_copy(update={"provisioning": "thin"})
+    assert wanted(RentSpec(size_gib=20, vsphere=thin)).provisioning == "thin"
+
+
+@pytest.mark.parametrize("memory_gib", [0.001, 1.001, 3.3])
+def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
+    spec = VsphereOptions(datastore="nvme", memory_gib=memory_gib)
+    found = wanted(RentSpec(size_gib=20, vsphere=spec)).memory_mib
+    assert found >= 4
+    assert found % 4 == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        (RentSpec(size_gib=20), "needs a datastore"),
+        (RentSpec(vsphere=NVME), "needs a size"),
+        (RentSpec(size_gib=20, disk="gp2", vsphere=NVME), "--disk gp2"),
+        (RentSpec(size_gib=20, iops=100, vsphere=NVME), "--iops 100"),
+        (RentSpec(size_gib=20, throughput_mib_per_s=9, vsphere=NVME), "--throughput 9"),
+        (RentSpec(size_gib=20, spot=True, vsphere=NVME), "--spot"),
+        (RentSpec(size_gib=70_000, vsphere=NVME), "at most 63,488 GiB"),
+        (RentSpec(size_gib=20, count=9, stripe=True, vsphere=NVME), "too many"),
+        (RentSpec(size_gib=20, stripe=True, vsphere=NVME), "several disks"),
+        (
+            RentSpec(
+                size_gib=20, vsphere=VsphereOptions(datastore="a", insecure=True, ca_file="b")
+            ),
+            "--insecure and --ca-file",
+        ),
+        (RentSpec(size_gib=20, vsphere=NVME, lab=EmulationOptions(noise=0.1)), "lab's options"),
+    ],
+)
+def test_what_cannot_be_had_is_named(spec, told):
+    with pytest.raises(InvalidValue) as refused:
+        wanted(spec)
+    assert told in refused.value.message
+
+
+def test_an_unknown_word_is_answered_with_those_that_are_known():
+    with pytest.raises(UnknownName, match="eager-zeroed"):
+        wanted(RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="a", provisioning="eager")))
+
+
+@pytest.mark.parametrize(
+    "text", ["vcenter.example", "https://vcenter.example/sdk", "https://vcenter.example:443"]
+)
+def test_a_server_is_known_by_name_or_url(text):
+    assert server_url(text) == "https://vcenter.example:443"
+
+
+@pytest.mark.parametrize("text", ["http://vcenter.example", "https://", "https://a:b", "a b"])
+def test_what_is_no_server_or_would_show_the_password_is_refused(text):
+    with pytest.raises(InvalidValue):
+        server_url(text)
+
+
+@given(st.text())
+def test_any_text_is_a_server_or_refused(text):
+    with contextlib.suppress(UserError):
+        assert server_url(text).startswith("https://")
+
+
+def test_no_disk_takes_the_place_of_its_controller():
+    places = [unit_number("pvscsi", index) for index in range(MAX_COUNT)]
+    assert 7 not in places
+    assert len(set(places)) == MAX_COUNT
+    assert [unit_number("nvme", index) for index in range(3)] == [0, 1, 2]

@@ -1,0 +1,101 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from diskbench.report.assemble.overview import (
+    MOST_CELLS,
+    MOST_STRETCHES,
+    Band,
+    by_step,
+    means,
+    spans,
+    stretch_s,
+    telling,
+)
+from diskbench.report.charts.heat import bounds_of, place_of
+
+
+def made(run_id, values, **more):
+    values = np.asarray(values, dtype=np.float32)
+    return Band(
+        run_id=run_id,
+        step=more.pop("step", "disk"),
+        figure="iops",
+        values=values,
+        median=float(np.median(values)),
+        **more,
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        arrays.arrays(np.float32, st.integers(1, 900), elements=st.floats(0, 4096, width=32)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
+    bands = [made(str(k), values) for k, values in enumerate(series)]
+    bounds = bounds_of([float(v) for one in series for v in one if v > 0] or [1.0], 7)
+    width = stretch_s(bands)
+    found = spans(bands, bounds)
+    for row, one in enumerate(bands):
+        mine = [span for span in found if span.row == row]
+        assert mine[0].start_s == 0
+        assert mine[-1].end_s == one.seconds
+        assert all(a.end_s == b.start_s for a, b in pairwise(mine))
+        for place, mean in enumerate(means(one, width).tolist()):
+            at = place * width
+            [here] = [span for span in mine if span.start_s <= at < span.end_s]
+            assert here.heat == place_of(mean, bounds)
+
+
+def test_many_restless_runs_never_make_too_many_cells():
+    generator = np.random.default_rng(1)
+    bands = [made(str(k), generator.choice([10, 3000], 3600)) for k in range(500)]
+    alternating = [
+        made(str(k), np.repeat(generator.choice([10, 3000], 100), 36)) for k in range(500)
+    ]
+    for one in (bands, alternating):
+        assert len(spans(one, bounds_of([10, 3000], 7))) <= MOST_CELLS
+
+
+def test_runs_that_keep_one_level_are_one_span_each():
+    bands = [made(str(k), np.full(3600, 1000.0 + k)) for k in range(50)]
+    assert len(spans(bands, bounds_of([1000, 1050], 7))) == 50
+    assert stretch_s(bands) == 3600 / MOST_STRETCHES
+
+
+def test_the_commonest_step_comes_first_and_single_ones_are_left_out():
+    bands = [made("1", [1], step="a"), made("1", [1], step="b"), made("2", [1], step="b")]
+    bands += [made("3", [1], step="c"), made("4", [1], step="c"), made("5", [1], step="c")]
+    assert [group[0].step for group in by_step(bands)] == ["c", "b"]
+
+
+def test_the_telling_runs_are_those_that_stand_out_each_once():
+    bands = [made(f"flat{k}", [100.0 + k] * 9) for k in range(5)]
+    bands += [
+        made("early", [3000.0] * 9, fell_s=2),
+        made("late", [200.0] * 9, fell_s=7),
+        made("stuck", [101.5] * 9, stalls=((3, 2), (6, 1))),
+    ]
+    found = {one.run_id: one.why for one in telling(bands)}
+    assert found == {
+        "flat3": "the middle of 8 runs",
+        "flat0": "the lowest of 8 runs",
+        "early": "the highest of 8 runs",
+        "late": "the last to fall of 8 runs",
+        "stuck": "the longest stall of 8 runs",
+    }
+    assert len(telling(bands, 2)) == 2
+    assert telling([]) == ()
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [5.0, 5.0], [1.0, 1.05]])
+def test_values_that_hardly_differ_have_one_step_of_heat(values):
+    assert bounds_of(values, 7) == []

@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+from tests.unit.report.made import row
+from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verdict
+
+from diskbench.report.assemble.result_rows import RowCell, result_rows
+
+
+def replicates(*values, **more):
+    return [
+        trial(trial_id=str(n), verdicts=(verdict(judged(value, 3000.0)),), **more)
+        for n, value in enumerate(values)
+    ]
+
+
+def test_a_level_is_a_row_and_no_row_spans_a_cliff():
+    burst, baseline = result_rows([trial(verdicts=(fallen(),))])
+    assert (burst.when, burst.iops.text) == ("burst 0:00–0:31", "2,995")
+    assert (baseline.when, baseline.iops.text) == ("baseline 0:31–2:30", "99.6")
+    assert baseline.limiter == "burst credit used up"
+    assert {burst.id, baseline.id} == {
+        "row-01trial-run0-rand-read-4k-qd32",
+        "row-01trial-run0-rand-read-4k-qd32-1",
+    }
+
+
+def test_runs_on_one_disk_have_a_range_and_no_interval():
+    runs = [verdict(judged(value, 3000.0), run_id=str(value)) for value in (2900.0, 3000.0, 3100.0)]
+    (one,) = result_rows([trial(count=3, verdicts=tuple(runs))])
+    assert one.iops == RowCell("3,000", "2,900–3,100")
+    assert one.ratio == RowCell("100%", "no interval (n = 1)")
+
+
+def test_runs_at_two_levels_have_a_row_each_with_how_many_were_at_it():
+    early = verdict(judged(3000.0, 3000.0, kind="burst"), run_id="a")
+    late = [verdict(judged(100.0, 100.0, kind="baseline"), run_id=run) for run in "bc"]
+    first, second = result_rows([trial(count=3, verdicts=(early, *late))])
+    assert (first.when, first.iops.text) == ("burst in 1 of 3 runs", "3,000")
+    assert (second.when, second.iops.text) == ("baseline in 2 of 3 runs", "100")
+
+
+def test_six_machines_make_an_interval_and_five_do_not():
+    (five,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100), of="group-1")
+    assert five.iops == RowCell("3,000", "2,900–3,100")
+    assert five.ratio.small == "no interval (n = 5)"
+    (six,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100, 3150), of="group-1")
+    assert six.iops == RowCell("3,025", "97%: 2,900–3,150")
+    assert six.ratio == RowCell("101%", "97%: 97%–105%")
+    assert six.id == "row-group-1-rand-read-4k-qd32"
+
+
+def test_trials_on_one_machine_are_one_sample():
+    (one,) = result_rows(replicates(2900, 3000, 3100, machine="m1"))
+    assert one.ratio.small == "no interval (n = 1)"
+
+
+def test_a_price_is_of_what_lasts_and_of_what_the_block_size_is_bought_for():
+    small = trial([row(block_bytes=4096)], price=PRICE, verdicts=(fallen(),))
+    burst, baseline = result_rows([small])
+    assert burst.price.text == "–"
+    assert baseline.price.text == "$20.08 per 1,000 IOPS"
+    large = replace(
+        small, measurements=(row(block_bytes=2**20),), verdicts=(verdict(judged(100.0)),)
+    )
+    assert result_rows([large])[0].price.text == "$1.91 per 100 MB/s"
+
+
+def test_the_worst_verdict_of_several_runs_counts():
+    runs = (
+        verdict(judged(1.0), run_id="a"),
+        verdict(judged(1.0), run_id="b", believe="no", reasons=(DOUBT,)),
+    )
+    (one,) = result_rows([trial(count=2, verdicts=runs)])
+    assert (one.believe, one.doubt) == ("no", "served from cache")
+
+
+def test_without_verdicts_the_rows_still_tell_their_figures():
+    (one,) = result_rows([trial()])
+    assert one.iops.text == "12,000"
+    assert (one.believe, one.limiter, one.promised.text) == ("–", "–", "–")

@@ -1,0 +1,18 @@
+"""The command that is proposed next names the same disk again, with all that holds of it."""
+
+from tests.rigs.plans import make_plan
+
+from diskbench.model.promise import Promise
+from diskbench.report.assemble.subject import subject_of_plan
+
+
+def test_what_the_owner_expects_goes_with_the_disk_and_not_with_the_profile() -> None:
+    plan = make_plan()
+    promised = plan.cell.model_copy(update={"promise": Promise(iops=2000, mb_per_s=60.5)})
+    found = subject_of_plan(plan.model_copy(update={"cell": promised}))
+    assert found.target_flags.endswith("--path /mnt/data --promise iops=2000,mb_per_s=60.5")
+    assert found.trial_flags == "--label team=storage"
+
+
+def test_without_a_promise_none_is_proposed() -> None:
+    assert "--promise" not in subject_of_plan(make_plan()).target_flags

@@ -1,0 +1,186 @@
+"""A result in two sentences, for who never saw the tool."""
+
+from dataclasses import replace
+
+from tests.unit.report.made import plan
+from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
+
+from diskbench.catalog.lookup import limits
+from diskbench.report.assemble.headline import HeadlinePromise
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.summary_many import many_sentences
+from diskbench.report.assemble.summary_text import believe_sentence, slowed, two_sentences
+
+GP2 = HeadlinePromise(
+    "m7i.large with gp2 of 20 GiB", "100 IOPS, bursts to 3,000 for 31 min", limits("aws", "gp2", 20)
+)
+
+
+def told(*verdicts, promised=GP2, marks=()):
+    subject = replace(subject_of_plan(plan()), promised=promised, marks=marks)
+    return trial(subject=subject, verdicts=verdicts)
+
+
+def test_what_was_bought_comes_first_then_what_it_gave_and_why():
+    bought, gave = two_sentences(told(fallen()))
+    assert bought == f"You bought {GP2.offer}: it promises {GP2.promise}."
+    assert gave == (
+        "It gave 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the 100 promised): its burst credit "
+        "was used up."
+    )
+
+
+def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
+    assert two_sentences(told(marks=("emulated",)))[0].startswith("You tried m7i.large")
+    assert (
+        two_sentences(told(promised=None))[0]
+        == "Measured was /data (ext4), of which nothing is promised."
+    )
+
+
+def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
+    kept = verdict(judged(3010.0, 3000.0))
+    assert two_sentences(told(kept))[1] == (
+        "It gave what it promises, 3,010 IOPS in rand-read-4k-qd32 (100% of the 3,000 promised): "
+        "that is the disk's own limit on operations a second."
+    )
+
+
+def test_a_broken_promise_is_told_by_its_worst_step():
+    kept = verdict(judged(3010.0, 3000.0), step="kept")
+    worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
+    assert two_sentences(told(kept, worst))[1] == (
+        "It gave less than it promises in 1 of 2 steps, the least 900 IOPS in worst (30% of the "
+        "3,000 promised): nothing that was seen tells what set that pace."
+    )
+
+
+def test_a_disk_is_not_blamed_for_what_was_not_asked_of_it():
+    kept = verdict(judged(3010.0, 3000.0), step="deep")
+    shallow = verdict(judged(900.0, 3000.0, limiter="queue-depth"), step="shallow")
+    second = two_sentences(told(shallow, kept))[1]
+    assert second.startswith(
+        "It gave what it promises wherever that was asked of it (1 of 2 steps)"
+    )
+    assert "3,010 IOPS in deep" in second
+
+
+def test_several_runs_of_a_step_count_once_and_the_middle_one_is_told():
+    runs = [verdict(judged(iops, 3000.0), run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)]
+    second = two_sentences(told(*runs))[1]
+    assert "in 1 of 1 steps, the least 1,200 IOPS" in second
+
+
+def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
+    spent, earned = slowed(told(fallen()))
+    assert "100 I/Os a second for good" in spent
+    assert "a bucket of 5,400,000 I/Os: at the 3,000 IOPS of a burst it lasts 31 min" in spent
+    assert "from empty to full takes 15 h" in earned
+
+
+def test_a_scaled_bucket_says_what_a_real_one_holds():
+    spent, _ = slowed(told(fallen(), promised=replace(GP2, time_scale=60.0)))
+    assert (
+        "90,000 I/Os (a real one holds 5,400,000; the lab divides it by 60 to save time)" in spent
+    )
+
+
+def test_a_disk_that_kept_its_level_did_not_slow_down():
+    assert slowed(told(verdict(judged(3000.0, 3000.0)))) == ()
+    assert slowed(told()) == ()
+
+
+def test_doubts_are_named_once_with_their_reasons():
+    runs = [verdict(judged(9e4), believe="doubtful", run_id=run) for run in "ab"]
+    assert believe_sentence(runs) == "Not simply to be believed: rand-read-4k-qd32 (doubtful)."
+    assert believe_sentence([fallen()]) == ""
+
+
+def many(*groups):
+    return many_sentences(
+        reported(group(f"disk {n}", *trials, number=n) for n, trials in enumerate(groups))
+    )
+
+
+def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
+    slow = trial(trial_id="a", verdicts=(verdict(judged(100.0)),))
+    fast = trial(trial_id="b", verdicts=(verdict(judged(16000.0)),))
+    first, second = many([slow], [fast])
+    assert first == "2 runs in 2 trials on 2 machines measured 2 subjects."
+    assert second == (
+        "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
+        "disk 0, with 100."
+    )
+
+
+def test_what_a_cache_answered_is_not_told_of_the_fastest():
+    def disk(name, rate):
+        cached = verdict(judged(50_000.0), step="seq-write", believe="no", reasons=(DOUBT,))
+        return trial(trial_id=name, verdicts=(cached, verdict(judged(rate))))
+
+    _, second = many([disk("a", 100.0)], [disk("b", 16000.0)])
+    assert second.startswith("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS")
+
+
+def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_none():
+    def replicates(count):
+        return [
+            trial(trial_id=str(n), verdicts=(verdict(judged(3000.0 + n, 3000.0)),))
+            for n in range(count)
+        ]
+
+    assert many(replicates(3))[1] == (
+        "disk 0 gave 3,001 IOPS in rand-read-4k-qd32, 100% of what was promised "
+        "(no interval (n = 3))."
+    )
+    assert "(interval 97%: 3,000–3,005)" in many(replicates(6))[1]
+
+
+def test_trials_without_a_step_in_common_are_not_compared():
+    here = trial(trial_id="a", verdicts=(verdict(judged(100.0), step="a"),))
+    there = trial(trial_id="b", verdicts=(verdict(judged(100.0), step="b"),))
+    assert many([here], [there])[1] == "They have no step in common."
+
+
+def runs(*levels):
+    """A verdict a run, each at one level."""
+    return [
+        verdict(judged(iops, promised, limiter=limiter, kind=kind), run_id=str(number))
+        for number, (iops, promised, limiter, kind) in enumerate(levels)
+    ]
+
+
+def test_a_disk_may_fall_from_one_run_to_the_next():
+    burst = (3000.0, 3000.0, "disk-iops", "burst")
+    baseline = (100.0, 100.0, "credit", "baseline")
+    fell = told(*runs(burst, burst, baseline, baseline))
+    assert two_sentences(fell)[1] == (
+        "It gave 3,000 IOPS for 2 runs, then 100 IOPS (100% of the 100 promised): its burst credit "
+        "was used up."
+    )
+    assert "a bucket of 5,400,000 I/Os" in slowed(fell)[0]
+
+
+def test_runs_that_merely_differ_did_not_fall():
+    noisy = told(*runs(*((iops, 3000.0, "unknown", None) for iops in (2800.0, 1500.0, 1400.0))))
+    assert slowed(noisy) == ()
+    assert "for 1 run" not in two_sentences(noisy)[1]
+
+
+def test_a_fall_for_another_reason_is_told_without_a_bucket():
+    throttled = verdict(
+        judged(3000.0, kind="level", start_s=0.0, end_s=60.0),
+        judged(1000.0, limiter="vm-iops", kind="level", start_s=60.0, end_s=120.0),
+    )
+    (why,) = slowed(told(throttled))
+    assert why == (
+        "After 1:00 it fell from 3,000 IOPS to 1,000 IOPS: that is the machine's limit on "
+        "operations a second, not the disk's."
+    )
+
+
+def test_of_levels_the_one_that_most_runs_stand_for_is_told():
+    steady = [trial(trial_id=str(n), verdicts=(verdict(judged(1300.0)),)) for n in range(3)]
+    assert "gave 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
+    fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
+    assert "gave 99.6 IOPS" in many(fell)[1]

@@ -1,0 +1,57 @@
+from dataclasses import replace
+
+from markdown_it import MarkdownIt
+from tests.unit.report.made import plan
+from tests.unit.report.reported import fallen, judged, report, trial, verdict
+
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.page.markdown import escaped, markdown, table
+
+EVIL = "<script>alert(1)</script> **bold** [a](javascript:x) | `b` &lt; # h\n\n- x"
+
+
+def shown(text):
+    """The text that a reader of the Markdown sees."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inline = [one for token in tokens for one in token.children or ()]
+    kinds = {one.type for one in (*tokens, *inline)}
+    return "".join(one.content for one in inline if one.type == "text"), kinds
+
+
+def test_a_result_is_a_heading_two_sentences_and_tables():
+    text = markdown(report(trial(verdicts=(fallen(),))))
+    assert text.startswith("# A short look at a disk\n")
+    assert "**It gave 2,995 IOPS for 31 s, then 99.6 IOPS" in text
+    assert "| rand-read-4k-qd32 | baseline 0:31–2:30 | 99.6 |" in text
+    _, kinds = shown(text)
+    assert "table_open" in kinds
+
+
+def test_columns_in_which_nothing_stands_are_left_out():
+    text = markdown(report(trial(verdicts=(verdict(judged(1.0)),))))
+    assert "| step | IOPS | MB/s | limited by | believe |" in text
+
+
+def test_what_others_typed_shows_as_typed_and_does_nothing():
+    subject = replace(subject_of_plan(plan()), title=EVIL, machine=EVIL)
+    told = trial(subject=subject, labels=((EVIL, EVIL),), place=EVIL)
+    text, kinds = shown(markdown(report(told)))
+    assert not kinds & {"html_inline", "html_block", "link_open", "code_inline", "image"}
+    assert "<script>alert(1)</script> **bold** [a](javascript:x) | `b` &lt; # h - x" in text
+
+
+def test_a_cell_cannot_end_its_row():
+    lines = table(("a", "b"), [("x | y", "1")]).splitlines()
+    assert lines[-1] == r"| x \| y | 1 |"
+    assert escaped("# x") == r"\# x"
+
+
+def test_several_trials_have_a_table_a_subject_and_are_listed():
+    trials = [
+        trial(trial_id=name, verdicts=(verdict(judged(value, 3000.0)),))
+        for name, value in (("01a", 3000.0), ("01b", 1500.0))
+    ]
+    text = markdown(report(*trials))
+    assert text.startswith("# 2 trials: last")
+    assert "| rand-read-4k-qd32 | 2,250 (1,500–3,000)" in text
+    assert text.count("- 2026-11-21") == 2

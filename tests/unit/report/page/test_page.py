@@ -1,0 +1,214 @@
+import dataclasses
+import hashlib
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import pytest
+from tests.unit.report.made import plan, row
+from tests.unit.report.reported import (
+    DOUBT,
+    PRICE,
+    fallen,
+    group,
+    judged,
+    report,
+    reported,
+    trial,
+    verdict,
+)
+
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.report.assemble.lines import lines
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.trial_report import RunNote
+from diskbench.report.charts import PAGE, iops_chart, latency_chart
+from diskbench.report.page.page import page
+
+pytestmark = pytest.mark.slow
+EVIL = "<script>alert('x')</script>&\"</style>"
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+
+def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(html)
+    return parser.seen
+
+
+def charts(rows):
+    found = lines(rows)
+    return (iops_chart(found, PAGE), latency_chart(found, PAGE))
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    html = page(report(trial(verdicts=(fallen(),)), over=charts([row()])))
+    for tag, attributes in tags(html):
+        assert tag not in ("link", "iframe", "object", "img", "base")
+        assert "src" not in attributes
+        assert not (attributes.get("href") or "#").startswith("http")
+    assert "@import" not in html
+    assert "url(http" not in html
+
+
+def test_only_its_own_script_may_run():
+    html = page(report())
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    policy = next(a["content"] for tag, a in tags(html) if a.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    allowed = re.search(r"script-src 'sha256-([^']+)'", policy)
+    assert b64decode(allowed.group(1)) == hashlib.sha256(script.encode()).digest()
+
+
+def test_it_has_light_and_dark_and_the_charts_follow():
+    html = page(report(over=charts([row()])))
+    assert "prefers-color-scheme: dark" in html
+    assert 'fill="var(--read)"' in html
+    svg = html[html.index("<svg") : html.rindex("</svg>")]
+    assert 'fill="#' not in svg, "a fixed colour would vanish in one of the modes"
+
+
+def test_every_chart_has_a_title_the_unit_and_n_and_words_for_who_cannot_see_it():
+    rows = [row(run_id="a"), row(run_id="b", iops=9000.0)]
+    html = page(report(over=charts(rows)))
+    captions = [part.split("</figcaption>")[0] for part in html.split("<figcaption>")[1:]]
+    assert len(captions) == 2
+    assert "operations per second" in captions[0]
+    assert "n = 2 runs" in captions[0]
+    assert "time of one operation" in captions[1]
+    drawings = [a for _, a in tags(html) if "drawing" in (a.get("class") or "").split()]
+    assert all(one["aria-label"] for one in drawings)
+
+
+def test_what_users_and_machines_wrote_is_text():
+    subject = dataclasses.replace(
+        subject_of_plan(plan()), title=EVIL, machine=EVIL, disk=EVIL, question=EVIL, target=EVIL
+    )
+    doubt = Warning(code=EVIL, message=EVIL, advice=EVIL, step=EVIL)
+    told = trial(
+        [row(EVIL)],
+        subject=subject,
+        warnings=(doubt,),
+        labels=((EVIL, EVIL), ("colour", "red;}</style><script>alert(1)</script>")),
+        notes=(EVIL,),
+        job=EVIL,
+        again=EVIL,
+        place=EVIL,
+        cost=EVIL,
+        versions=((EVIL, EVIL),),
+        runs=(RunNote("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
+        verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, believe="no"),),
+    )
+    html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
+    both = page(report(told, dataclasses.replace(told, trial_id="b"), words=EVIL))
+    for shown in (html, both):
+        assert "<script>alert" not in shown
+        assert [tag for tag, _ in tags(shown)].count("script") == 1
+        assert shown.count("</style>") == 1
+        assert "&lt;script&gt;" in shown
+        assert not any((a.get("href") or "").startswith("javascript:") for _, a in tags(shown))
+
+
+def test_the_top_says_what_was_bought_what_it_gave_and_why():
+    html = page(report(trial(verdicts=(fallen(),))))
+    assert "It gave 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the 100 promised)" in html
+    assert "its burst credit was used up" in html
+
+
+def test_a_fallen_step_has_a_row_a_level_and_no_mean():
+    html = page(report(trial(verdicts=(fallen(),), price=PRICE)))
+    rows = html.split('<tr role="row" id=')[1:]
+    assert len(rows) == 2
+    assert "burst 0:00–0:31" in rows[0]
+    assert "2,995" in rows[0]
+    assert "baseline 0:31–2:30" in rows[1]
+    assert "99.6" in rows[1]
+    assert "burst credit used up" in rows[1]
+    # A burst is not bought by the month.
+    assert "per 1,000 IOPS" not in rows[0]
+    assert "$20.08 per 1,000 IOPS" in rows[1]
+
+
+def test_a_figure_not_to_be_believed_says_so_at_the_top():
+    doubted = verdict(judged(90000.0), believe="no", reasons=(DOUBT,))
+    html = page(report(trial(verdicts=(doubted,))))
+    head = html[: html.index("<table")]
+    assert "Not simply to be believed: rand-read-4k-qd32 (no: served from cache)." in head
+
+
+def test_columns_without_a_promise_or_a_price_are_left_out():
+    bare = page(report(trial(verdicts=(verdict(judged(1.0)),))))
+    assert "promised IOPS" not in bare
+    assert "price a month" not in bare
+    full = page(report(trial(verdicts=(verdict(judged(1.0, 1.0)),), price=PRICE)))
+    assert "promised IOPS" in full
+    assert "price a month" in full
+
+
+def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():
+    rows = [row(run_id="a", lat_mean_ns=2.5e6), row(run_id="b", lat_mean_ns=2.6e6)]
+    html = page(report(trial(rows, count=2)))
+    assert "<small>2.50–2.60 ms</small>" in html
+    assert "<small>41.0" not in html
+
+
+def test_a_run_without_rows_still_has_a_page():
+    assert "No measured step finished" in page(report(trial([])))
+
+
+def test_evidence_is_a_link_only_where_a_browser_can_open_it():
+    runs = (
+        RunNote("a", "done", evidence="https://e.example/runs/a/"),
+        RunNote("b", "done", evidence="s3://bucket/runs/b/"),
+    )
+    html = page(report(dataclasses.replace(trial(), runs=runs)))
+    assert '<a href="https://e.example/runs/a/">' in html
+    assert "<code>s3://bucket/runs/b/</code>" in html
+
+
+def test_several_trials_are_folded_under_a_table_of_all():
+    first = trial(trial_id="01a", verdicts=(verdict(judged(3000.0, 3000.0)),))
+    second = trial(trial_id="01b", verdicts=(verdict(judged(1500.0, 3000.0)),))
+    html = page(report(first, second))
+    assert "2 trials: last" in html
+    assert "2 trials, 2 runs, 2 machines" in html
+    overview = html[html.index('id="row-group-1') : html.index("<details")]
+    assert "2,250" in overview
+    assert "1,500–3,000" in overview
+    assert "no interval (n = 2)" in overview
+    assert html.count('<details class="card trial"') == 2
+
+
+def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
+    def one(n):
+        told = trial(trial_id=f"01t{n}", verdicts=(verdict(judged(1000.0 + n, 3000.0)),))
+        return group(f"aws gp2 {n} GiB, quick", told, short=f"gp2 {n} GiB", number=n)
+
+    def made(count):
+        return page(reported(map(one, range(count)), common="aws, quick"))
+
+    assert made(6).count('<table role="table" class="restack results">') == 12
+    html = made(7)
+    table = html[html.index('<table class="together">') : html.index("<details")]
+    assert "In common: aws, quick." in html
+    assert table.count("<tr id=") == 7
+    for n in range(7):
+        assert f'<a href="#row-01t{n}">gp2 {n} GiB</a>' in table
+        assert f'id="row-01t{n}"' in html
+        assert f'<td class="n">1,00{n}</td>' in table
+    assert "no interval (n = 1)" in table
+
+
+def test_the_words_of_many_subjects_are_escaped():
+    groups = (group(f"{n}{EVIL}", trial(trial_id=f"01t{n}"), number=n) for n in range(7))
+    html = page(reported(groups, common=EVIL))
+    assert "<script>alert(" not in html
+    assert html.count("alert(&#39;x&#39;)") >= 8

@@ -1,0 +1,152 @@
+"""Every chart that is made again of a post."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.books import SHIPPED
+from tests.rigs.drawn import rows_in
+
+from diskbench.catalog.published import SEEDS, find_published, load_published
+from diskbench.engine.published_outlook import published_outlook
+from diskbench.errors import UnknownName
+from diskbench.report.assemble.outlook_points import held_of, predicted_cliffs, predicted_lines
+from diskbench.report.charts.palette import PAGE, PICTURE
+from diskbench.report.page.chart_file import chart_bytes, chart_markdown
+from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
+from diskbench.report.published.draw import OwnTrials, draw, rows_of
+from diskbench.report.published.points import published_point
+
+SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
+
+
+def drawn(chart, palette=PICTURE, **more):
+    def outlook(one, runs):
+        return published_outlook(one, SHIPPED, runs)
+
+    return draw(chart, load_published(), palette, outlook=outlook, **more)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chart", POST_CHARTS, ids=lambda one: f"{one.post}-{one.name}")
+def test_a_chart_holds_the_published_numbers_as_they_are(chart):
+    figures = chart.of(load_published())
+    assert figures, "its patterns find something"
+    figure = drawn(chart)
+    rows = rows_in(figure)
+    numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
+    labels = {row.get("label") for row in rows}
+    for one in rows_of(chart, load_published(), OwnTrials()):
+        if chart.kind == "samples":
+            assert set(one.values) <= numbers
+        elif chart.kind != "price" or one.label in labels:  # not all have a price
+            assert one.value in numbers
+    assert re.search(r"\bn (=|not told)", figure.subtitle)
+    assert "no interval (n = 1 machine" in figure.subtitle
+    assert re.search(r"IOPS|MB/s|time of one operation", figure.subtitle)
+    assert figure.alt.startswith(figure.title)
+
+
+def test_every_post_has_charts_and_their_names_are_its_own():
+    for post in SEEDS:
+        names = [one.name for one in charts_of(post)]
+        assert names
+        assert len(names) == len(set(names))
+
+
+def test_the_charts_of_the_first_post_are_all_there():
+    names = [one.name for one in charts_of("iaas-2018")]
+    assert set(SEVEN) <= set(names)
+    assert {"throttling-aws", "promised", "price"} <= set(names)
+
+
+def test_a_chart_that_is_not_there_is_named_with_what_there_is():
+    with pytest.raises(UnknownName, match="unknown chart 'reed'") as told:
+        find_chart("iaas-2018", "reed")
+    assert "--chart list" in str(told.value.advice)
+    with pytest.raises(UnknownName, match="unknown post"):
+        charts_of("iaas-2019")
+
+
+@pytest.mark.slow
+def test_the_local_disks_that_dwarf_the_rest_are_there_and_the_axis_is_logarithmic():
+    figure = drawn(find_chart("iaas-2018", "read"))
+    assert figure.log_first
+    assert any(row.get("value") == 1614e6 for row in rows_in(figure))
+
+
+@pytest.mark.slow
+def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw_it():
+    (gp2,) = find_published("iaas-2018/results/gp2/iops")
+    (cliff,) = predicted_cliffs(published_outlook(gp2, SHIPPED, 40))
+    assert cliff.run == 34
+    (line,) = predicted_lines(
+        published_outlook(gp2, SHIPPED, 40), [(gp2.step, "iops", "total")], 40, "gp2"
+    )
+    assert dict(line.values)[32] == pytest.approx(3000)
+    assert dict(line.values)[34] == pytest.approx(100)
+    labels = {
+        row["text"]
+        for row in rows_in(drawn(find_chart("iaas-2018", "throttling-aws")))
+        if "text" in row
+    }
+    assert labels == {"the post: run 34", "predicted: run 34"}
+
+
+@pytest.mark.slow
+def test_googles_fall_is_drawn_as_the_post_states_it():
+    figure = drawn(find_chart("iaas-2018", "throttling"))
+    levels = {(row["run"], row["value"]) for row in rows_in(figure) if "value" in row}
+    assert {(1, 300.0), (4, 300.0), (5, 80.0), (10, 80.0), (5, 6e6), (4, 135e6)} <= levels
+
+
+@pytest.mark.parametrize(
+    ("figure_id", "ratio", "on_credit"),
+    [
+        ("iaas-2018/results/premium-256/iops", 1106 / 1100, False),
+        ("iaas-2018/results/gp2/iops", 3634 / 3000, True),
+    ],
+)
+def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, on_credit):
+    (figure,) = find_published(figure_id)
+    held = held_of(published_point(figure), published_outlook(figure, SHIPPED))
+    assert held is not None
+    assert held.on_credit is on_credit
+    assert held.ratio == pytest.approx(ratio, rel=1e-3)
+
+
+def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
+    for name in ("iaas-2018/results/nvme-ssd/iops", "ebs-types/m3.medium-read/sc1/buffered"):
+        (figure,) = find_published(name)
+        assert held_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
+
+
+@pytest.mark.slow
+def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
+    chart = find_chart("iaas-2018", "iops")
+    points = rows_of(chart, load_published(), OwnTrials(), linked=True)
+    html = chart_bytes(drawn(chart, PAGE, linked=True), points, "html").decode()
+    assert html.count("<svg") == 2
+    assert 'id="row-12"' in html
+    assert 'xlink:href="#row-12"' in html
+    assert 'fill="#' not in html[html.index("<svg") : html.rindex("</svg>")]
+    assert "28,484 IOPS" in html
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', html), "it asks nobody"
+
+
+def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
+    chart = find_chart("iaas-2018", "iops")
+    text = chart_markdown(
+        drawn(chart), rows_of(chart, load_published(), OwnTrials()), drawing="iops.svg"
+    )
+    assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
+    assert "](iops.svg)" in text
+    assert "| vSphere NVMe SSD | 28,484 IOPS |" in text
+    assert "no interval (n = 1 machine each)" in text
+    assert "the mean spans a fall in the fifth run" in text
+
+
+def test_every_chart_is_told_of_in_the_docs():
+    text = (Path(__file__).parents[4] / "docs" / "published-charts.md").read_text(encoding="utf-8")
+    for chart in POST_CHARTS:
+        assert f"{chart.name}`" in text, chart.name

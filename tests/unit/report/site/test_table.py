@@ -1,0 +1,85 @@
+from diskbench.model.configuration import Configuration
+from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.report.site.lines import configuration_line
+from diskbench.report.site.table import configurations_table, runs_table
+
+AT = "2026-11-21T10:00:00.000000+00:00"
+
+
+def configuration(key, **more):
+    values = {
+        "key": key, "words": key, "provider": "aws", "disk": "gp2 20 GiB", "runs": 1, "times": 1,
+        "machines": 1, "first": AT, "last": AT,
+    }  # fmt: skip
+    return ConfigurationLine(**values | more)
+
+
+def run(run_id, **more):
+    return SiteRunLine(run_id=run_id, key="k", at=AT, state="done", provider="aws", **more)
+
+
+def column(table, key):
+    (place,) = [place for place, one in enumerate(table.columns) if one.key == key]
+    return [row[place] for row in table.rows]
+
+
+def test_configurations_that_look_alike_are_told_apart_by_what_differs():
+    table = configurations_table([
+        configuration("a", rest=(("bs", "4k"), ("seed", "1"))),
+        configuration("b", rest=(("bs", "4k"), ("seed", "2"))),
+        configuration("c", rest=(("bs", "8k"),), region="eu-west-1"),
+    ])  # fmt: skip
+    assert [cell.small for cell in column(table, "disk")] == ["seed 1", "seed 2", ""]
+
+
+def test_a_level_is_only_steady_where_a_change_could_have_been_found():
+    worse = NewLevel(
+        at=AT, run_id="r", step="s", direction="read", metric="iops", before=2.0, after=1.0,
+        change=-0.5, worse=True,
+    )  # fmt: skip
+    table = configurations_table([
+        configuration("a", disk="a"),
+        configuration("b", disk="b", times=5),
+        configuration("c", disk="c", times=6, followed=True),
+        configuration("d", disk="d", times=9, followed=True, levels=(worse,)),
+    ])  # fmt: skip
+    assert [cell.text for cell in column(table, "level")] == ["once", "too few", "steady", "worse"]
+    assert column(table, "change")[3].text == "−50.0 %"
+
+
+def test_a_configuration_is_believed_as_far_as_the_worst_of_its_runs():
+    subject = Configuration(
+        key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
+        first=AT, last=AT, tracks=(),
+    )  # fmt: skip
+    told = [run("1", believe="no"), run("2", believe="yes"), run("3")]
+    table = configurations_table([configuration_line(subject, told)])
+    (cell,) = column(table, "believe")
+    assert (cell.text, cell.small, cell.tone) == ("no", "1 of 3 runs", "bad")
+    sure = configurations_table([configuration_line(subject, told[1:])])
+    assert [(one.text, one.small) for one in column(sure, "believe")] == [("yes", "")]
+    unknown = configurations_table([configuration_line(subject, told[2:])])
+    assert "believe" not in [one.key for one in unknown.columns]
+
+
+def test_columns_that_no_row_fills_are_left_out_and_facets_are_choices():
+    table = runs_table([run("1", disk="gp2"), run("2", disk="gp3", profile="quick")])
+    keys = [column.key for column in table.columns]
+    assert "region" not in keys
+    assert "write" not in keys
+    facets = {column.key: values for _, column, values in table.facets}
+    assert facets["disk"] == [("gp2", 1), ("gp3", 1)]
+    assert facets["profile"] == [("", 1), ("quick", 1)]
+    assert "provider" not in facets
+
+
+def test_figures_are_shown_rounded_and_sorted_exactly():
+    table = runs_table([run("1", read=Best(value=2999.987, step="rand-read"))])
+    (cell,) = column(table, "read")
+    assert (cell.text, cell.sort, cell.small) == ("3,000", 2999.987, "rand-read")
+
+
+def test_of_one_subject_the_columns_that_all_runs_share_are_left_out():
+    table = runs_table([run("1", disk="gp2"), run("2", disk="gp2")], up="../", one_subject=True)
+    assert [column.key for column in table.columns] == ["when", "state", "run"]
+    assert table.rows[0][0].href == "../runs/1.html"

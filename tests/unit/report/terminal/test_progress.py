@@ -1,0 +1,156 @@
+import io
+import re
+import threading
+
+from tests.unit.report.made import STEPS, plan, result, row
+
+from diskbench.model.result import Tick
+from diskbench.model.spec import Loop
+from diskbench.report.terminal.progress import open_progress
+from diskbench.report.terminal.track import TrialProgress, live_figures
+
+TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def opened(plans, stream, clock, **more):
+    return open_progress(plans, quiet=False, stream=stream, clock=clock, **more)
+
+
+def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another():
+    stream, clock = io.StringIO(), Clock()
+    shown = opened([plan()], stream, clock)
+    shown.step_started("01trial", 0, STEPS[2])
+    for second in range(1, 13):
+        clock.now = 100.0 + second
+        shown.tick("01trial", TICK.model_copy(update={"elapsed_s": float(second)}))
+    shown.step_finished("01trial", result(STEPS[2], row()))
+    shown.close()
+    assert stream.getvalue().splitlines() == [
+        "step 3 of 4: rand-read-4k-qd32, about 8 s",
+        "rand-read-4k-qd32 at 5 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms",
+        "rand-read-4k-qd32 at 10 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms",
+        "rand-read-4k-qd32 done: read 12,000 IOPS 49.2 MB/s, mean 2.66 ms",
+    ]
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_day_long_step_does_not_fill_the_log():
+    stream, clock = io.StringIO(), Clock()
+    soak = STEPS[1].model_copy(update={"expected_s": 86_400.0})
+    shown = opened([plan(steps=(soak,))], stream, clock)
+    shown.step_started("01trial", 0, soak)
+    for second in range(0, 86_400, 20):
+        clock.now = 100.0 + second
+        shown.tick("01trial", TICK)
+    assert len(stream.getvalue().splitlines()) < 70
+
+
+def test_several_hosts_name_themselves_on_each_line():
+    stream, clock = io.StringIO(), Clock()
+    plans = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
+    shown = opened(plans, stream, clock)
+    shown.step_started("b", 0, STEPS[0])
+    shown.note("a", "the connection broke; fio goes on")
+    assert stream.getvalue().splitlines() == [
+        "web2: step 1 of 4: fill, about 4 s",
+        "web1: the connection broke; fio goes on",
+    ]
+
+
+def test_quiet_says_nothing():
+    stream = io.StringIO()
+    shown = open_progress([plan()], quiet=True, stream=stream)
+    shown.step_started("01trial", 0, STEPS[0])
+    shown.tick("01trial", TICK)
+    shown.note("01trial", "x")
+    shown.step_finished("01trial", result(STEPS[0]))
+    shown.close()
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    stream, clock = Terminal(), Clock()
+    shown = opened([plan(runs=2)], stream, clock)
+    shown.step_started("01trial", 1, STEPS[2])
+    clock.now += 4
+    shown.tick("01trial", TICK)
+    shown.step_finished("01trial", result(STEPS[2], row()))
+    shown.close()
+    shown.close()
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+    assert "run 2 of 2, step 3 of 4" in text
+    assert "rand-read-4k-qd32  4/8 s  read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
+    assert "rand-read-4k-qd32  read 12,000 IOPS 49.2 MB/s, mean 2.66 ms" in text
+    assert stream.getvalue().count("\x1b[?25h") == 1, "the cursor is shown again"
+
+
+def test_the_display_bears_many_threads_at_once(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    clock, stream = Clock(), Terminal()
+    plans = [plan(address=f"web{n}", trial_id=f"t{n}") for n in range(8)]
+    shown = opened(plans, stream, clock)
+
+    def work(trial_id: str) -> None:
+        for one in STEPS:
+            shown.step_started(trial_id, 0, one)
+            for _ in range(10):
+                shown.tick(trial_id, TICK)
+            shown.step_finished(trial_id, result(one, row()))
+
+    threads = [threading.Thread(target=work, args=(one.trial_id,)) for one in plans]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    shown.close()
+    assert not any(thread.is_alive() for thread in threads)
+    assert stream.getvalue().count("mean 2.66 ms") >= len(plans) * len(STEPS)
+
+
+def test_a_stream_that_is_gone_does_not_end_the_measurement():
+    stream = io.StringIO()
+    shown = opened([plan()], stream, Clock())
+    stream.close()
+    shown.note("01trial", "nobody hears this")
+
+
+def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
+    track = TrialProgress(plan(), "")
+    track.start(0, STEPS[0], 0.0)
+    assert track.fraction(2.0) == 2 / 28
+    assert track.fraction(60.0) == 4 / 28, "a late step does not run into the next one's share"
+    track.finish(result(STEPS[0]))
+    assert track.fraction(60.0) == 4 / 28
+
+
+def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
+    loop = Loop(first=1, tracked="seq-read-1m", direction="read")
+    track = TrialProgress(plan(loop=loop), "")
+    for index in range(9):
+        round_ = max(0, index - 1) // 3 + 1 if index else None
+        one = STEPS[0 if not index else 1 + (index - 1) % 3]
+        one = one.model_copy(update={"index": index, "round": round_})
+        track.start(0, one, 0.0)
+        assert track.fraction(0.0) < 1
+        last = track.place()
+        track.finish(result(one))
+    assert last == "round 3, step 3 of 4"
+
+
+def test_a_second_without_io_says_so():
+    assert live_figures(Tick(elapsed_s=1.0)) == "no I/O in this second"

@@ -1,0 +1,186 @@
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+from tests.unit.report.made import plan, row
+
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Loop
+from diskbench.report.assemble.lines import grouped_warnings, lines
+from diskbench.report.assemble.next_step import next_step
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.terminal.tables import print_result
+from diskbench.units import GIB
+
+
+def text(*args, width=80, **more) -> str:
+    stream = io.StringIO()
+    print_result(*args, **more, console=Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_the_table_fits_80_columns_with_the_widest_figures():
+    rows = [
+        row(
+            run_id=f"r{n}", iops=1_234_567.0, bytes_per_s=12_345e6, cpu_user=9.1, cpu_system=6.2,
+            lat_mean_ns=88_800.0, p50_ns=999_000.0, lat_max_ns=12_500_000_000,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    found = text(subject_of_plan(plan(runs=3)), rows, ())
+    table = [line for line in found.splitlines() if "diskbench" not in line]
+    assert max(map(len, table)) <= 80
+    for figure in ("1,234,567", "12,345", "88.8µs", "999µs", "12.5s", "1530%"):
+        assert figure in found, f"{figure} must not be cut"
+
+
+def test_one_run_shows_its_figures_with_units_and_what_a_dash_means():
+    found = text(subject_of_plan(plan()), [row(p99_9_ns=None)], ())
+    line = next(line for line in found.splitlines() if line.startswith("rand-read"))
+    assert line.split() == [
+        "rand-read-4k-qd32", "read", "12,000", "49.2",
+        "2.66ms", "2.50ms", "6.40ms", "–", "41.0ms", "26%",
+    ]  # fmt: skip
+    assert "lowest" not in found, "one run has no spread"
+
+
+def test_several_runs_show_median_lowest_and_highest_and_their_course():
+    rows = [row(run_id=f"r{n}", iops=iops) for n, iops in enumerate((3000.0, 3000.0, 100.0))]
+    found = text(subject_of_plan(plan(runs=3)), rows, ())
+    assert "██▁" in found
+    assert "3 runs" in found
+    assert [line.split()[1:3] for line in found.splitlines() if "lowest" in line] == [
+        ["lowest", "100"]
+    ]
+
+
+def test_marks_stand_beside_the_title():
+    subject = dataclasses.replace(subject_of_plan(plan()), marks=("emulated",))
+    assert "[emulated]" in text(subject, [row()], ()).splitlines()[0]
+
+
+def test_markup_in_names_is_text_and_long_names_fold():
+    name = "[bold]x[/bold]-" + "a-very-long-step-name" * 2
+    found = text(subject_of_plan(plan()), [row(name)], ())
+    assert "[bold]x[/bold]" in found
+    assert "12,000" in found
+
+
+def command(profile="default", runs=1, codes=(), **more) -> str:
+    warnings = [Warning(code=code, message="m") for code in codes]
+    subject = subject_of_plan(plan(profile=profile, runs=runs, **more))
+    return next_step(subject, lines([row()]), grouped_warnings(warnings)).command
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (command("quick"), "diskbench run --path /data --profile default"),
+        (command("default"), "diskbench run --path /data --profile default --runs 5"),
+        (command(runs=5), "diskbench report 01trial-run4"),
+        (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
+        (
+            command(codes=["runs-disagree"], runs=2),
+            "diskbench run --path /data --profile sustained",
+        ),
+        (
+            command("quick", address="u@web1", device=True),
+            (
+                "diskbench run --provider ssh --host u@web1 --device /dev/vdb "
+                "--destroy-data vol0abc --profile default"
+            ),
+        ),
+    ],
+)
+def test_what_next_is_one_command_for_the_same_target(found, expected):
+    assert found == expected
+
+
+def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
+    subject = subject_of_plan(plan(address="user@" + "long-" * 20 + "host"))
+    found = text(subject, [row()], ())
+    assert any(
+        "--host user@" in line and "--profile default" in line for line in found.splitlines()
+    )
+
+
+TYPED = {
+    "device": True,
+    "size_bytes": 3 * GIB // 2,
+    "filesystem": "ext4",
+    "parameters": (("bs", "4k"), ("name", "a b")),
+    "labels": (("team", "storage"),),
+}
+TARGET = "--device /dev/vdb --destroy-data vol0abc --filesystem ext4 --size 1.5"
+OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
+
+
+def test_repeating_a_profile_repeats_every_flag_that_was_typed():
+    assert command("default", **TYPED) == (
+        f"diskbench run {TARGET} --profile default {OTHERS} --runs 5"
+    )
+
+
+def test_another_profile_gets_the_target_and_not_the_parameters_of_this_one():
+    assert command("quick", **TYPED) == f"diskbench run {TARGET} --profile default"
+
+
+def ended(state: str, *, runs: int = 1, **more):
+    subject = subject_of_plan(plan(runs=runs, **more))
+    return dataclasses.replace(subject, state=state)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("cancelled", "interrupted"), ("interrupted", "interrupted"), ("failed", "failed")],
+)
+def test_a_run_that_ended_early_says_so_above_its_table_and_is_started_again(state, word):
+    fill = row("fill", role="fill", direction="write", step_index=0)
+    found = text(ended(state), [fill], ())
+    assert found.index(f"{word}: 1 of 4 steps measured") < found.index("IOPS")
+    assert "start it again:\n  diskbench run --path /data --profile quick\n" in found
+    assert "spread" not in found
+
+
+def test_steps_are_counted_over_all_runs_and_those_runs_are_asked_for_again():
+    found = text(ended("cancelled", runs=2), [row(), row(run_id="01trial-run1")], ())
+    assert "interrupted: 2 of 8 steps measured" in found
+    assert "--profile quick --runs 2" in found
+
+
+def test_a_loop_that_ended_early_tells_only_what_it_did():
+    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
+    assert "interrupted: 1 step measured" in text(ended("cancelled", loop=loop), [row()], ())
+
+
+def test_a_running_trial_is_no_finished_result_and_not_started_twice():
+    found = text(ended("running"), [row()], ())
+    assert "not finished: 1 of 4 steps measured" in found
+    assert "diskbench run" not in found
+
+
+def test_a_finished_run_says_nothing_of_its_steps():
+    assert "steps measured" not in text(ended("done"), [row()], ())
+
+
+def test_an_imported_log_without_rows_leads_to_its_series():
+    subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
+    found = text(subject, [], ())
+    assert "draw its series:\n  diskbench report 01trial-run0\n" in found
+    assert "no measured step finished" not in found
+    on_page = next_step(subject, (), (), on_page=True)
+    assert "load_series(" in on_page.command
+
+
+def test_no_printed_line_ends_with_blanks():
+    doubt = Warning(code="client-bound", message="97 % busy", advice="use fewer jobs", step="s1")
+    found = text(subject_of_plan(plan(runs=2)), [row(), row(run_id="r1")], [doubt])
+    assert [line for line in found.splitlines() if line != line.rstrip()] == []
+
+
+def test_a_terminal_gets_what_rich_draws():
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True)
+    print_result(subject_of_plan(plan()), [row()], (), console=console)
+    assert "\x1b[1m" in stream.getvalue()

@@ -1,0 +1,128 @@
+"""Verdicts in words, within 80 columns."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.model.doubts import Reason
+from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
+from diskbench.report.terminal.verdict_text import figure, verdict_lines
+
+
+def judged(iops, *, promised=None, limit="disk-iops", kind=None, start=None, evidence=()):
+    told = None
+    if promised is not None:
+        told = Promised(
+            iops=promised,
+            low_iops=promised,
+            high_iops=promised,
+            bytes_per_s=promised * 4096,
+            limited_by="disk-iops",
+        )
+    return Judged(
+        kind=kind,
+        start_s=start,
+        end_s=None if start is None else start + 60,
+        iops=iops,
+        bytes_per_s=iops * 4096,
+        promised=told,
+        ratio=iops / promised if promised else None,
+        limiter=Limiter(name=limit, evidence=evidence),
+    )
+
+
+def verdict(*stretches, step="randread", believe="yes", reasons=(), run_id="a"):
+    return Verdict(
+        run_id=run_id,
+        step_index=0,
+        step=step,
+        stretches=stretches,
+        main=len(stretches) - 1,
+        believe=believe,
+        reasons=reasons,
+    )
+
+
+def texts(*found):
+    return [" ".join(line.text.split()) for line in verdict_lines(found)]
+
+
+def test_a_step_of_one_level_is_a_line():
+    assert (
+        texts(verdict(judged(2990, promised=3000)))[1] == "randread 3,000 2,990 100% disk IOPS yes"
+    )
+
+
+def test_without_a_promise_nothing_is_compared():
+    found = texts(verdict(judged(2990, limit="unknown", evidence=("no promise is known",))))
+    assert found[1:] == ["randread – 2,990 – unknown yes", "randread: no promise is known"]
+
+
+def test_each_phase_has_a_line_and_the_step_one_verdict():
+    found = texts(
+        verdict(
+            judged(3000, promised=3000, kind="burst", start=0),
+            judged(100, promised=100, kind="baseline", start=1862, limit="credit"),
+        )
+    )
+    assert found[1:] == [
+        "randread yes",
+        "burst at 0:00 3,000 3,000 100% disk IOPS",
+        "baseline at 31:02 100 100 100% credit used up",
+    ]
+
+
+def test_a_doubt_is_named_once_for_all_steps_that_share_it():
+    reason = Reason(code="client-bound", weight="doubtful", message="a core was busy")
+    one = verdict(judged(1), believe="doubtful", reasons=(reason,))
+    found = texts(one, one.model_copy(update={"step": "randwrite"}))
+    assert found[-1] == "! randread, randwrite: doubtful: load generator is CPU-bound"
+
+
+def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():
+    """The baseline of large blocks is another number than that of small ones."""
+    small, large = (
+        Reason(code="burst-only", weight="note", message=f"burst only: the baseline is {iops} IOPS")
+        for iops in (100, 25)
+    )
+    one = judged(3000, promised=3000, kind="burst")
+    told = texts(
+        verdict(one, step="a", reasons=(small,)),
+        verdict(one, step="b", reasons=(small,)),
+        verdict(one, step="c", reasons=(large,)),
+    )
+    assert "a, b: burst only: the baseline is 100 IOPS" in told
+    assert "c: burst only: the baseline is 25 IOPS" in told
+
+
+def test_runs_that_fell_are_told_level_by_level():
+    runs = [verdict(judged(3000, kind="burst"), run_id=f"{n}") for n in range(3)]
+    runs += [verdict(judged(100, kind="baseline", limit="credit"), run_id=f"{n}") for n in (3, 4)]
+    assert texts(*runs)[1:4] == [
+        "randread, by run",
+        "burst 1–3 – 3,000 – disk IOPS yes",
+        "baseline 4–5 – 100 – credit used up yes",
+    ]
+
+
+def test_large_blocks_are_told_in_mb_per_s():
+    assert figure(1000, 1000 * 4096) == "1,000"
+    assert figure(94, 94 * 2**20) == "98.6 MB/s"
+    assert figure(None, 250e6) == "250 MB/s"
+    assert figure(None, None) == "–"
+
+
+def test_nothing_is_said_of_nothing():
+    assert verdict_lines([]) == []
+
+
+@given(
+    step=st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=60),
+    iops=st.floats(0.01, 1e8),
+    promised=st.floats(1, 1e8),
+    limit=st.sampled_from(["vm-cached-throughput", "queue-depth", "client", "page-cache"]),
+)
+def test_no_line_is_longer_than_eighty_columns(step, iops, promised, limit):
+    one = judged(iops, promised=promised, limit=limit, kind="baseline", start=86_400)
+    reason = Reason(code="burst-only", weight="note", message="burst only: " + "word " * 40)
+    for found in (verdict(one, step=step), verdict(one, one, step=step, reasons=(reason,))):
+        assert all(len(line.text) <= 80 for line in verdict_lines([found]))

@@ -1,0 +1,109 @@
+"""A refreshed catalogue: asked, checked, kept in the user's cache, and told by plans."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.books import SHIPPED
+from typer.testing import CliRunner
+
+from diskbench.catalog.overlay import Overlay
+from diskbench.cli.catalog import app
+from diskbench.engine.trial.plan_preview import look
+from diskbench.errors import AccessDenied, InvalidValue
+from diskbench.model.rental import RentSpec
+from diskbench.plan.cells import Request
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.azure.provider import AzureProvider
+from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.results import refreshed_catalogue
+from diskbench.store.overlays import overlay_directory, read_overlays
+
+GOOD = {
+    "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
+    "types": {"c4.xlarge": {"iops": 5000, "source": "refreshed"}},
+}
+
+
+@pytest.fixture(autouse=True)
+def a_cache_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
+    """AWS answers so; nobody is logged in to the others."""
+    found = Overlay(
+        cloud="aws", region="us-east-1", made_on="2026-11-20",
+        patches={"machines.yaml": patch},
+    )  # fmt: skip
+    monkeypatch.setattr(AWSProvider, "refreshed", lambda *_: found)
+
+    def refuse(*_: object) -> Overlay:
+        raise AccessDenied("nobody is logged in", advice="log in")
+
+    monkeypatch.setattr(AzureProvider, "refreshed", refuse)
+    monkeypatch.setattr(GCPProvider, "refreshed", refuse)
+
+
+def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    answers(monkeypatch, GOOD)
+    before = refreshed_catalogue.open_books()
+    _, path = refreshed_catalogue.refresh("aws")
+    assert path == overlay_directory() / "aws.json"
+    assert refreshed_catalogue.open_books().of("aws").machines.types["c4.xlarge"].iops == 5000
+    assert before.of("aws").machines.types["c4.xlarge"].iops == 6000
+
+
+def test_an_answer_that_breaks_the_catalogue_is_not_kept(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, {"types": {"c4.xlarge": {"source": "nowhere"}}})
+    with pytest.raises(InvalidValue, match="nowhere"):
+        refreshed_catalogue.refresh("aws")
+    assert read_overlays() == ()
+    assert refreshed_catalogue.open_books().of("aws").machines.types["c4.xlarge"].iops == 6000
+
+
+def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, GOOD)
+    refreshed_catalogue.refresh("aws")
+    books = refreshed_catalogue.open_books()
+    spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
+    request = Request(provider="aws", profile="quick", rent=spec)
+    ((plan, _),) = look(request, books, offline=True).plans
+    assert plan.catalogue == books.digest is not None
+    assert plan.expectation is not None
+    first = plan.expectation.of(plan.expectation.step(5))
+    assert first is not None
+    assert 5000 in [bound.iops for bound in first.begin.bounds if bound.limit == "vm-iops"]
+
+
+def test_a_plan_of_the_shipped_catalogue_names_no_digest():
+    spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
+    ((plan, _),) = look(
+        Request(provider="aws", profile="quick", rent=spec), SHIPPED, offline=True
+    ).plans
+    assert plan.catalogue is None
+
+
+def test_a_cloud_without_such_an_api_is_refused():
+    with pytest.raises(InvalidValue, match="vsphere"):
+        refreshed_catalogue.refresh("vsphere")
+
+
+def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch):
+    answers(monkeypatch, GOOD)
+    done = CliRunner().invoke(app, ["instances", "--refresh", "--output", "json"])
+    assert done.exit_code == 0
+    rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
+    assert rows["c4.xlarge"]["iops"] == 5000
+    assert "aws: as of 2026-11-20, kept in" in done.stderr
+    assert "azure: nobody is logged in" in done.stderr
+
+
+def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    answers(monkeypatch, GOOD)
+    done = CliRunner().invoke(app, ["instances", "--refresh", "--cloud", "gcp"])
+    assert isinstance(done.exception, AccessDenied)

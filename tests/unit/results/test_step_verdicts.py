@@ -1,0 +1,80 @@
+"""What several runs and replicates say of a step together."""
+
+import pytest
+from tests.rigs.runs import bare_run
+
+from diskbench.model.verdict import Judged, Limiter, Verdict
+from diskbench.results.step_verdicts import over_runs
+
+
+def row(run_id, *, trial=None, index=0, lease=None):
+    return bare_run(
+        run_id=run_id,
+        trial_id=trial or f"trial of {run_id}",
+        run_index=index,
+        measured_at=f"2026-11-21T00:00:{index:02}",
+        machine_lease=lease,
+        imported=False,
+        provider="aws",
+    )
+
+
+def verdict(run_id, iops, *, limit="disk-iops", believe="yes", kind=None):
+    stretch = Judged(
+        kind=kind,
+        iops=iops,
+        bytes_per_s=iops * 4096,
+        ratio=iops / 3000,
+        limiter=Limiter(name=limit),
+    )
+    return Verdict(
+        run_id=run_id, step_index=0, step="randread", stretches=(stretch,), believe=believe
+    )
+
+
+def test_six_machines_have_an_interval_and_five_have_none():
+    figures = [2900, 2950, 3000, 3010, 3020, 3050]
+    rows = [row(f"{n}") for n in range(6)]
+    verdicts = [verdict(f"{n}", value) for n, value in enumerate(figures)]
+
+    (six,) = over_runs(rows, verdicts)
+    (five,) = over_runs(rows[:5], verdicts[:5])
+
+    assert (six.replicated.interval.low, six.replicated.interval.high) == (2900, 3050)
+    assert six.interval.low == pytest.approx(2900 / 3000)
+    assert (five.replicated.interval, five.interval) == (None, None)
+    assert "no interval of 5 machines" in five.sentence
+
+
+def test_runs_of_one_trial_and_trials_of_one_machine_are_one_sample():
+    rows = [row("a", trial="t"), row("b", trial="t", index=1)]
+    rows += [row("c", lease="machine"), row("d", lease="machine")]
+    (found,) = over_runs(rows, [verdict(one, 3000) for one in "abcd"])
+
+    assert (found.replicated.trials, found.replicated.machines) == (3, 2)
+
+
+def test_the_figure_of_a_trial_that_fell_is_its_baseline():
+    rows = [row(f"{n}", trial="t", index=n) for n in range(6)]
+    told = [verdict(f"{n}", 3000, kind="burst") for n in range(4)]
+    told += [verdict(f"{n}", 100, kind="baseline", limit="credit") for n in (4, 5)]
+    (found,) = over_runs(rows, told)
+
+    assert found.replicated.median == 100
+    assert found.limiter.name == "credit"
+    assert [(one.kind, one.first, one.last, one.iops) for one in found.levels] == [
+        ("burst", 1, 4, 3000),
+        ("baseline", 5, 6, 100),
+    ]
+    assert "runs 1–4 (burst)" in found.sentence
+
+
+def test_the_worst_belief_and_the_limit_that_most_name_stand_for_all():
+    told = [verdict("a", 3000), verdict("b", 2990), verdict("c", 20, limit="client", believe="no")]
+    (found,) = over_runs([row(one) for one in "abc"], told)
+
+    assert (found.believe, found.limiter.name) == ("no", "disk-iops")
+
+
+def test_steps_without_a_figure_say_nothing():
+    assert over_runs([row("a")], [verdict("a", 0)]) == ()

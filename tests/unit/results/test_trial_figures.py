@@ -1,0 +1,86 @@
+import pytest
+from tests.rigs.replicates import measured
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.results.selection import selected
+from diskbench.results.trial_figures import common_fields, trial_figures, words
+from diskbench.store.database import open_database
+from diskbench.store.query import Filter
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def test_rented_machines_are_apart_and_a_shared_one_is_one(database):
+    measured(database, [1.0, 2.0], disk="gp2")
+    measured(database, [3.0, 4.0], disk="gp3", machine="01shared")
+    measured(database, [5.0, 6.0], disk="io1", rented=False)
+    machines = [one.machine for one in trial_figures(database, [], "iops")]
+    assert len(set(machines)) == 4
+    assert machines.count("01shared") == 2
+
+
+def test_a_subject_reads_as_a_person_would_say_it(database):
+    measured(database, [1.0])
+    (one,) = trial_figures(database, [], "iops")
+    assert words(one.subject) == "aws eu-central-1 m7i.large gp2 20 GiB, quick"
+    assert words(one.subject, without=["disk"]) == "aws eu-central-1 m7i.large 20 GiB, quick"
+
+
+def test_what_all_subjects_share_may_be_left_out_but_the_disk_stays(database):
+    measured(database, [1.0])
+    measured(database, [1.0], disk="gp3")
+    subjects = [one.subject for one in trial_figures(database, [], "iops")]
+    common = common_fields(subjects)
+    assert words(common) == "aws eu-central-1 m7i.large, quick"
+    without = [name for name, _ in common]
+    assert [words(one, without=without) for one in subjects] == ["gp2 20 GiB", "gp3 20 GiB"]
+    assert words(subjects[0], without=[n for n, _ in common_fields(subjects[:1])]) == "gp2 20 GiB"
+
+
+def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):
+    measured(database, [0.0], runs=[(3000.0, 2900.0, 100.0)])
+    (one,) = trial_figures(database, [], "iops")
+    assert one.value == 2900
+    assert one.apart == pytest.approx(1.0)
+
+
+def test_a_name_is_a_key_first_and_then_a_label(database):
+    measured(database, [1.0], labels=[("profile", "x"), ("team", "storage")])
+    assert selected(database, "profile=quick") == [Filter("profile", "=", "quick")]
+    assert selected(database, "label.profile=x") == [Filter("label.profile", "=", "x")]
+    assert selected(database, "team=storage") == [Filter("label.team", "=", "storage")]
+    assert selected(database, "disk=gp2") == [Filter("disk_type", "=", "gp2")]
+    assert selected(database, "kernel~6.1") == [Filter("kernel", "~", "6.1")]
+
+
+def test_days_are_whole_and_may_be_open(database):
+    day = [Filter("measured_at", ">=", "2026-11-01"), Filter("measured_at", "<=", "2026-11-01")]
+    assert selected(database, "2026-11-01") == day
+    assert selected(database, "2026-11-01..") == day[:1]
+    assert selected(database, "..2026-11-01") == day[1:]
+    with pytest.raises(InvalidValue, match="names no time"):
+        selected(database, "..")
+
+
+def test_an_id_is_a_run_a_trial_or_a_campaign(database):
+    trials = measured(database, [1.0, 2.0])
+    assert selected(database, trials[1]) == [Filter("trial_id", "=", trials[1])]
+    assert selected(database, "last") == [Filter("trial_id", "=", trials[1])]
+    campaign = trial_figures(database, [], "iops")[0].campaign_id
+    assert selected(database, campaign.upper()) == [Filter("campaign_id", "=", campaign)]
+    with pytest.raises(UnknownName):
+        selected(database, "01zz")
+    with pytest.raises(InvalidValue, match="is empty"):
+        selected(database, "")
+
+
+def test_a_beginning_of_several_is_refused_with_their_names(database):
+    measured(database, [1.0])
+    measured(database, [2.0], campaign=1)
+    with pytest.raises(InvalidValue, match="beginning of several"):
+        selected(database, "01")

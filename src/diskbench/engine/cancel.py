@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.work import Work
+    from diskbench.engine.work import OngoingWork
     from diskbench.store.campaigns import CampaignRow
 
 
@@ -53,7 +53,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     return Asked(lines, tuple(left))
 
 
-def _asked(database: sa.Engine, work: Work) -> str:
+def _asked(database: sa.Engine, work: OngoingWork) -> str:
     if work.cell is not None:
         name = f"{work.id} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):

@@ -31,7 +31,7 @@ _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 
 
 @dataclass(frozen=True)
-class Work:
+class OngoingWork:
     """One thing that is at work, waits, or was abandoned.
 
     A trial of no matrix has a `plan` alone; a cell has `cell` and `campaign`; a matrix has
@@ -45,7 +45,9 @@ class Work:
     campaign: CampaignRow | None = None
 
 
-def find_work(database: sa.Engine, names: Sequence[str], *, over: bool = False) -> list[Work]:
+def find_work(
+    database: sa.Engine, names: Sequence[str], *, over: bool = False
+) -> list[OngoingWork]:
     """What `names` mean, each thing once, in the order of the names.
 
     Only what has not ended; with `over` matrices that have ended, too. Raises UnknownName, and
@@ -57,24 +59,24 @@ def find_work(database: sa.Engine, names: Sequence[str], *, over: bool = False) 
     return [work[name] for name in dict.fromkeys(one.stands_for for one in found)]
 
 
-def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, Work], list[Known]]:
+def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
     campaigns = {
         one.campaign_id: one
         for one in list_campaigns(database, states=None if over else _UNFINISHED)
     }
     plans = {one.trial_id: load_plan(database, one.trial_id) for one in list_claims(database)}
-    work = {trial_id: Work(trial_id, plan=plan) for trial_id, plan in plans.items()}
+    work = {trial_id: OngoingWork(trial_id, plan=plan) for trial_id, plan in plans.items()}
     known = [each for plan in plans.values() for each in _ids_of_trial(plan)]
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
         name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
-        work[name] = Work(name, cell=cell, campaign=campaigns[cell.campaign_id])
+        work[name] = OngoingWork(name, cell=cell, campaign=campaigns[cell.campaign_id])
         known = [one for one in known if one.id != name]
         known.append(Known(name, "cell", where=cell.key))
         known.append(Known(cell.key.lower(), "cell", means=name))
     for campaign in campaigns.values():
-        work[campaign.campaign_id] = Work(campaign.campaign_id, campaign=campaign)
+        work[campaign.campaign_id] = OngoingWork(campaign.campaign_id, campaign=campaign)
         where_ = f"{campaign.name}, {campaign.state}"
         known.append(Known(campaign.campaign_id, "matrix", where=where_))
     return work, known

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.engine.work import Work
+    from diskbench.engine.work import OngoingWork
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Executor, Progress, TrialClaim
+    from diskbench.store.claims import Executor, TrialClaim, TrialProgress
     from diskbench.store.leases import Lease
 
 
@@ -84,7 +84,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
     )
 
 
-def narrowed(seen: FleetDocument, work: Sequence[Work]) -> FleetDocument:
+def narrowed(seen: FleetDocument, work: Sequence[OngoingWork]) -> FleetDocument:
     """What of `seen` is about `work`: its cells and runs, their processes and their leases."""
     trials = {one.id for one in work}
     matrices = {one.campaign.campaign_id for one in work if one.campaign and not one.cell}
@@ -155,7 +155,7 @@ def _run(
     claim: TrialClaim,
     now: datetime,
     names: Mapping[str, str],
-    progress: Progress | None,
+    progress: TrialProgress | None,
 ) -> CellSeen:
     """A run that somebody started without a matrix."""
     from diskbench.store.clock import ulid_time

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.claims import Progress
+    from diskbench.store.claims import TrialProgress
 
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
@@ -101,7 +101,7 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
     return end.isoformat(timespec="seconds")
 
 
-def doing(cell: CellRow, progress: Progress | None) -> str:
+def doing(cell: CellRow, progress: TrialProgress | None) -> str:
     """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
     if cell.state not in LIVE:
         return cell.error or ""
@@ -109,7 +109,7 @@ def doing(cell: CellRow, progress: Progress | None) -> str:
     return cell.note or (doing_now(progress) if progress is not None else "")
 
 
-def doing_now(progress: Progress) -> str:
+def doing_now(progress: TrialProgress) -> str:
     """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
     step, tick = progress.step, progress.tick
     if not tick:

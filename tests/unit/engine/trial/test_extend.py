@@ -25,7 +25,7 @@ from diskbench.store import cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.store.rows import save_plan
-from diskbench.testing import Onlooker, RigOnlooker
+from diskbench.testing import RigOnlooker
 
 SCOPE = Scope(provider="fake", region="fake-1")
 RUN = "01jd3v9c7m8r2k5w6x4y1z0abc"
@@ -85,7 +85,7 @@ def row_end(session: Session, lease_id: str) -> datetime:
 def made(cloud: FakeProvider, lease_id: str, ends: datetime) -> None:
     """The machine of a lease, as it stands at the cloud."""
     before = Claim(lease_id=lease_id, expires_at=ends.timestamp(), owner="me", version="0")
-    cloud._rent(before, "machine", "fake-1a", Onlooker())
+    cloud._rent(before, "machine", "fake-1a", RigOnlooker())
 
 
 def test_a_lease_that_is_resumed_ends_later_in_its_row_and_on_its_tags(session, monkeypatch):

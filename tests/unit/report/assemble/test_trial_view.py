@@ -21,8 +21,11 @@ from diskbench.report.page.markdown import escaped, markdown
 from diskbench.report.page.page import page
 from diskbench.report.terminal.tables import print_view
 
-ROOM = Path(markdown_module.__file__).parent
-SURFACES = ("tables.py", "page.py", "markdown.py", "write_report.py", "site_run_page.py", "pdf.py")
+ROOM = Path(markdown_module.__file__).parents[1]
+SURFACES = (
+    "terminal/tables.py", "page/page.py", "page/markdown.py", "page/write_report.py",
+    "site/run_page.py", "page/pdf.py",
+)  # fmt: skip
 MAKERS = frozenset(
     {"headline", "believe_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",
      "grouped_warnings", "unfinished_words", "threshold_lines", "next_step", "phase_lines",

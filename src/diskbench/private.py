@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from platformdirs import user_data_path, user_log_path
+
 DIRECTORY_MODE, FILE_MODE = 0o700, 0o600
 _OTHERS = 0o077
 
@@ -14,15 +16,11 @@ _OTHERS = 0o077
 def data_directory() -> Path:
     """The user's data directory, private: made with mode 700, and one that others may read (as
     earlier versions left it) tightened. Raises OSError where it cannot be made."""
-    from platformdirs import user_data_path
-
     return private_directory(user_data_path("diskbench"))
 
 
 def log_directory() -> Path:
     """The user's log directory, private as `data_directory` is. Raises OSError."""
-    from platformdirs import user_log_path
-
     return private_directory(user_log_path("diskbench"))
 
 

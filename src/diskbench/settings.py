@@ -5,13 +5,16 @@ second at each start and which does not tell where a value came from. Credential
 never settings of ours: each SDK has its own chain.
 """
 
+import getpass
 import os
+import socket
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from platformdirs import user_config_path, user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -85,8 +88,6 @@ def load_settings(
     `directory` is the working directory, `user_directory` the user's config directory. Raises
     UnknownName or InvalidValue naming the file, variable or flag at fault.
     """
-    from platformdirs import user_config_path
-
     environ = os.environ if environ is None else environ
     user_directory = user_directory or user_config_path("diskbench")
     sources = [
@@ -159,11 +160,6 @@ def _file(path: Path) -> list[_Value]:
 
 
 def _defaults() -> list[_Value]:
-    import getpass
-    import socket
-
-    from platformdirs import user_data_path
-
     data = user_data_path("diskbench")
     try:
         owner = getpass.getuser()

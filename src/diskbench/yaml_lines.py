@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import yaml
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
 from diskbench.limits import COUNTER, YAML_VALUES
 from diskbench.visible import unstorable, unstorable_words
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import yaml
-    from yaml.nodes import MappingNode, Node, ScalarNode
+    from yaml.nodes import Node
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
@@ -62,8 +65,6 @@ class Document:
 
 def read_yaml(text: str) -> Document:
     """The document in `text`; what cannot be read is among its mistakes, and left out."""
-    import yaml
-
     found = Document(lines={(): 1})
     loader: yaml.SafeLoader | None = None
     try:
@@ -109,8 +110,6 @@ class _Reader:
         self._told: set[int] = set()
 
     def value(self, node: Node, place: Place) -> Any:  # noqa: ANN401 - whatever YAML holds
-        from yaml.nodes import MappingNode, ScalarNode, SequenceNode
-
         self._nodes += 1
         if self._nodes > YAML_VALUES:
             raise _TooManyError(node.start_mark.line + 1)
@@ -177,8 +176,6 @@ class _Reader:
         return found
 
     def _merge(self, node: Node, place: Place, found: dict[str, Any], own: dict[str, int]) -> None:
-        from yaml.nodes import MappingNode, SequenceNode
-
         several = node.value if isinstance(node, SequenceNode) else [node]
         for one in several:
             if not isinstance(one, MappingNode):
@@ -203,8 +200,6 @@ class _Reader:
                     found[key] = value
 
     def _key(self, node: Node) -> str | None:
-        from yaml.nodes import ScalarNode
-
         value = self._scalar(node) if isinstance(node, ScalarNode) else None
         if not isinstance(value, str):
             shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
@@ -213,8 +208,6 @@ class _Reader:
         return value
 
     def _scalar(self, node: ScalarNode) -> Any:  # noqa: ANN401 - whatever YAML holds
-        import yaml
-
         try:
             value = self._loader.construct_object(node)
         except yaml.YAMLError as error:

@@ -15,6 +15,7 @@ Two differ where the interval excludes 1, |ratio − 1| ≥ 5 % and q ≤ 0.05.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -88,8 +89,6 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
 
 def signed_rank(ratios: Sequence[float]) -> float:
     """Wilcoxon's two-sided p of the logs of the ratios; 1 where all are 1."""
-    import warnings
-
     from scipy.stats import wilcoxon
 
     # Rounded: figures and their reciprocals are to tie alike.

@@ -7,6 +7,7 @@ catalog/published_file.py. None of it was measured by diskbench, and none of it 
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -191,8 +192,6 @@ def _known(kind: str, value: str, known: Iterable[str]) -> None:
 
 
 def _advice(wanted: str, known: Iterable[str], command: str) -> str:
-    import difflib
-
     near = difflib.get_close_matches(wanted, sorted(known), n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}{command!r} shows all"

@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import Literal
 
+import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.published import (
@@ -165,8 +166,6 @@ class PostFile(Frozen):
 
 def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
     """The figures of a file, in its order. Raises InvalidValue naming every fault."""
-    import yaml
-
     try:
         found = PostFile.model_validate(read_yaml(text))
         return tuple(_figures(found, seed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.published import load_published, rows
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 def published_frame() -> pl.DataFrame:
     """One row a figure, in the order of the posts and their tables."""
-    import json
-
     import polars as pl
 
     found = rows(load_published())

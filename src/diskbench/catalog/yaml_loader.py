@@ -17,6 +17,7 @@ import functools
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
 from diskbench.catalog.overlay import merged
@@ -70,8 +71,6 @@ def _folder(name: str, reference: str) -> Traversable:
 
 def read_yaml(text: str) -> object:
     """What the YAML in `text` says. Raises yaml.YAMLError."""
-    import yaml
-
     # libyaml reads the same many times as fast; some builds of PyYAML are without.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
@@ -89,8 +88,6 @@ def parse_book(
 
     Raises InvalidValue saying that `where` is no `wanted`, and naming every fault.
     """
-    import yaml
-
     try:
         data: Any = read_yaml(text)
         return model.model_validate(merged(data, patch) if patch else data)

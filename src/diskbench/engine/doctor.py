@@ -5,15 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
+from diskbench.engine.matrix.matrix_outlook import look_ahead
 from diskbench.engine.ntp import is_synchronised
 from diskbench.engine.quota import quota_findings
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.parallel import all_of
+from diskbench.ports import Examinable, Metered
+from diskbench.providers.registry import provider
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.database import parse_url
+from diskbench.store.evidence import open_evidence
+from diskbench.store.look import look
+from diskbench.store.schema import HEAD
+from diskbench.store.sqlite_time import supply_unixepoch
+from diskbench.store.urls import database_file, database_url, evidence_directory
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
@@ -54,9 +66,6 @@ def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> 
 
 def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[Finding]:
     """What one provider says."""
-    from diskbench.ports import Examinable, Metered
-    from diskbench.providers.registry import provider
-
     one: object = provider(scope.provider)
     if not isinstance(one, Examinable):
         return [_told("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
@@ -82,10 +91,6 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
 
     Raises UserError for a matrix that cannot be read.
     """
-    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix.matrix_outlook import look_ahead
-    from diskbench.results.refreshed_catalogue import open_books
-
     file = load_matrix(name_or_path)
     told = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = told.name
@@ -137,10 +142,6 @@ def _ssh(host: Host) -> Finding:
 
 
 def _database(url: str) -> Finding:
-    from diskbench.store.look import look
-    from diskbench.store.schema import HEAD
-    from diskbench.store.urls import database_file, database_url
-
     try:
         found = look(url)
     except DiskbenchError as error:
@@ -162,11 +163,6 @@ def _database(url: str) -> Finding:
 def _sqlite(url: str) -> list[Finding]:
     """Which SQLite this Python has, and whether DBOS's clock is its own or supplied to it; nothing
     where the database is another one or its URL cannot be read."""
-    import sqlite3
-
-    from diskbench.store.database import parse_url
-    from diskbench.store.sqlite_time import supply_unixepoch
-
     try:
         if parse_url(url).get_backend_name() != "sqlite":
             return []
@@ -185,9 +181,6 @@ _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABA
 
 
 def _evidence(url: str) -> list[Finding]:
-    from diskbench.store.evidence import open_evidence
-    from diskbench.store.urls import evidence_directory
-
     directory = evidence_directory(url)
     if directory is not None and not directory.exists():
         blocked = _cannot_make(directory)

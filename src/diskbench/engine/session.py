@@ -9,12 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platformdirs import user_data_path
+from ulid import ULID
+
 from diskbench.engine.matrix.executor import enrol, keep_beating, retire
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
+from diskbench.hosts.connect import local_host, ssh_host
 from diskbench.ports import Renter
+from diskbench.providers.keys import lease_keys, load_secret, write_access
+from diskbench.providers.places import lease_directory
 from diskbench.providers.registry import provider as provider_named
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.rows import evidence_url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,15 +44,11 @@ _ENDS_WITHIN_S = 2.0
 def host_at(address: str, config: str | None = None) -> Host:
     """The host at an address, by the OpenSSH configuration `config` or the user's own; this
     machine where there is none. Connects at first use."""
-    from diskbench.hosts.connect import local_host, ssh_host
-
     return ssh_host(address, config) if address else local_host()
 
 
 def new_id() -> str:
     """A lower-case ULID: sorts by time, fits every cloud's naming rules."""
-    from ulid import ULID
-
     return str(ULID()).lower()
 
 
@@ -86,10 +91,6 @@ class Session:
     def secret(self) -> SecretBytes:
         """What keys of rented machines derive from, the same for all workers: DISKBENCH_SECRET,
         else the file, made at first use. Raises InvalidValue as providers.keys.load_secret."""
-        from platformdirs import user_data_path
-
-        from diskbench.providers.keys import load_secret
-
         return load_secret(self.secret_file or user_data_path("diskbench") / "secret")
 
     def renter(self, plan: Plan) -> Renter | None:
@@ -100,9 +101,6 @@ class Session:
     def evidence_of(self, trial_id: str) -> EvidenceStore:
         """The store that a trial's runs keep for life: the one that their rows name; this process's
         own for a trial that has none yet. Raises StoreUnavailable."""
-        from diskbench.store.evidence import open_evidence
-        from diskbench.store.rows import evidence_url_of
-
         url = evidence_url_of(self.database, trial_id)
         if url is None or url == self.evidence.url:
             return self.evidence
@@ -129,9 +127,6 @@ class Session:
         access = plan.acquired.ssh if plan.acquired else None
         if access is None or plan.acquired is None or Path(access.config).exists():
             return access
-        from diskbench.providers.keys import lease_keys, write_access
-        from diskbench.providers.places import lease_directory
-
         return write_access(
             plan.lease_id,
             lease_keys(self.secret(), plan.lease_id),
@@ -184,9 +179,6 @@ def open_session(
     Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
     cannot be read; nothing was measured then.
     """
-    from diskbench.store.database import open_database
-    from diskbench.store.evidence import open_evidence
-
     timing = timing or Timing()
     books = books or open_books()
     with timing.span("open stores"):

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+import tenacity
+
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
 from diskbench.hosts.bounded import CappedSink
 from diskbench.limits import (
@@ -75,8 +77,6 @@ def collect(
     taken on the host time after time, LimitExceeded when all of them are more than a step may
     leave, StoreUnavailable when there is no room here, ConnectionLost when the host stays away.
     """
-    import tenacity
-
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((ConnectionLost, EvidenceDamaged)),
         wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),

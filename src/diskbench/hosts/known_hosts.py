@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 import shlex
 import subprocess
@@ -111,8 +112,6 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
 
 def fingerprint_of(key: bytes) -> str:
     """The fingerprint as `ssh-keygen -l` prints it."""
-    import hashlib
-
     digest = hashlib.sha256(key).digest()
     return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+import tenacity
+
 from diskbench.errors import ConnectionLost
 
 T = TypeVar("T")
@@ -36,8 +38,6 @@ def patiently(
     `work` must be idempotent. ConnectionLost comes out only after `should_stop` says so; an error
     that `on_note` raises ends the waiting.
     """
-    import tenacity
-
     after_stop = 0
 
     def pause(seconds: float) -> None:

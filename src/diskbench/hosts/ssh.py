@@ -7,6 +7,7 @@ paramiko speaks the protocol; who to talk to and whom to trust is decided as Ope
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -196,6 +197,4 @@ def _send(channel: paramiko.Channel, data: bytes) -> None:
 
 def _is_ours(error: BaseException) -> bool:
     """Whether an OSError came from a sink's disk rather than from the network."""
-    import errno
-
     return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS}

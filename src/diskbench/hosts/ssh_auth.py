@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from typing import TYPE_CHECKING
 
@@ -106,8 +107,6 @@ def _agent_keys(route: Route) -> Iterator[tuple[paramiko.AgentKey, ...]]:
 
 def _public_blob(file: Path) -> bytes | None:
     """The key of `file`.pub, by which an agent's key is matched to an identity file."""
-    import base64
-
     try:
         fields = file.with_name(file.name + ".pub").read_text().split()
         return base64.b64decode(fields[1])

@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ulid import ULID
+
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.units import format_duration_s
 
@@ -92,8 +94,6 @@ def owned(lease_id: str, owner: str | None) -> str:
 
 def age(ulid: str, *, now: float | None = None) -> str:
     """How old what has this id is (`3 h old`); "" where the id does not say when it was made."""
-    from ulid import ULID
-
     try:
         made = ULID.from_str(ulid.upper()).timestamp
     except ValueError:

@@ -15,6 +15,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
+from croniter import croniter
+from croniter.croniter import CroniterBadDateError, CroniterError
+
 from diskbench.errors import InvalidValue, UnknownName
 
 if TYPE_CHECKING:
@@ -43,9 +46,6 @@ _EXAMPLE = (
 def check_cron(cron: str) -> None:
     """Raise InvalidValue saying what is wrong with a cron expression: five fields, six with
     seconds first, or a name such as @daily."""
-    from croniter import croniter
-    from croniter.croniter import CroniterError
-
     if cron.strip().startswith("@"):
         if cron.strip() not in _NAMED:
             raise InvalidValue(
@@ -132,9 +132,6 @@ def comes_again(cron: str, moment: datetime) -> bool:
 
 def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
     """Every due time after a moment, for as long as there are any."""
-    from croniter import croniter
-    from croniter.croniter import CroniterBadDateError
-
     cursor = croniter(cron, after.astimezone(ZoneInfo(zone)), second_at_beginning=True)
     while True:
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING
 
+import urllib3
+
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
 
@@ -21,8 +23,6 @@ _TRIES = 3
 
 def caller_cidr() -> str:
     """This machine's public address as a network of one. Raises HostUnavailable."""
-    import urllib3
-
     advice = "name the network to let SSH in from: --ssh-cidr 203.0.113.7/32"
     try:
         answer = urllib3.request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)

@@ -15,7 +15,9 @@ import shlex
 from datetime import UTC, datetime
 from typing import Any
 
+import yaml
 from pydantic import Field, SecretStr
+from ulid import ULID
 
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -53,8 +55,6 @@ class GuestSpec(Frozen):
 def uptime_limit_s(lease_id: str, expires_at: float) -> float:
     """How long the machine of a lease may be up: as long as the lease lasts from its id's time on,
     and no less than UPTIME_LIMIT_S. The same each time it is asked: user data must not change."""
-    from ulid import ULID
-
     try:
         made_at = ULID.from_str(lease_id.upper()).timestamp
     except ValueError:  # an id of somebody else's making
@@ -68,7 +68,6 @@ def user_data(guest: GuestSpec) -> str:
 
     Raises InvalidValue when it is more than every cloud takes, or names no package of that name.
     """
-    import yaml
 
     class Dumper(yaml.SafeDumper):
         """Text of several lines as it is written, for whoever has to read it."""

@@ -7,6 +7,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+import tenacity
+
 from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.providers.cloud_init import extend_timer, ready_script
 from diskbench.providers.waits import Patience, Still, until
@@ -120,8 +122,6 @@ def move_timer(host: Host, end: LeaseEnd) -> None:
     Raises ConnectionLost or HostUnavailable when the guest does not answer, RentalFailed when it
     cannot move the timer; the timer keeps its time then.
     """
-    import tenacity
-
     text = extend_timer(end.expires_at, left_s=max(end.left_s, 0.0))
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(_TIMER_TRIES),

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import os
 import re
+import secrets
 import struct
 import subprocess
 import textwrap
@@ -156,8 +157,6 @@ def _long_enough(text: bytes, where: str) -> SecretBytes:
 
 def _make_secret(file: Path) -> None:
     """A new secret at `file`, complete from the first moment; whoever comes second loses."""
-    import secrets
-
     if not file.parent.is_dir():
         private_directory(file.parent)
     new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from platformdirs import user_data_path
 
 from diskbench.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
@@ -28,9 +27,5 @@ def lease_directory(lease_id: str) -> Path:
 
 def _base() -> Path:
     """The user's data directory, unless ssh would stumble over a blank in it, as on macOS."""
-    from pathlib import Path
-
-    from platformdirs import user_data_path
-
     usual = user_data_path("diskbench")
     return Path.home() / ".diskbench" if re.search(r"\s", str(usual)) else usual

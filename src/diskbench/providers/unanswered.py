@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
+import tenacity
+
 from diskbench.errors import CloudSilent, Unanswered
 from diskbench.providers.waits import nap
 
@@ -38,8 +40,6 @@ def repeated(
     Raises its last error after `timing.retry_s`, one that is not to be tried `again` at once, and
     Interrupted when `watch` is stopping.
     """
-    import tenacity
-
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),
         wait=tenacity.wait_random_exponential(

@@ -11,6 +11,7 @@ from diskbench.analysis.canary import Reading, off
 from diskbench.errors import DiskbenchError
 from diskbench.parallel import all_of
 from diskbench.results.phase_reader import EvidenceStores
+from diskbench.store.canaries import canaries, runs_of_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +30,6 @@ def off_trials(
 ) -> Mapping[str, tuple[Off, ...]]:
     """Of these trials, those with a canary that stands out among those on machines of the same
     provider, type and processor."""
-    from diskbench.store.canaries import runs_of_trials
-
     trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
     kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
     for one in trials:
@@ -45,8 +44,6 @@ def off_trials(
 
 
 def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
-    from diskbench.store.canaries import canaries
-
     try:
         store = stores.at(trial.evidence_url)
         pair = canaries(store, trial.first_run, trial.last_run)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
 from diskbench.model.run import MeasuredFigure
 from diskbench.parallel import all_of
-from diskbench.store.phases import SHORTEST_STEP_S
+from diskbench.store.evidence import open_evidence
+from diskbench.store.phases import SHORTEST_STEP_S, run_phases
+from diskbench.store.rows import find_plan
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -82,8 +84,6 @@ def read_phases(
     """The phases of the measured steps of a run, in order; `plan` is that of its trial (None:
     imported), `run` its number there, from 1. A run whose evidence is gone or damaged has none;
     damage is logged."""
-    from diskbench.store.phases import run_phases
-
     try:
         return run_phases(store, run_id, plan, run=run)
     except UnknownName:  # nothing finished, or imported without the seconds
@@ -123,8 +123,6 @@ class EvidenceStores:
 
     def at(self, url: str | None) -> EvidenceStore:
         """The store of a run that was kept at `url`. Raises StoreUnavailable."""
-        from diskbench.store.evidence import open_evidence
-
         if self._only is not None:
             return self._only
         if not url:
@@ -133,8 +131,6 @@ class EvidenceStores:
 
 
 def _phases(database: Engine, run: Run, stores: EvidenceStores) -> Sequence[StepPhases]:
-    from diskbench.store.rows import find_plan
-
     plan = None if run.imported else find_plan(database, run.trial_id)
     try:
         store = stores.at(run.evidence_url)

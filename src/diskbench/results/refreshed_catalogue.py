@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
+from diskbench.ports import Refreshes
+from diskbench.providers.registry import provider
 from diskbench.store.overlays import read_overlays, write_overlay
 
 if TYPE_CHECKING:
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
 
 def refreshable() -> tuple[str, ...]:
     """The providers that can be asked for limits and prices, sorted."""
-    from diskbench.ports import Refreshes
-    from diskbench.providers.registry import provider
-
     return tuple(name for name in catalogues() if isinstance(provider(name), Refreshes))
 
 
@@ -39,9 +38,6 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
     Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
     the catalogue, which is not kept; and what the cloud's provider raises.
     """
-    from diskbench.ports import Refreshes
-    from diskbench.providers.registry import provider
-
     asked = provider(cloud)
     if not isinstance(asked, Refreshes):
         raise InvalidValue(

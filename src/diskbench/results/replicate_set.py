@@ -15,6 +15,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicated import replicated
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import trial_figures, words
+from diskbench.store.query import Filter, find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import StepVerdict
     from diskbench.ports import EvidenceStore
     from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
-    from diskbench.store.query import Filter
 
 log = logging.getLogger(__name__)
 
@@ -148,8 +148,6 @@ class _Judge:
         return self._open[trials].pop(step, None)
 
     def _read(self, trials: frozenset[str]) -> dict[str, StepVerdict]:
-        from diskbench.store.query import Filter, find_runs
-
         done = Filter("state", "=", "done")
         runs = [
             run

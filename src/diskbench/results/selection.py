@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import beginning, meant
 from diskbench.model.selection_keys import FORMS
+from diskbench.store.campaigns import list_campaigns
 from diskbench.store.figures import ids_that_begin, known_labels
 from diskbench.store.query import LAST, Filter, find_run, find_runs, parse_filter
 
@@ -143,8 +144,6 @@ def _between(text: str) -> list[Filter]:
 
 
 def _by_id(database: Engine, text: str) -> Filter:
-    from diskbench.store.campaigns import list_campaigns
-
     named = [one for one in list_campaigns(database) if one.name == text]
     if named:
         return Filter("campaign_id", "=", named[-1].campaign_id)

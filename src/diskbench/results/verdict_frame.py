@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.verdicts import trial_verdicts
+from diskbench.store.frames import with_runs
+from diskbench.store.query import Filter, find_runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,9 +27,6 @@ def verdicts_frame(
     gone is judged by its rows alone.
     """
     import polars as pl
-
-    from diskbench.store.frames import with_runs
-    from diskbench.store.query import Filter, find_runs
 
     books = open_books()
     told: dict[str, list[Verdict]] = {}

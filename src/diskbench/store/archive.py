@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import ValidationError
+
 from diskbench.errors import (
     EvidenceDamaged,
     KeyTaken,
@@ -320,8 +322,6 @@ def _plan_bytes(plan: Plan) -> bytes:
 def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
     """A record of ours. Raises EvidenceDamaged naming `what` and the field, NewerFormat for one
     that a later diskbench wrote."""
-    from pydantic import ValidationError
-
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:

@@ -17,6 +17,7 @@ from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
 from diskbench.fio.declared import declared
 from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.model.doubts import FIGURES_DISAGREE
+from diskbench.store.archive import read_manifest
 from diskbench.store.derived import derived_folder, keep
 from diskbench.store.frames import closed_steps, output_of, step_outputs, step_series, totals_of
 
@@ -43,8 +44,6 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
 
     Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged.
     """
-    from diskbench.store.archive import read_manifest
-
     key = f"{derived_folder(run_id)}/{_KEPT}"
     with contextlib.suppress(KeyError, ValueError):
         return _AUDITS.validate_json(evidence.get(key))

@@ -14,6 +14,7 @@ from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plugins import known_plugin
+from diskbench.store.archive import read_manifest, read_plan
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
@@ -75,8 +76,6 @@ def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
 def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
     """The values of COLUMNS as the evidence of a run tells them; None of a run that has no plan
     there. Raises EvidenceDamaged."""
-    from diskbench.store.archive import read_manifest, read_plan
-
     try:
         return bought(read_plan(evidence, run_id))
     except KeyError:

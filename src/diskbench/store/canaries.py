@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from diskbench.fio.canary import Canary, parse_canary
 from diskbench.store import schema
+from diskbench.store.archive import read_manifest, run_prefix
+from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
@@ -77,9 +79,6 @@ def canaries(
 def _canary(
     evidence: EvidenceStore, run_id: str, name: str, *, last: bool = False
 ) -> Canary | None:
-    from diskbench.store.archive import read_manifest, run_prefix
-    from diskbench.store.content import read_file
-
     manifest = read_manifest(evidence, run_id)
     holding = [step for step in manifest.steps if name in step.files] if manifest else []
     if not holding:

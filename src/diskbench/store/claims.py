@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialProgress:
+class SavedProgress:
     """How far an unfinished run is: its step, and fio's last word on it (None: it said nothing)."""
 
     run_id: str
@@ -134,17 +134,17 @@ def save_progress(
         upsert(connection, schema.progress, [row])
 
 
-def load_progress(database: Engine, run_id: str) -> TrialProgress | None:
+def load_progress(database: Engine, run_id: str) -> SavedProgress | None:
     """The last known progress of a run that is not finished; None where there is none."""
     progress = schema.progress
     with transaction(database) as connection:
         row = connection.execute(
             sa.select(progress).where(progress.c.run_id == run_id)
         ).one_or_none()
-    return TrialProgress(*row) if row else None
+    return SavedProgress(*row) if row else None
 
 
-def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, TrialProgress]:
+def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
     """The last known progress of the newest run of each trial that has any."""
     progress, run = schema.progress, schema.run
     query = (
@@ -154,7 +154,7 @@ def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, 
         .order_by(progress.c.updated_at)
     )
     with transaction(database) as connection:
-        return {trial_id: TrialProgress(*row) for trial_id, *row in connection.execute(query)}
+        return {trial_id: SavedProgress(*row) for trial_id, *row in connection.execute(query)}
 
 
 def register_executor(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+from ulid import ULID
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -101,8 +102,6 @@ def iso(moment: datetime) -> str:
 
 def ulid_time(ulid: str) -> str | None:
     """When a ULID was made, to the millisecond; None when it is no ULID."""
-    from ulid import ULID
-
     try:
         return iso(ULID.from_str(ulid.upper()).datetime)
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from platformdirs import user_data_path
 from sqlalchemy import exc
 
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
@@ -152,8 +154,6 @@ def _make_file(url: sa.URL) -> None:
         return
     if "mode" in url.query:  # a file: URI that says itself what may be made
         return
-    from platformdirs import user_data_path
-
     path = Path(url.database.removeprefix("file:") if "uri" in url.query else url.database)
     shown = f"database {printable(url.render_as_string(hide_password=False))}"
     try:
@@ -174,8 +174,6 @@ def _make_file(url: sa.URL) -> None:
 def _keep_private() -> None:
     """Tighten the user's data directory where it is there: also beside PostgreSQL it holds keys,
     evidence and the secret."""
-    from platformdirs import user_data_path
-
     directory = user_data_path("diskbench")
     if directory.is_dir():
         private_directory(directory)
@@ -198,8 +196,6 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
     """SQLite does not wait for the lock here, whatever the busy timeout: so this does."""
-    import sqlite3
-
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -315,8 +311,6 @@ _REBUILD = (
 
 def _advice(error: BaseException | None, *, before_work: bool) -> str:
     """What to do next, by the driver's code: SQLite's own, or PostgreSQL's SQLSTATE."""
-    import sqlite3
-
     # An extended code (SQLITE_CORRUPT_VTAB) has its kind in its low byte.
     code = getattr(error, "sqlite_errorcode", -1) & 0xFF
     state = getattr(error, "sqlstate", None)

@@ -21,20 +21,19 @@ from diskbench.analysis.row_figures import (
     courses_by_step,
     row_figures,
 )
-from diskbench.model.phase import PhaseKind
+from diskbench.catalog.cost import TrialCost
+from diskbench.model.audit import StepAudit
+from diskbench.model.phase import PhaseKind, StepPhases
+from diskbench.model.result import RunState, StepResult
 from diskbench.model.run import run_columns
+from diskbench.model.verdict import Verdict
 from diskbench.store import schema
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from pydantic import BaseModel
 
-    from diskbench.catalog.cost import TrialCost
-    from diskbench.model.audit import StepAudit
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
-    from diskbench.model.verdict import Verdict
 
 FORMAT = 1
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -90,12 +89,6 @@ def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, An
 
 def results_schema() -> dict[str, Any]:
     """The JSON schema of the document."""
-    from diskbench.catalog.cost import TrialCost
-    from diskbench.model.audit import StepAudit
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import RunState, StepResult
-    from diskbench.model.verdict import Verdict
-
     step = StepResult.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = step.pop("$defs", {})
     kinds: list[str | None] = [*get_args(PhaseKind), None]

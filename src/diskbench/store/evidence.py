@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import secrets
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from platformdirs import user_data_path
 
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
 from diskbench.limits import RECORD_BYTES
@@ -179,8 +183,6 @@ class ObjectEvidence:
             raise
 
     def _probe(self) -> None:
-        import secrets
-
         folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
         self.put(f"{folder}/probe", data)
         try:
@@ -247,8 +249,6 @@ def open_evidence(url: str) -> ObjectEvidence:
 def _make_directory(directory: Path) -> None:
     """Private where it is made, or lies in the user's data directory; another one that is there,
     perhaps shared with other workers, stays as it is."""
-    from platformdirs import user_data_path
-
     ours = user_data_path("diskbench")
     if ours in directory.parents:
         data_directory()
@@ -291,8 +291,6 @@ def _fault_of(directory: Path, needs: int) -> int | None:
     """The errno of writing so many bytes there, since obstore tells it in words only; None where it
     would work now. What a failed write had taken may be free again: so the room is looked at, too.
     """
-    import shutil
-
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_TRIED_BYTES))

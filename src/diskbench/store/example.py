@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
+from platformdirs import user_cache_path
+
 from diskbench.errors import StoreUnavailable
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.rebuild import rebuild
 
 _ARCHIVE = "example.tar.zst"
 
@@ -51,8 +56,6 @@ def example_data(directory: Path | None = None) -> ExampleData:
 
 
 def _cache() -> Path:
-    from platformdirs import user_cache_path
-
     return user_cache_path("diskbench").resolve()
 
 
@@ -84,10 +87,6 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
 
 
 def _make_rows(rows: Path, evidence: Path) -> None:
-    from diskbench.store.database import open_database
-    from diskbench.store.evidence import open_evidence
-    from diskbench.store.rebuild import rebuild
-
     with tempfile.TemporaryDirectory(dir=rows.parent, prefix=".rows-") as scratch:
         made = Path(scratch) / rows.name
         engine = open_database(f"sqlite:///{made}")

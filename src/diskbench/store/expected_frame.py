@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from diskbench.model.spec import Plan
+from diskbench.store import schema
+from diskbench.store.database import transaction
+from diskbench.store.frames import with_runs
+
 if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy.engine import Engine
-
-    from diskbench.model.spec import Plan
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
@@ -21,8 +24,6 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
     As the plan said it before the run began, kept with it since. Imported runs have none.
     """
     import polars as pl
-
-    from diskbench.store.frames import with_runs
 
     rows = [row for run_id, plan in _plans(database, run_ids) for row in _rows(run_id, plan)]
     text = dict.fromkeys(("run_id", "step"), pl.String)
@@ -40,10 +41,6 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
 
 
 def _plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
-    from diskbench.model.spec import Plan
-    from diskbench.store import schema
-    from diskbench.store.database import transaction
-
     query = (
         sa.select(schema.run.c.run_id, schema.trial.c.plan)
         .join(schema.trial, schema.trial.c.trial_id == schema.run.c.trial_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.store import archive
+from diskbench.store.audits import audited
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
@@ -98,8 +99,6 @@ def finish_run(
 
 def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
     """Keep the audit of a run, and its doubts with the rows."""
-    from diskbench.store.audits import audited
-
     steps = load_results(database, run_id)[run_id]
     for before, after in zip(steps, audited(evidence, run_id, steps), strict=True):
         if after is not before:

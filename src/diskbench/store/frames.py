@@ -6,12 +6,23 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import UnknownName
-from diskbench.store.bought import bought_for, with_bought
+import sqlalchemy as sa
+
+from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.histogram import step_histograms
+from diskbench.fio.imported import split_steps
+from diskbench.store.archive import read_manifest, read_step, run_prefix
+from diskbench.store.bought import COLUMNS, bought_for, with_bought
+from diskbench.store.content import read_file
+from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, read_from_logs
-from diskbench.store.series import Total
+from diskbench.store.outputs import read_output
+from diskbench.store.query import oldest_first
+from diskbench.store.schema import measurement, run
+from diskbench.store.series import Total, write_series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,17 +53,12 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 def runs_frame(database: Engine) -> pl.DataFrame:
     """One row a run, oldest first and those without a date last: what was asked for, on which
     machine and disk, how it ended."""
-    from diskbench.store.query import oldest_first
-    from diskbench.store.schema import run
-
     return _table_frame(database, run, order=oldest_first())
 
 
 def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
     """One row a run, step, job and direction, each with what was bought for its run; `scope` tells
     job rows from merged step rows."""
-    from diskbench.store.schema import measurement
-
     table = measurement
     where = table.c.run_id.in_(run_ids) if run_ids is not None else None
     order = (table.c.run_id, table.c.step_index, table.c.position)
@@ -62,12 +68,6 @@ def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None
 
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     """A frame of runs of a database, with what was bought for each at its end."""
-    import sqlalchemy as sa
-
-    from diskbench.store.bought import COLUMNS, with_bought
-    from diskbench.store.database import transaction
-    from diskbench.store.schema import run
-
     columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
     wanted = frame["run_id"].unique().sort().to_list()
     bought: dict[str, dict[str, Any]] = {}
@@ -107,8 +107,6 @@ def histogram_frame(
     Buckets of all jobs of a step are merged. Raises UnknownName for a run or step without evidence.
     """
     import polars as pl
-
-    from diskbench.fio.histogram import step_histograms
 
     rows: list[tuple[object, ...]] = []
     for one, output in step_outputs(evidence, run_id, step):
@@ -152,11 +150,6 @@ def step_outputs(
 
 def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
     """The steps of a run that was imported from a JSON of fio; none of any other run."""
-    from diskbench.fio.imported import split_steps
-    from diskbench.store.archive import read_manifest, run_prefix
-    from diskbench.store.content import read_file
-    from diskbench.store.outputs import read_output
-
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
     if not record or record.kind != "fio-json":
@@ -170,8 +163,6 @@ def closed_steps(
 ) -> Iterator[tuple[str, StepRecord]]:
     """The closed steps of a run with their folders, all or those of one name. Raises UnknownName
     where there is none."""
-    from diskbench.store.archive import read_step, run_prefix
-
     keys = evidence.list(f"{run_prefix(run_id)}/steps")
     names = sorted({key.split("/steps/", 1)[1].split("/", 1)[0] for key in keys})
     folders = [f"steps/{name}" for name in names]
@@ -188,7 +179,6 @@ def step_series(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> pl.DataFrame:
     """The series of one closed step, from its logs the first time; see `series_frame`."""
-    from diskbench.store.series import write_series
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = output_of(evidence, run_id, folder, record)
@@ -200,9 +190,6 @@ def step_series(
 def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
     """Make the series of those runs that have none yet, several runs at a time. What cannot be read
     is left to whoever asks for it."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from diskbench.errors import DiskbenchError
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
@@ -221,10 +208,6 @@ def output_of(
 ) -> FioOutput | None:
     """What fio reported of a closed step; None where it was not kept. Raises EvidenceDamaged,
     FioOutputUnreadable."""
-    from diskbench.store.archive import run_prefix
-    from diskbench.store.content import read_file
-    from diskbench.store.outputs import read_output
-
     file = record.files.get(_FIO_JSON)
     if file is None:  # a step of an imported document of several, or logs alone
         parts = _imported_parts(evidence, run_id)
@@ -268,9 +251,6 @@ def _table_frame(
 ) -> pl.DataFrame:
     """A table with the types of its columns, also where a column is all null; JSON stays text."""
     import polars as pl
-    import sqlalchemy as sa
-
-    from diskbench.store.database import transaction
 
     query = sa.select(table).order_by(*order)
     if where is not None:
@@ -296,7 +276,6 @@ def _table_frame(
 
 def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own type of a data type
     import polars as pl
-    import sqlalchemy as sa
 
     for kind, found in (
         (sa.Boolean, pl.Boolean),

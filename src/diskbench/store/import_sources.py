@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.beside import group_of, named_logs
+from diskbench.fio.imported import check_log, kind_of, read_imported
 from diskbench.fio.logs import LogName, log_name
+from diskbench.fio.output import parse_output
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
@@ -117,8 +120,6 @@ def _read_results(
 ) -> dict[Path, str]:
     """Read all that is no log into `contents`; what each is. In a folder anything may lie: what is
     no result, or a damaged one, is left."""
-    from diskbench.fio.imported import kind_of, read_imported
-
     kinds: dict[Path, str] = {}
     for path in (*typed, *found):
         if log_name(path.name):
@@ -184,9 +185,6 @@ def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
 
 
 def _json(path: Path, data: bytes) -> _Json:
-    from diskbench.fio.beside import named_logs
-    from diskbench.fio.output import parse_output
-
     try:
         output = parse_output(data, where=path.name)
     except FioOutputUnreadable as error:
@@ -210,8 +208,6 @@ def _owner(
     log: Path, mine: Sequence[_Json], *, searched: bool
 ) -> tuple[tuple[_Json, int] | None, str]:
     """The JSON of the same folder that a log belongs to with the place of its step, or why none."""
-    from diskbench.fio.beside import group_of
-
     name = log_name(log.name)
     assert name is not None
     naming = [(one, group) for one in mine if (group := group_of(name, one.named)) is not None]
@@ -251,8 +247,6 @@ def _check(
 ) -> None:
     """That the logs are whole: a damaged one that was typed is refused, one that was found is left.
     A direction that did nothing has a log without a row, which is refused alone."""
-    from diskbench.fio.imported import check_log
-
     for path in [one for one in contents if log_name(one.name)]:
         if not contents[path].strip() and not (single and path in typed):
             continue

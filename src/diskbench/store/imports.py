@@ -13,9 +13,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ulid import ULID
+
 from diskbench.errors import EvidenceDamaged
+from diskbench.fio.imported import read_imported
 from diskbench.limits import IMPORT_BYTES
+from diskbench.model.doubts import IMPORT
+from diskbench.model.result import StepResult
 from diskbench.store import archive
+from diskbench.store.audits import doubted, run_audits
 from diskbench.store.clock import now
 from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
@@ -24,7 +30,6 @@ from diskbench.store.run_row import imported_run_row
 
 if TYPE_CHECKING:
     from diskbench.fio.imported import Imported, ImportedRun
-    from diskbench.model.result import StepResult
     from diskbench.ports import EvidenceStore
 
 _ULID_TIME_BITS = 48
@@ -59,8 +64,6 @@ def import_source(
     no time, and never the time at which they were measured. A file that was imported before gives
     the manifests of then. Raises InvalidValue.
     """
-    from diskbench.fio.imported import read_imported
-
     found = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
     at = at or now()
     ids = tuple(_run_id(evidence, source, index, run, at) for index, run in enumerate(found.runs))
@@ -73,8 +76,6 @@ def imported_rows(
     evidence: EvidenceStore, manifest: Manifest
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]:
     """Campaign, trial and run row and the steps of an imported run, from its evidence."""
-    from diskbench.fio.imported import read_imported
-
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
@@ -180,10 +181,6 @@ def _steps(
     found: Imported,
     run: ImportedRun,
 ) -> list[StepResult]:
-    from diskbench.model.doubts import IMPORT
-    from diskbench.model.result import StepResult
-    from diskbench.store.audits import doubted, run_audits
-
     audits = run_audits(evidence, manifest.run_id) if found.kind == "fio-json" else ()
     started, finished = _times(run)
     notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in found.notes)
@@ -220,8 +217,6 @@ def _run_id(
     Where the file tells no time it is that of the import. That is another one the next time, so a
     run with the same digest is looked for first: the same bytes remain one run.
     """
-    from ulid import ULID
-
     digest = _digest(source, index)
     moment = run.started_at or run.finished_at
     if moment is None:

@@ -11,13 +11,12 @@ from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.leases import insert_lease
+from diskbench.store.leases import Lease, insert_lease
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
-    from diskbench.store.leases import Lease
 
 MachineState = Literal["open", "ending"]
 
@@ -87,8 +86,6 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
 
 def leases_by_machine(database: Engine, campaign_id: str) -> list[tuple[Lease, list[Lease]]]:
     """The lease of each machine that a matrix had, and those of the trials that had it."""
-    from diskbench.store.leases import Lease
-
     machine, run, lease = schema.machine, schema.run, schema.lease
     mine = machine.c.campaign_id == campaign_id
     machines = sa.select(lease).join(machine, machine.c.lease_id == lease.c.lease_id).where(mine)

@@ -6,30 +6,24 @@ import json
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from platformdirs import user_cache_path
+from pydantic import ValidationError
+
+from diskbench.catalog.overlay import FORMAT, Overlay
 from diskbench.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from diskbench.catalog.overlay import Overlay
 
 log = logging.getLogger(__name__)
 
 
 def overlay_directory() -> Path:
     """Where the files lie; a file that is removed leaves the shipped catalogue."""
-    from platformdirs import user_cache_path
-
     return Path(user_cache_path("diskbench")) / "catalog"
 
 
 def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
     """What was refreshed, by provider. A file of an earlier format is left out, with a warning.
     Raises InvalidValue for a file that is not an overlay."""
-    from pydantic import ValidationError
-
-    from diskbench.catalog.overlay import FORMAT, Overlay
-
     found = []
     for path in sorted((directory or overlay_directory()).glob("*.json")):
         try:
@@ -53,8 +47,6 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
 
 def _format(data: bytes) -> int:
     """The format number of an overlay; that of today where it has none that can be read."""
-    from diskbench.catalog.overlay import FORMAT
-
     try:
         document = json.loads(data)
     except ValueError:

@@ -5,15 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged, FioFailed
+from diskbench.fio.canary import canary_warning
+from diskbench.fio.clock import clock_warning, in_order
+from diskbench.fio.company import company_warnings
+from diskbench.fio.ending import END, last_words, why_failed
+from diskbench.fio.offered import saturation_warning
+from diskbench.fio.page_cache import cache_warning
+from diskbench.fio.rows import measurements
+from diskbench.fio.samples import parse_samples
+from diskbench.fio.warnings import step_warnings
+from diskbench.fio.written import fill_warning
 from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.record_names import LEFT_OUT
+from diskbench.model.result import StepResult
+from diskbench.store.outputs import read_output
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.model.facts import HostFacts
-    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the noun
+    from diskbench.model.result import Warning  # noqa: A004
     from diskbench.model.spec import Step
 
 PARSER_VERSION = 3
@@ -67,19 +79,6 @@ def step_result(
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
     result, EvidenceDamaged when a file is not there.
     """
-    from diskbench.fio.canary import canary_warning
-    from diskbench.fio.clock import clock_warning, in_order
-    from diskbench.fio.company import company_warnings
-    from diskbench.fio.ending import END, last_words, why_failed
-    from diskbench.fio.offered import saturation_warning
-    from diskbench.fio.page_cache import cache_warning
-    from diskbench.fio.rows import measurements
-    from diskbench.fio.samples import parse_samples
-    from diskbench.fio.warnings import step_warnings
-    from diskbench.fio.written import fill_warning
-    from diskbench.model.result import StepResult
-    from diskbench.store.outputs import read_output
-
     fio_exit = _exit_status(step, files)
     if why := why_failed(fio_exit, files):
         told, advice = why

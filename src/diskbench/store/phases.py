@@ -14,9 +14,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.changes import SHORTEST_S
+from diskbench.analysis.phases import step_phases
 from diskbench.model.phase import StepPhases
 from diskbench.plan.step_lookup import expected_of
 from diskbench.store.derived import derived_key, keep
+from diskbench.store.frames import SERIES_VERSION, closed_steps, step_series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,8 +54,6 @@ def run_phases(
     they tell what was expected, and how much faster than time the credit of a lab disk runs out.
     Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
     """
-    from diskbench.store.frames import closed_steps
-
     shortest_s = _shortest_s(plan)
     return tuple(
         _phases_of(evidence, run_id, group, _expected(plan, group, run), shortest_s)
@@ -63,8 +64,6 @@ def run_phases(
 
 def _shortest_s(plan: Plan | None) -> int:
     """The shortest phase: a minute, or on a lab disk whose credit is scaled what a minute is."""
-    from diskbench.analysis.changes import SHORTEST_S
-
     scale = plan.rental.spec.time_scale if plan and plan.rental else 1.0
     return max(_LEAST_S, math.ceil(SHORTEST_S / scale)) if scale > 1 else SHORTEST_S
 
@@ -100,9 +99,6 @@ def _phases_of(
     expected: Expectation | None,
     shortest_s: int,
 ) -> StepPhases:
-    from diskbench.analysis.phases import step_phases
-    from diskbench.store.frames import step_series
-
     kept = _key(run_id, group, expected, shortest_s)
     with contextlib.suppress(KeyError, ValueError):
         return StepPhases.model_validate_json(evidence.get(kept))
@@ -131,8 +127,6 @@ def _key(
     run_id: str, group: Sequence[Closed], expected: Expectation | None, shortest_s: int
 ) -> str:
     """Where the phases of a step are kept: it changes with all that they are read from."""
-    from diskbench.store.frames import SERIES_VERSION
-
     told = expected.model_dump_json() if expected else ""
     folders = [folder for folder, _ in group]
     whole = hashlib.sha256(f"{SERIES_VERSION} {folders} {shortest_s} {told}".encode()).hexdigest()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.store.archive import read_plan
 from diskbench.store.bought import bought_for, with_bought
+from diskbench.store.frames import closed_steps
 from diskbench.store.phases import run_phases
 
 if TYPE_CHECKING:
@@ -36,9 +38,6 @@ def phases_frame(
 
 def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[StepPhases]:
     """As the run's own plan tells what was expected; imported runs have none."""
-    from diskbench.store.archive import read_plan
-    from diskbench.store.frames import closed_steps
-
     if step is not None:
         next(closed_steps(evidence, run_id, step))
     try:

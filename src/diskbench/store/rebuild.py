@@ -16,6 +16,7 @@ from diskbench.errors import (
     StepsMissing,
     StoreUnavailable,
 )
+from diskbench.model.spec import Plan
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.result import StepResult
-    from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import Manifest, StepEntry, StepRecord
 
@@ -149,8 +149,6 @@ def write_run(database: Engine, rows: RunRows) -> None:
 
 
 def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
-    from diskbench.model.spec import Plan
-
     if manifest.plan is None:
         raise EvidenceDamaged(f"the manifest of run {manifest.run_id} names no plan")
     folder = archive.run_prefix(manifest.run_id)

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
 from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
+from diskbench.model.spec import Plan
 from diskbench.store import schema
 from diskbench.store.clock import now, present
 from diskbench.store.database import transaction
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.base import Frozen
     from diskbench.model.outcome import Problem
-    from diskbench.model.result import RunState, StepResult
-    from diskbench.model.spec import Plan
+    from diskbench.model.result import RunState
     from diskbench.store.leases import Lease
 
 Row = Mapping[str, Any]
@@ -81,10 +83,6 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     Raises StoreUnavailable, naming the version, for a plan that another version of diskbench wrote
     and this one cannot read.
     """
-    from pydantic import ValidationError
-
-    from diskbench.model.spec import Plan
-
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with transaction(database) as connection:
         found = connection.execute(query).scalar_one_or_none()
@@ -178,8 +176,6 @@ def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult,
 def _results(
     steps: Sequence[Row], measurements: Sequence[Row], warnings: Sequence[Row]
 ) -> tuple[StepResult, ...]:
-    from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
-
     return tuple(
         StepResult(
             **_fields(StepResult, step),

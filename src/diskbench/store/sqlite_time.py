@@ -9,6 +9,7 @@ Python holds those defaults too.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,6 @@ def supply_unixepoch(connection: sqlite3.Connection) -> bool:
 
 
 def _answers(connection: sqlite3.Connection) -> bool:
-    import sqlite3
-
     cursor = connection.cursor()
     try:
         return cursor.execute(_QUESTION).fetchone()[0] is not None

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.rigs.everywhere import replace_everywhere
 
 from diskbench.cli.main import main
 from diskbench.engine.trial.stop import Stop
@@ -78,7 +79,7 @@ def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, c
 
     before = state_of_the_process()
     with monkeypatch.context() as broken:
-        broken.setattr(archive, "write_step_evidence", full)
+        replace_everywhere(broken, archive, "write_step_evidence", full)
         assert run(home) == 2
     assert "diskbench resume" in capsys.readouterr().err
     assert state_of_the_process() == before

@@ -14,6 +14,7 @@ from diskbench.engine.trial.draft import renter_named
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Scope
 from diskbench.ports import TellsTime
+from diskbench.store.clock import database_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,6 @@ UNKNOWN = "nobody knows whether it expired: its cloud does not say what time it 
 def time_at(database: Engine, renter: object, scope: Scope) -> datetime:
     """The present by which leases in `scope` expire: the cloud's; the database's where the provider
     is no cloud with a clock of its own. Raises DiskbenchError when the cloud does not say."""
-    from diskbench.store.clock import database_time
-
     if isinstance(renter, TellsTime):
         return renter.present(scope)
     return database_time(database)

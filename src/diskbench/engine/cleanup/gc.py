@@ -13,6 +13,7 @@ from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.machine_reuse import let_go, machine_is_reached, why_over
+from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.engine.trial.lease import left_behind, release, where
 from diskbench.errors import DiskbenchError, InvalidValue
@@ -22,6 +23,14 @@ from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
 from diskbench.parallel import all_of
 from diskbench.plan.route import serves
+from diskbench.store.campaigns import routes_of_trials
+from diskbench.store.cells import live_cells
+from diskbench.store.claims import list_claims, list_executors
+from diskbench.store.clock import database_time
+from diskbench.store.finish import finish_run
+from diskbench.store.leases import list_leases, note_lease_error
+from diskbench.store.machines import find_machine, list_machines
+from diskbench.store.rows import find_plan, unfinished_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -52,11 +61,6 @@ def sweep(
     (InvalidValue). Others than those that this process `reaches` are left to others. An id is that
     of a lease or a run, or the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
     """
-    from diskbench.store.claims import list_claims
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import list_leases
-    from diskbench.store.machines import list_machines
-
     # Leases first: one that is written meanwhile comes with a claim, and would look finished.
     leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
@@ -82,9 +86,6 @@ def sweep(
 def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
     """Whether a worker with these patterns reaches what a lease is about: by the routes that its
     matrix has with its provider, else by the provider alone."""
-    from diskbench.store.campaigns import routes_of_trials
-    from diskbench.store.machines import find_machine
-
     machine = find_machine(database, lease.lease_id)
     if machine is not None:
         return machine_is_reached(database, machine, patterns)
@@ -95,8 +96,6 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
 
 def leases_at_work(database: Engine) -> set[str]:
     """The leases of the trials that a live process works on, with the machines that they share."""
-    from diskbench.store.machines import list_machines
-
     busy = trials_at_work(database)
     return busy | {one.lease_id for one in list_machines(database) if one.trial_id in busy}
 
@@ -104,9 +103,6 @@ def leases_at_work(database: Engine) -> set[str]:
 def trials_at_work(database: Engine) -> set[str]:
     """The trials that a live process works on. A cell's is at work until the cell is settled, also
     between its last run and giving back, and before whoever takes it over has its trial."""
-    from diskbench.store.cells import live_cells
-    from diskbench.store.claims import list_claims, list_executors
-
     alive = living(list_executors(database))
     cells = {cell.trial_id for cell in live_cells(database) if cell.owner in alive}
     trials = {claim.trial_id for claim in list_claims(database) if claim.owner in alive}
@@ -165,9 +161,6 @@ def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> st
 def _swept(
     session: Session, lease: Lease, reason: str, by_expiry: bool, now: datetime, *, dry_run: bool
 ) -> Swept:
-    from diskbench.store.leases import note_lease_error
-    from diskbench.store.rows import find_plan
-
     plan = find_plan(session.database, lease.lease_id)
     problem = kept = None
     try:
@@ -208,8 +201,6 @@ def outcome(*, dry_run: bool, failed: bool) -> Outcome:
 
 
 def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
-    from diskbench.store.machines import find_machine
-
     machine = find_machine(session.database, lease.lease_id)
     if machine is not None:
         let_go(session, machine)
@@ -225,8 +216,6 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
 
 
 def _release_unplanned(session: Session, lease: Lease) -> None:
-    from diskbench.engine.trial.draft import renter_named
-
     renter = renter_named(lease.provider)
     if renter is not None:
         scope = Scope(
@@ -243,10 +232,6 @@ def end_unfinished(
     session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
 ) -> bool:
     """A run whose lease is gone cannot go on: it ends, with its reason. Whether there was any."""
-    from diskbench.store.claims import list_claims
-    from diskbench.store.finish import finish_run
-    from diskbench.store.rows import unfinished_runs
-
     if all(c.trial_id != plan.trial_id for c in list_claims(session.database)):
         return False
     for run_id in unfinished_runs(session.database, plan.trial_id):

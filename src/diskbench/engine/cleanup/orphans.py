@@ -19,12 +19,18 @@ from diskbench.engine.cleanup.gc import (
 )
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
 from diskbench.engine.matrix.machine_reuse import recorded
+from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import NOT_OURS, was_made
 from diskbench.model.outcome import problem_of
 from diskbench.model.swept import Swept, Unlisted
 from diskbench.parallel import all_of
+from diskbench.ports import Regional
+from diskbench.store.clock import database_time
+from diskbench.store.leases import list_leases, load_lease
+from diskbench.store.machines import list_machines
+from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +61,6 @@ def sweep_provider(
     the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
     database, InvalidValue for an id that must not go.
     """
-    from diskbench.engine.trial.draft import renter_named
-
     renter = renter_named(scope.provider)
     if renter is None:
         raise InvalidValue(
@@ -98,9 +102,6 @@ def _chosen(
     whole: bool,
     not_mine: bool,
 ) -> NamedLeases:
-    from diskbench.store.leases import list_leases, load_lease
-    from diskbench.store.machines import list_machines
-
     rows = {one.lease_id: load_lease(session.database, one.lease_id) for one in listed}
     shared = {one.lease_id for one in list_machines(session.database)}
     return choose(
@@ -127,8 +128,6 @@ def _recorded(session: Session, found: Found) -> Found:
 
 def _copied(session: Session, found: Found) -> Swept:
     """What carries a lease's tags and was not made for it, which stays."""
-    from diskbench.store.leases import load_lease
-
     return Swept(
         lease_id=found.lease_id,
         in_database=load_lease(session.database, found.lease_id) is not None,
@@ -161,8 +160,6 @@ def _deleted(session: Session, renter: Renter, found: Found, told: str, *, dry_r
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
     """What is there, and where nobody answered. Raises UserError when nobody did anywhere."""
-    from diskbench.ports import Regional
-
     if not isinstance(renter, Regional) or scope.region is not None:
         return list(renter.found(scope)), []
     scopes = [scope.model_copy(update={"region": name}) for name in renter.regions(scope)]
@@ -204,10 +201,6 @@ def _swept(
     named: bool,
     dry_run: bool,
 ) -> Swept:
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import load_lease
-    from diskbench.store.rows import find_plan
-
     lease = load_lease(session.database, found.lease_id)
     plan = find_plan(session.database, found.lease_id) if lease else None
     problem = None

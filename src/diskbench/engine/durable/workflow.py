@@ -16,11 +16,12 @@ from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.trial.order import Stations, run_trial
 from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, RunEnd
+from diskbench.model.spec import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.spec import Plan, Step
+    from diskbench.model.spec import Plan
 
 APPLICATION = "diskbench"
 """Whose workflows, queues and schedules they are in a shared database."""
@@ -53,8 +54,6 @@ def _prepare(trial_id: str) -> dict[str, Any]:
 
 @DBOS.step(name="measure")
 def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, Any]:
-    from diskbench.model.spec import Step
-
     stations, load_plan = _bound()
     outcome = stations.measure(load_plan(trial_id), run_index, Step.model_validate(step))
     return outcome.model_dump(mode="json")

@@ -19,6 +19,10 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStanding, turn_of
 from diskbench.results.until import standings_of
+from diskbench.store.campaigns import locked
+from diskbench.store.cells import load_cells
+from diskbench.store.clock import iso
+from diskbench.store.machines import list_machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,11 +51,6 @@ def feed(
 
     Returns the matrix as it stands then. Raises what `keep` raises: the matrix ends another time.
     """
-    from diskbench.store.campaigns import locked
-    from diskbench.store.cells import load_cells
-    from diskbench.store.clock import iso
-    from diskbench.store.machines import list_machines
-
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, BlockStanding] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
@@ -170,8 +169,6 @@ def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]
 
 
 def _spare(held: Locked, position: int, why: str) -> None:
-    from diskbench.store.clock import iso
-
     over = iso(held.now())
     spared = error_columns(Problem(kind="Spared", message=why))
     held.set_cell(position, state="spared", finished_at=over, **spared)
@@ -182,8 +179,6 @@ def _live(cells: list[CellRow]) -> int:
 
 
 def _begin(held: Locked, cell: CellRow) -> CellRow:
-    from diskbench.store.clock import iso
-
     values = {
         "state": "queued",
         "attempt": cell.attempt + 1,
@@ -198,8 +193,6 @@ def _begin(held: Locked, cell: CellRow) -> CellRow:
 
 
 def _refuse(held: Locked, position: int, problem: Problem) -> None:
-    from diskbench.store.clock import iso
-
     held.set_cell(
         position,
         state="cancelled" if problem.is_stop else "refused",

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.engine.matrix.executor import living
 from diskbench.engine.session import new_id
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
 from diskbench.plan.matrix import expand
+from diskbench.store.campaigns import (
+    CampaignRow,
+    claim_campaign,
+    locked,
+    save_campaign,
+    set_campaign_state,
+)
+from diskbench.store.claims import list_executors
+from diskbench.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +28,6 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.matrix import Limits, MatrixCell
     from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
-    from diskbench.store.campaigns import CampaignRow
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
@@ -60,8 +69,6 @@ def begin_campaign(
 ) -> CampaignRow:
     """Write the matrix and all its cells; nothing begins yet. `own_queue`: only the process that
     was started for it measures its cells; else they go to the workers that serve their routes."""
-    from diskbench.store.campaigns import CampaignRow, save_campaign
-
     campaign_id = campaign_id or new_id()
     campaign = CampaignRow(
         campaign_id=campaign_id,
@@ -86,8 +93,6 @@ def begin_campaign(
 
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
     """Ask whoever runs it to stop every cell, and let none begin."""
-    from diskbench.store.campaigns import set_campaign_state
-
     check_running(campaign)
     set_campaign_state(database, campaign.campaign_id, "cancelling")
 
@@ -100,8 +105,6 @@ def check_running(campaign: CampaignRow) -> None:
 
 def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
     """Give every cell that did not get a result its turn again; returns how many."""
-    from diskbench.store.campaigns import locked
-
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
         chosen = [cell for cell in held.cells() if cell.state in again]
@@ -117,8 +120,6 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
 def claim_foreground(session: Session, campaign: CampaignRow) -> None:
     """Make this process the one that runs the matrix. Raises InvalidValue when another, living one
     does, when it is left to workers, or when it is over."""
-    from diskbench.store.campaigns import claim_campaign
-
     check_resumable(session.database, campaign)
     if not claim_campaign(
         session.database,
@@ -153,9 +154,6 @@ def _is_run(campaign: CampaignRow) -> InvalidValue:
 
 def runs_now(database: sa.Engine, campaign: CampaignRow) -> bool:
     """Whether a living process runs the matrix in its foreground."""
-    from diskbench.engine.matrix.executor import living
-    from diskbench.store.claims import list_executors
-
     return campaign.owner is not None and campaign.owner in living(list_executors(database))
 
 
@@ -188,7 +186,5 @@ def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits)
 
 
 def _told(block: BlockOutlook) -> Mapping[str, Any]:
-    from diskbench.store.clock import now
-
     assert block.problem is not None
     return {**error_columns(block.problem), "finished_at": now()}

@@ -9,18 +9,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ulid import ULID
+
+from diskbench.engine.cleanup.gc import end_unfinished
 from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.matrix.spend import spent_on
 from diskbench.engine.matrix.worker_retry import WorkerPatience
+from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
 from diskbench.engine.trial.handing_back import end_hold, hand_back
 from diskbench.engine.trial.keep_records import keep_trial_rows
+from diskbench.engine.trial.prepare import look_at
 from diskbench.engine.trial.rent import Onlooker, give_up, rent
 from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.engine.trial.save import save
 from diskbench.engine.trial.stop import BY_USER
 from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, problem_of
 from diskbench.plan.cell_outcome import after, zone_of
 from diskbench.plan.duration import renting_s
+from diskbench.plan.trial import TrialIds
+from diskbench.store.archive import write_plan
+from diskbench.store.campaigns import find_campaign
+from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
+from diskbench.store.clock import database_time, iso
+from diskbench.store.leases import load_lease
+from diskbench.store.profile_file import find_profile
+from diskbench.store.rows import find_plan, load_plan
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -72,11 +87,6 @@ class LiveCells:
         self.over(trial_id)
 
     def _open(self, trial_id: str) -> Outcome:
-        from diskbench.store.archive import write_plan
-        from diskbench.store.cells import cell_of_trial, claim_cell, update_cell
-        from diskbench.store.clock import database_time, iso
-        from diskbench.store.rows import find_plan
-
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
         if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
@@ -105,10 +115,6 @@ class LiveCells:
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
-        from diskbench.store.archive import write_plan
-        from diskbench.store.cells import update_cell
-        from diskbench.store.rows import load_plan
-
         plan = load_plan(self.session.database, trial_id)
         if not plan.is_draft:  # rented, and killed before the plan was evidence
             write_plan(self.session.evidence_of(trial_id), plan)
@@ -131,12 +137,6 @@ class LiveCells:
     def _settle(
         self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
     ) -> None:
-        from diskbench.engine.matrix.spend import spent_on
-        from diskbench.store.campaigns import find_campaign
-        from diskbench.store.cells import cell_of_trial, update_cell
-        from diskbench.store.clock import database_time, iso
-        from diskbench.store.rows import find_plan
-
         database = self.session.database
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
@@ -170,12 +170,6 @@ class LiveCells:
 
     def _planned(self, row: CellRow) -> Plan:
         """The cell's plan with its rows written; a draft where a machine is rented."""
-        from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
-        from diskbench.engine.trial.prepare import look_at
-        from diskbench.engine.trial.save import save
-        from diskbench.plan.trial import TrialIds
-        from diskbench.store.profile_file import find_profile
-
         assert row.trial_id is not None
         profile, books = find_profile(row.cell.profile), self.session.books
         names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
@@ -203,9 +197,6 @@ class LiveCells:
 
     def _measured_now(self, row: CellRow) -> list[Plan]:
         """The plans of the matrix's other cells that are being measured."""
-        from diskbench.store.cells import load_cells
-        from diskbench.store.rows import find_plan
-
         database = self.session.database
         trials = [
             one.trial_id
@@ -218,8 +209,6 @@ class LiveCells:
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
         """Release, or hand a machine that is shared on to the next cell; why that could not be,
         which leaves it to the next sweep."""
-        from diskbench.store.leases import load_lease
-
         lease = load_lease(self.session.database, plan.trial_id)
         is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
         is_open = lease is None or lease.state == "open" or plan.machine is not None
@@ -242,8 +231,6 @@ class LiveCells:
     def _ended(self, plan: Plan, problem: Problem | None) -> bool:
         """End the runs that have no end yet: of a workflow that broke, or that never came to its
         runs. Whether there were any."""
-        from diskbench.engine.cleanup.gc import end_unfinished
-
         reason = problem or _NOT_KEPT
         stopped = reason.is_stop
         return end_unfinished(
@@ -253,8 +240,6 @@ class LiveCells:
     def noted(self, trial_id: str, text: str) -> None:
         """Keep what happens to a cell where `matrix status` shows it, and tell it; nothing means
         that it is over."""
-        from diskbench.store.cells import update_cell
-
         if text:
             self.note(trial_id, text)
         with contextlib.suppress(StoreUnavailable):  # which may be what is to be told
@@ -268,8 +253,6 @@ class LiveCells:
 def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
     """The ids of a trial's runs: the same in every process that opens it, in the order of the runs,
     and of the trial's own time (a ULID is 48 bits of time and 80 of chance)."""
-    from ulid import ULID
-
     time_of = ULID.from_str(trial_id.upper()).bytes[:6]
     chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
     return tuple(

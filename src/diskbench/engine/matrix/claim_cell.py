@@ -6,8 +6,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.executor import silent_s
+from diskbench.engine.matrix.takeover import claim_with_cell
 from diskbench.errors import InvalidValue, RentalFailed
 from diskbench.model.outcome import Problem, problem_of
+from diskbench.store.cells import claim_cell
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,7 +34,6 @@ def pick_up(
     """Put a cell whose turn it is where it is taken from: the queue of its matrix, or of this
     process. Returns how many cells this process has more."""
     from diskbench.engine.durable import cells, process
-    from diskbench.store.cells import claim_cell
 
     assert cell.trial_id is not None
     if campaign.queue is not None:
@@ -73,8 +74,6 @@ def go_on_with(
     """Go on with a cell whose process is dead, unless another is faster; a workflow that ended
     without having settled its cell leaves none behind that never ends."""
     from diskbench.engine.durable import process
-    from diskbench.engine.matrix.takeover import claim_with_cell
-    from diskbench.store.cells import claim_cell
 
     assert cell.trial_id is not None
     me = session.executor_id

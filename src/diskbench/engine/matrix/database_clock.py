@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from diskbench.store.clock import database_time, is_skewed, skew_s, skew_text
+
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
@@ -27,8 +29,6 @@ class DatabaseClock:
         """Look at it. Returns the seconds by which it went forward more than time did since the
         last look: after a jump nobody has had the time to beat. Logs when this machine's clock
         begins or ends to differ. Raises StoreUnavailable."""
-        from diskbench.store.clock import database_time, is_skewed, skew_s, skew_text
-
         skew = skew_s(self.database)
         if is_skewed(skew) != self.is_skewed:
             self.is_skewed = not self.is_skewed

@@ -10,6 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.errors import StoreUnavailable
+from diskbench.store.cells import live_cells
+from diskbench.store.claims import (
+    beat,
+    list_claims,
+    list_executors,
+    progress_of_trials,
+    register_executor,
+    remove_executor,
+)
+from diskbench.store.clock import database_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +40,6 @@ FORGOTTEN_AFTER_S = 86_400.0
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
     """Register this process under `executor_id`; it is alive for as long as its row beats."""
-    from diskbench.store.claims import register_executor
-
     register_executor(
         database,
         executor_id,
@@ -43,8 +52,6 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
 
 def retire(database: sa.Engine, executor_id: str) -> None:
     """Take this process off the list at its orderly end."""
-    from diskbench.store.claims import remove_executor
-
     remove_executor(database, executor_id)
 
 
@@ -74,9 +81,6 @@ def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> s
 
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
     """Seconds since the last sign that the process of a cell lived: a beat, or progress."""
-    from diskbench.store.claims import list_executors, progress_of_trials
-    from diskbench.store.clock import database_time
-
     now = database_time(database)
     signs = [cell.started_at or cell.queued_at or now.isoformat()]
     signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
@@ -89,9 +93,6 @@ def silent_s(database: sa.Engine, cell: CellRow) -> float:
 def forget_dead(database: sa.Engine) -> None:
     """Take those off the list that died and left nothing to go on with. A process of another
     machine may only be asleep: it is forgotten after a day."""
-    from diskbench.store.cells import live_cells
-    from diskbench.store.claims import list_claims, list_executors, remove_executor
-
     owners = {claim.owner for claim in list_claims(database)}
     owners |= {cell.owner for cell in live_cells(database)}
     executors = list_executors(database)
@@ -141,9 +142,6 @@ def _exists_without_proc(pid: int) -> str | None:
 
 def keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
     """Let the row of this process beat until `over` is set."""
-    from diskbench.errors import StoreUnavailable
-    from diskbench.store.claims import beat
-
     while not over.wait(BEAT_S):
         try:
             beat(database, executor_id)

@@ -12,6 +12,13 @@ from diskbench.engine.matrix.matrix_status import doing, doing_now
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 from diskbench.plan.route import serves
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import unfinished_cells
+from diskbench.store.claims import list_claims, list_executors, progress_of_trials
+from diskbench.store.clock import database_time, iso, ulid_time
+from diskbench.store.leases import list_leases
+from diskbench.store.machines import list_machines
+from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,19 +27,12 @@ if TYPE_CHECKING:
 
     from diskbench.engine.work import OngoingWork
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Executor, TrialClaim, TrialProgress
+    from diskbench.store.claims import Executor, SavedProgress, TrialClaim
     from diskbench.store.leases import Lease
 
 
 def fleet(database: sa.Engine) -> FleetDocument:
     """Everything that runs now, whoever runs it."""
-    from diskbench.store.campaigns import list_campaigns
-    from diskbench.store.cells import unfinished_cells
-    from diskbench.store.claims import list_claims, list_executors, progress_of_trials
-    from diskbench.store.clock import database_time, iso
-    from diskbench.store.leases import list_leases
-    from diskbench.store.machines import list_machines
-
     now = database_time(database)
     executors = {one.executor_id: one for one in list_executors(database)}
     alive = living(list(executors.values()))
@@ -155,12 +155,9 @@ def _run(
     claim: TrialClaim,
     now: datetime,
     names: Mapping[str, str],
-    progress: TrialProgress | None,
+    progress: SavedProgress | None,
 ) -> CellSeen:
     """A run that somebody started without a matrix."""
-    from diskbench.store.clock import ulid_time
-    from diskbench.store.rows import find_plan
-
     plan = find_plan(database, claim.trial_id)
     state: CellState = "renting" if plan is not None and plan.is_draft else "measuring"
     name = f"{plan.cell.provider}/{plan.profile.name}" if plan is not None else claim.trial_id
@@ -175,8 +172,6 @@ def _run(
 
 
 def _lease(database: sa.Engine, lease: Lease, now: datetime, used: set[str]) -> LeaseSeen:
-    from diskbench.store.rows import find_plan
-
     plan = find_plan(database, lease.lease_id)
     rented = plan is None or plan.rental is not None
     cost = cost_of_lease(lease, now)

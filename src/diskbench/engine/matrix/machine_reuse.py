@@ -13,11 +13,33 @@ import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.session import new_id
+from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
 from diskbench.plan.duration import longest_s
 from diskbench.plan.route import EVERYWHERE, serves
+from diskbench.ports import ExtendsLeases, SwapsDisks
+from diskbench.store.cells import load_cells
+from diskbench.store.clock import database_time, iso
+from diskbench.store.leases import Lease, load_lease, note_lease_error
+from diskbench.store.machines import (
+    MachineRecord,
+    end_machine,
+    find_machine,
+    free_machine,
+    give_machine,
+    is_used,
+    is_wanted,
+    keep_machine,
+    list_machines,
+    machine_of_trial,
+    route_of,
+    save_machine,
+)
+from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -30,7 +52,6 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Rental
     from diskbench.model.spec import Cell, Plan
     from diskbench.ports import Provider, Renter, RentWatch
-    from diskbench.store.machines import MachineRecord
 
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
@@ -41,8 +62,6 @@ GRACE = timedelta(hours=1)
 
 def check_shared(renter: Provider, cell: Cell) -> None:
     """Refuse a cell that cannot share its machine; raises UserError."""
-    from diskbench.ports import SwapsDisks
-
     if not isinstance(renter, SwapsDisks):
         raise InvalidValue(
             f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
@@ -60,8 +79,6 @@ def check_shared(renter: Provider, cell: Cell) -> None:
 
 def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
     """The machine with its disks: rented, or the one that trials share with the next disks."""
-    from diskbench.ports import SwapsDisks
-
     if claim.turn == 1:
         return renter.acquire(claim, rental, watch)
     if not isinstance(renter, SwapsDisks):
@@ -81,8 +98,6 @@ def placed(
 
     Raises as `draft_in`.
     """
-    from diskbench.model.spec import SharedMachine
-
     assert row.trial_id is not None
     found = _given(session, row, draft_in, zone)
     if found is None:
@@ -101,8 +116,6 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     """Hand the machine of a trial that ended well on to the next cell that waits for it: what was
     put on it is taken away. False where nobody waits, or it cannot be cleaned."""
     from diskbench.engine.trial.lease import clean
-    from diskbench.store.cells import load_cells
-    from diskbench.store.machines import find_machine, keep_machine
 
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
@@ -123,10 +136,6 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
 def let_go(session: Session, machine: MachineRecord) -> None:
     """Give a machine back with all its disks; not one that was given on meanwhile. Raises
     ReleaseFailed naming what is left; its lease then stays open."""
-    from diskbench.engine.trial.draft import renter_named
-    from diskbench.store.leases import load_lease, note_lease_error
-    from diskbench.store.machines import end_machine
-
     lease = load_lease(session.database, machine.lease_id)
     released = lease is not None and lease.state == "released"
     if released or not end_machine(session.database, machine):
@@ -146,9 +155,6 @@ def let_go(session: Session, machine: MachineRecord) -> None:
 def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
     """Kinds and ids of all that was made for a lease, written down when its machine was handed over
     (Acquired.made); empty where it never was."""
-    from diskbench.store.machines import find_machine
-    from diskbench.store.rows import find_plan
-
     machine = find_machine(database, lease_id)
     plan = find_plan(database, lease_id if machine is None else machine.trial_id)
     return plan.acquired.made if plan is not None and plan.acquired is not None else ()
@@ -156,8 +162,6 @@ def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
 
 def let_go_after(session: Session, plan: Plan) -> None:
     """Give back the machine of a trial, unless another trial has it by now."""
-    from diskbench.store.machines import machine_of_trial
-
     machine = machine_of_trial(session.database, plan.trial_id)
     if machine is not None:
         let_go(session, machine)
@@ -165,8 +169,6 @@ def let_go_after(session: Session, plan: Plan) -> None:
 
 def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why nobody will use the machine any more; None while somebody may."""
-    from diskbench.store.machines import is_wanted
-
     if machine.state == "ending":
         return "it was not given back before"
     return None if is_wanted(database, machine) else "no cell of its matrix needs it"
@@ -176,8 +178,6 @@ def machine_is_reached(
     database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
 ) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
-    from diskbench.store.machines import route_of
-
     route = route_of(database, machine) or machine.rental.scope.provider
     return serves(patterns, route)
 
@@ -191,7 +191,6 @@ def let_idle_go(
 ) -> None:
     """Give back the machines of a matrix that no cell needs any more, or all that no cell is under
     way on; those that a worker with these patterns reaches. What resists is left to the sweep."""
-    from diskbench.store.machines import is_used, is_wanted, list_machines
 
     def over(machine: MachineRecord) -> bool:
         if machine.state == "ending":  # somebody gives it back, or it is left to the sweep
@@ -219,8 +218,6 @@ def _given(
 ) -> tuple[Plan, MachineRecord] | None:
     """The machine that this cell may use next, given to it, and its draft there; None where none
     can be used."""
-    from diskbench.store.machines import free_machine, give_machine, machine_of_trial
-
     assert row.trial_id is not None
     assert row.machine is not None
     database = session.database
@@ -265,9 +262,6 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
     """Whether the machine stands until the trial has ended; its end is moved for all cells that may
     share it where it would not, and where its provider can move it."""
     from diskbench.engine.trial.extend import ends_at, move_end
-    from diskbench.ports import ExtendsLeases
-    from diskbench.store.clock import database_time
-    from diskbench.store.rows import find_plan
 
     database = session.database
     ends = ends_at(session, machine.lease_id)
@@ -291,8 +285,6 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
 
 def _is_gone(machine: MachineRecord) -> bool:
     """Whether it will not answer any more, as its provider says: it went between two cells."""
-    from diskbench.engine.trial.draft import renter_named
-
     scope = machine.rental.scope
     renter = renter_named(scope.provider)
     try:
@@ -303,10 +295,6 @@ def _is_gone(machine: MachineRecord) -> bool:
 
 def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:
     """A machine for the cell and those that will share it: its rows, before it is rented."""
-    from diskbench.engine.session import new_id
-    from diskbench.store.leases import Lease
-    from diskbench.store.machines import MachineRecord, save_machine
-
     assert plan.rental is not None
     assert row.machine is not None
     scope = plan.rental.scope
@@ -335,9 +323,6 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     """When the machine is to switch itself off: after all cells that may share it, each twice as
     long as expected. A cell for which too little is left moves that, or gets a new machine where it
     cannot be moved."""
-    from diskbench.store.cells import load_cells
-    from diskbench.store.clock import database_time, iso
-
     cells = load_cells(database, row.campaign_id)
     left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
     seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)

@@ -14,6 +14,9 @@ from diskbench.model.standing import CellStanding, MatrixStanding
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.plan.route import serves
 from diskbench.results.until import until_standings
+from diskbench.store.cells import load_cells
+from diskbench.store.claims import list_executors, progress_of_trials
+from diskbench.store.clock import database_time
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
@@ -23,14 +26,11 @@ if TYPE_CHECKING:
 
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.claims import TrialProgress
+    from diskbench.store.claims import SavedProgress
 
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
     """The matrix and its cells as they stand now."""
-    from diskbench.store.cells import load_cells
-    from diskbench.store.claims import progress_of_trials
-
     cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, cells, assumed)
@@ -66,8 +66,6 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
 
 def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
     """Whether a living process runs it, or a living worker reaches any cell that is left."""
-    from diskbench.store.claims import list_executors
-
     if campaign.queue is not None:
         return runs_now(database, campaign)
     executors = list_executors(database)
@@ -79,8 +77,6 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[Ce
 
 def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRow]) -> str | None:
     """When the last cell should end, if each takes what is expected from where it stands."""
-    from diskbench.store.clock import database_time
-
     now = database_time(database)
     left = []
     for cell in cells:
@@ -101,7 +97,7 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
     return end.isoformat(timespec="seconds")
 
 
-def doing(cell: CellRow, progress: TrialProgress | None) -> str:
+def doing(cell: CellRow, progress: SavedProgress | None) -> str:
     """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
     if cell.state not in LIVE:
         return cell.error or ""
@@ -109,7 +105,7 @@ def doing(cell: CellRow, progress: TrialProgress | None) -> str:
     return cell.note or (doing_now(progress) if progress is not None else "")
 
 
-def doing_now(progress: TrialProgress) -> str:
+def doing_now(progress: SavedProgress) -> str:
     """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
     step, tick = progress.step, progress.tick
     if not tick:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING
 
+from diskbench.engine.matrix.executor import living
 from diskbench.errors import InvalidValue
+from diskbench.store.claims import list_executors
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -20,9 +22,6 @@ def fingerprint(secret: SecretBytes) -> str:
 def check_shared(database: sa.Engine, own: str) -> None:
     """Raise InvalidValue beside a living worker whose secret has another fingerprint than `own`:
     neither could log in to the machines of the other."""
-    from diskbench.engine.matrix.executor import living
-    from diskbench.store.claims import list_executors
-
     executors = list_executors(database)
     alive = living(executors)
     for one in executors:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.worker import TICK_S
 from diskbench.engine.trial.interrupt import on_signals
-from diskbench.errors import Interrupted, Suspended
+from diskbench.errors import Interrupted, StoreUnavailable, Suspended
+from diskbench.store.claims import describe_executor
 
 if TYPE_CHECKING:
     from diskbench.engine.matrix.worker import Worker
@@ -49,9 +50,6 @@ def _work(worker: Worker) -> None:
 
 
 def _tell_draining(worker: Worker) -> None:
-    from diskbench.errors import StoreUnavailable
-    from diskbench.store.claims import describe_executor
-
     log.info("draining: takes no more cells, and ends with the last of its own")
     try:
         describe_executor(worker.session.database, worker.session.executor_id, draining=True)

@@ -6,6 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.cost import cost_of_lease, spent_usd
+from diskbench.store.clock import database_time
+from diskbench.store.leases import leases_of_campaign, load_lease
+from diskbench.store.machines import leases_by_machine
+from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +21,6 @@ if TYPE_CHECKING:
 
 def spent_on(database: sa.Engine, trial_id: str) -> float:
     """What one trial has cost, transactions included, in US dollars: what is known of it."""
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import load_lease
-    from diskbench.store.rows import find_plan, load_results
-
     lease, plan = load_lease(database, trial_id), find_plan(database, trial_id)
     if lease is None or plan is None or plan.rental is None:
         return 0.0
@@ -34,9 +34,6 @@ def spent_by(
 ) -> tuple[float, dict[str, float]]:
     """What a matrix has cost beside the attempts that are still under way, and what each of those,
     by trial, has cost so far. An hour without a known price costs what is `assumed`."""
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import leases_of_campaign
-
     newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
     now, over, live = database_time(database), 0.0, {}
     for lease in leases_of_campaign(database, campaign_id):
@@ -53,8 +50,6 @@ def spent_by(
 
 def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:
     """What the machines that cells share have cost while no cell had them."""
-    from diskbench.store.machines import leases_by_machine
-
     found = leases_by_machine(database, campaign_id)
     return sum(
         max(

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.campaign import check_resumable
 from diskbench.engine.matrix.executor import abandoned
+from diskbench.engine.trial.extend import check_lasts, extend
 from diskbench.engine.work import find_work
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
+from diskbench.store.campaigns import trials_of_matrices
+from diskbench.store.claims import claim_trial, list_claims, list_executors
+from diskbench.store.rows import find_plan, load_plan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,10 +31,6 @@ log = logging.getLogger(__name__)
 def abandoned_plans(database: sa.Engine) -> list[Plan]:
     """The plans of the trials that no process works on, oldest first. A trial of a matrix is none
     of them: `resume` goes on with its cell."""
-    from diskbench.store.campaigns import trials_of_matrices
-    from diskbench.store.claims import list_claims, list_executors
-    from diskbench.store.rows import load_plan
-
     of_matrices = trials_of_matrices(database)
     claims = [claim for claim in list_claims(database) if claim.trial_id not in of_matrices]
     left = abandoned(claims, list_executors(database))
@@ -67,9 +67,6 @@ def abandoned_work(
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
     """Whether `diskbench resume` would go on with the trial: unfinished, of no matrix, and its
     process is gone."""
-    from diskbench.store.campaigns import trials_of_matrices
-    from diskbench.store.claims import list_claims, list_executors
-
     left = [one for one in list_claims(database) if one.trial_id == trial_id]
     if not left or trial_id in trials_of_matrices(database):
         return False
@@ -80,9 +77,6 @@ def claim(session: Session, plan: Plan) -> bool:
     """Make this process the trial's owner and extend its lease where that can be done; False when
     another was faster. Raises InvalidValue for work that would outlast a machine whose end cannot
     be moved; the trial is left as it stands then."""
-    from diskbench.engine.trial.extend import check_lasts, extend
-    from diskbench.store.claims import claim_trial, list_claims
-
     trial_id = plan.trial_id
     previous = next((c.owner for c in list_claims(session.database) if c.trial_id == trial_id), "")
     if previous == "":
@@ -114,9 +108,6 @@ def is_left(cell: CellRow, standing: WorkflowState, alive: Collection[str]) -> b
 def claim_with_cell(session: Session, trial_id: str) -> None:
     """The trial goes with its cell, which this process has just won; it may have no rows yet.
     Raises as `claim`."""
-    from diskbench.store.claims import list_claims
-    from diskbench.store.rows import find_plan
-
     plan = find_plan(session.database, trial_id)
     if plan is not None and any(c.trial_id == trial_id for c in list_claims(session.database)):
         claim(session, plan)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from diskbench.engine.cleanup.gc import is_reached, sweep
+from diskbench.engine.durable.at_work import at_work
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.matrix.claim_cell import go_on_with, pick_up
@@ -26,6 +28,7 @@ from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.stuck_cells import Vanished
 from diskbench.engine.matrix.takeover import is_left
 from diskbench.engine.matrix.worker_retry import PatientStations, WorkerPatience
+from diskbench.engine.schedule.watch import ScheduleWatch
 from diskbench.engine.trial.keep_records import keep_begun, keep_ending
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.trial_steps import LiveStations
@@ -34,6 +37,10 @@ from diskbench.engine.wishes import follow_wishes
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import live_cells
+from diskbench.store.claims import list_executors
+from diskbench.store.rows import load_plan
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -85,8 +92,6 @@ class Worker:
         """Start the workflow engine, listening to this process's own queue and to `queues`;
         `schedules` also begins the matrices of schedules when they are due."""
         from diskbench.engine.durable import cells, process
-        from diskbench.engine.schedule.watch import ScheduleWatch
-        from diskbench.store.rows import load_plan
 
         stations = LiveStations(
             database=self.session.database,
@@ -135,8 +140,6 @@ class Worker:
         return open_ones
 
     def _tick(self) -> list[CampaignRow]:
-        from diskbench.store.campaigns import list_campaigns
-
         began, database = time.monotonic(), self.session.database
         jumped_s = self._clock.looked()
         if max(jumped_s, began - self._ticked_at) > BEAT_S:
@@ -169,8 +172,6 @@ class Worker:
     def holds_any(self) -> bool:
         """Whether a cell is in this process's hands, or will be as soon as it is taken; also while
         the database does not say."""
-        from diskbench.store.cells import live_cells
-
         try:
             live = live_cells(self.session.database)
         except StoreUnavailable:
@@ -180,8 +181,6 @@ class Worker:
 
     def sweep(self) -> None:
         """Give back what outlived its lease, as far as it is reached from here."""
-        from diskbench.engine.cleanup.gc import is_reached, sweep
-
         patterns = self.serves if self.own is None else EVERYWHERE
         try:
             self.swept(
@@ -206,8 +205,6 @@ class Worker:
 
     def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
         from diskbench.engine.durable import cells, process
-        from diskbench.store.cells import live_cells
-        from diskbench.store.claims import list_executors
 
         database, me = self.session.database, self.session.executor_id
         mine = [
@@ -241,7 +238,6 @@ class Worker:
     def _look_for(self, trial_id: str) -> None:
         """A cell of ours that is at work in no thread is taken up again where it stood."""
         from diskbench.engine.durable import process
-        from diskbench.engine.durable.at_work import at_work
 
         found = self._vanished.look(trial_id, at_work=at_work(trial_id))
         if found == "again":

@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ulid import ULID
+
 from diskbench.engine.matrix.campaign import begin_campaign, check_prices
 from diskbench.engine.matrix.matrix_file import read_matrix
 from diskbench.engine.matrix.matrix_outlook import look_ahead
@@ -24,6 +26,7 @@ from diskbench.plan.occurrence import OccurrenceMoment, becomes
 from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
+from diskbench.store.schedules import locked_schedule, set_watched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -52,8 +55,6 @@ def arrive(
 
     Returns it as it stands, None when the schedule was removed.
     """
-    from diskbench.store.schedules import locked_schedule
-
     with locked_schedule(database, clock.name) as held:
         if held is None:
             return None
@@ -84,8 +85,6 @@ def catch_up(
 ) -> list[Occurrence]:
     """Write down what was due up to `until` and nobody heard: no worker was there, the database
     was away, the machine slept. A paused schedule misses nothing."""
-    from diskbench.store.schedules import set_watched
-
     since = datetime.fromisoformat(schedule.watched_until)
     if clock.paused or until <= since:
         return []
@@ -104,8 +103,6 @@ def begin_next(
 
     Raises StoreUnavailable; it waits then, and is begun the next time.
     """
-    from diskbench.store.schedules import locked_schedule
-
     with locked_schedule(database, name) as held:
         if held is None:
             return None
@@ -194,8 +191,6 @@ def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:
     """The id of the matrix of one occurrence: a ULID of its time, the rest drawn from both."""
-    from ulid import ULID
-
     moment = datetime.fromisoformat(scheduled_for).astimezone(UTC)
     milliseconds = int(moment.timestamp() * 1000)
     drawn = hashlib.sha256(f"{name} {scheduled_for}".encode()).digest()[:10]

@@ -21,6 +21,17 @@ from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcomi
 from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
+from diskbench.store.schedules import (
+    count_queued,
+    find_schedule,
+    list_schedules,
+    locked_schedule,
+    occurrences_of,
+    progress_of,
+    save_schedule,
+    set_watched,
+)
+from diskbench.store.schedules import remove_schedule as remove_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +69,6 @@ def add_schedule(
     a timezone, CostRefused for a budget that cannot be held.
     """
     from diskbench.engine.durable import schedules as clocks
-    from diskbench.store.schedules import list_schedules, save_schedule
 
     if not _NAME.fullmatch(name):
         raise InvalidValue(
@@ -103,7 +113,6 @@ def _look(row: ScheduleRow) -> list[BlockOutlook]:
 def pause_schedule(database: sa.Engine, name: str) -> None:
     """Let nothing begin until it is resumed; a matrix that runs goes on. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
-    from diskbench.store.schedules import find_schedule
 
     clocks.pause_clock(database, find_schedule(database, name).name)
 
@@ -111,7 +120,6 @@ def pause_schedule(database: sa.Engine, name: str) -> None:
 def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
     """Let it begin again; what was due while it was paused stays left out. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
-    from diskbench.store.schedules import find_schedule, set_watched
 
     row = find_schedule(database, name)
     if _clock(database, name).paused:
@@ -123,8 +131,6 @@ def remove_schedule(database: sa.Engine, name: str) -> None:
     """Forget a schedule and what became of its times. What it measured stays, and a matrix that
     runs goes on. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
-    from diskbench.store.schedules import find_schedule
-    from diskbench.store.schedules import remove_schedule as remove_row
 
     row = find_schedule(database, name)
     remove_row(database, row.name)
@@ -134,8 +140,6 @@ def remove_schedule(database: sa.Engine, name: str) -> None:
 def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
     """Let a worker begin it now, also while it is paused; after the one that runs. Raises
     UnknownName."""
-    from diskbench.store.schedules import find_schedule, locked_schedule
-
     find_schedule(database, name)
     asked = Occurrence(
         schedule=name,
@@ -159,8 +163,6 @@ def backfill(
     Returns the times, in the schedule's timezone. Raises UnknownName, or InvalidValue for times
     that cannot be read, that are turned round, in the future, or too many.
     """
-    from diskbench.store.schedules import find_schedule, locked_schedule
-
     find_schedule(database, name)
     clock = _clock(database, name)
     first, last = _moment("--from", start, clock.zone), now
@@ -235,7 +237,6 @@ def standings(
 ) -> list[ScheduleStanding]:
     """Every schedule as it stands: its next times, and what became of the last ones."""
     from diskbench.engine.durable import schedules as clocks
-    from diskbench.store.schedules import count_queued, list_schedules, occurrences_of
 
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
@@ -262,8 +263,6 @@ def standings(
 def _followed(
     database: sa.Engine, occurrences: Sequence[Occurrence]
 ) -> tuple[OccurrenceStanding, ...]:
-    from diskbench.store.schedules import progress_of
-
     progress = progress_of(database, [one.campaign_id for one in occurrences if one.campaign_id])
     found = []
     for one in occurrences:

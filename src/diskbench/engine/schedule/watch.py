@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.schedule.scheduled_run import arrive, begin_next, catch_up
 from diskbench.errors import DiskbenchError
+from diskbench.store.claims import list_executors
+from diskbench.store.schedules import list_schedules, schedules_with_queued
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +66,6 @@ class ScheduleWatch:
     def look(self) -> list[Occurrence]:
         """Make good what was missed and begin what waits; returns what was begun, or failed to."""
         from diskbench.engine.durable import schedules
-        from diskbench.store.claims import list_executors
-        from diskbench.store.schedules import list_schedules, schedules_with_queued
 
         rows = list_schedules(self._database)
         clocks = schedules.clocks(self._database) if rows else {}

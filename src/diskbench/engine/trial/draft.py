@@ -18,6 +18,7 @@ from diskbench.plan.drain import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.ports import Foresees, Renter
 from diskbench.providers.registry import provider
 from diskbench.units import GIB
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell, Plan
-    from diskbench.ports import Renter
 
 _ASSUMED_CORES = 2
 _ASSUMED_MEMORY = 8 * GIB
@@ -118,8 +118,6 @@ def assumed_facts(rental: Rental) -> HostFacts:
 
 def renter_named(name: str) -> Renter | None:
     """The provider `name` if it rents machines; None if it measures those that are there."""
-    from diskbench.ports import Renter
-
     found = provider(name)
     return found if isinstance(found, Renter) else None
 
@@ -127,8 +125,6 @@ def renter_named(name: str) -> Renter | None:
 def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
     """What would be rented, whether the provider was asked, and why not. Who may not ask is
     answered by the catalogue. Raises DiskbenchError."""
-    from diskbench.ports import Foresees
-
     renter = renter_named(cell.provider)
     assert renter is not None, "rents() said so"
     if not offline:

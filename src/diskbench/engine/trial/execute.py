@@ -25,6 +25,9 @@ from diskbench.errors import (
     Suspended,
 )
 from diskbench.model.outcome import TrialEnd
+from diskbench.store.archive import write_plan
+from diskbench.store.database import as_unavailable
+from diskbench.store.rows import load_plan
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -73,10 +76,6 @@ def execute(
 
     Returns one report a plan, in order. `take_over` goes on with trials that another process began.
     """
-    from diskbench.store.archive import write_plan
-    from diskbench.store.database import as_unavailable
-    from diskbench.store.rows import load_plan
-
     if take_over:
         for plan in plans:  # whoever began them may have died before it was written
             write_plan(session.evidence_of(plan.trial_id), plan)
@@ -140,8 +139,6 @@ def _to_its_end(
     session: Session, report: TrialEnding, wait: Callable[[], dict[str, object]]
 ) -> None:
     """Wait for a trial and give back what it had; a suspended one keeps it."""
-    from diskbench.store.database import as_unavailable
-
     plan = report.plan
     try:
         with as_unavailable(session.database):

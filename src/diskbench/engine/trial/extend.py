@@ -18,6 +18,9 @@ from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import LeaseEnd
 from diskbench.plan.duration import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
+from diskbench.store.clock import database_time
+from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.rows import load_results
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -33,8 +36,6 @@ def extend(session: Session, plan: Plan) -> bool:
     False where it stays because the provider cannot move it. Raises DiskbenchError when guest or
     provider do not let it be moved: the lease keeps the end that its row says.
     """
-    from diskbench.store.leases import extend_lease
-
     until = expiry(session.database, plan)
     renter = session.renter(plan)
     if renter is None or plan.rental is None:
@@ -54,9 +55,6 @@ def move_end(session: Session, plan: Plan, until: str) -> None:
 
     Raises DiskbenchError: then the row has not been moved.
     """
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import extend_lease, load_lease
-
     renter = session.renter(plan)
     assert renter is not None
     assert isinstance(renter, ExtendsLeases)
@@ -78,9 +76,6 @@ def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = No
     """Refuse to resume a trial whose machine ends itself before the trial can end; raises
     InvalidValue. Without `failed`, which is why its end could not be moved, a provider that can
     move it is not asked."""
-    from diskbench.store.clock import database_time
-    from diskbench.store.rows import load_results
-
     renter = session.renter(plan)
     if renter is None or plan.is_draft or (failed is None and isinstance(renter, ExtendsLeases)):
         return
@@ -111,9 +106,6 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
 
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """
-    from diskbench.store.clock import database_time
-    from diskbench.store.leases import extend_lease
-
     ends, renter = ends_at(session, draft.lease_id), session.renter(draft)
     assert draft.rental is not None
     assert renter is not None
@@ -139,8 +131,6 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
 
 def ends_at(session: Session, lease_id: str) -> datetime | None:
     """When a lease's row says that it ends; None where it does not."""
-    from diskbench.store.leases import load_lease
-
     lease = load_lease(session.database, lease_id)
     text = lease.expires_at if lease else None
     return datetime.fromisoformat(text) if text else None

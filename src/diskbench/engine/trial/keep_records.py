@@ -7,6 +7,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
+from diskbench.store.clock import database_time, iso
+from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
+from diskbench.store.leases import load_lease, release_lease
+from diskbench.store.machines import find_machine
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -20,11 +24,6 @@ def mark_released(session: Session, lease_id: str) -> None:
     """Mark a lease as given back: in the evidence first, so that a database made of it never takes
     it for open. A store that cannot be written to is logged: what was given back stays given back.
     """
-    from diskbench.store.clock import database_time, iso
-    from diskbench.store.kept_rows import keep_lease, keep_matrix
-    from diskbench.store.leases import load_lease, release_lease
-    from diskbench.store.machines import find_machine
-
     database = session.database
     moment = iso(database_time(database))
     lease = load_lease(database, lease_id)
@@ -44,9 +43,6 @@ def mark_released(session: Session, lease_id: str) -> None:
 def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None) -> None:
     """Keep lease, timing and cell of a trial that has ended, as its rows have them now; the cell as
     it is about to be, where that is given."""
-    from diskbench.store.kept_rows import keep_lease, keep_trial
-    from diskbench.store.leases import load_lease
-
     try:
         evidence = session.evidence_of(trial_id)
         lease = load_lease(session.database, trial_id)
@@ -59,8 +55,6 @@ def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:
     """Keep a matrix that was begun, with its cells as they stand."""
-    from diskbench.store.kept_rows import keep_matrix
-
     try:
         keep_matrix(session.database, session.evidence, campaign.campaign_id)
     except DiskbenchError as error:
@@ -69,8 +63,6 @@ def keep_begun(session: Session, campaign: CampaignRow) -> None:
 
 def keep_ending(session: Session, campaign: CampaignRow) -> None:
     """Keep a matrix all of whose cells ended, before its row says so. Raises StoreUnavailable."""
-    from diskbench.store.kept_rows import keep_matrix
-
     ending = {"state": campaign.state, "finished_at": campaign.finished_at}
     keep_matrix(session.database, session.evidence, campaign.campaign_id, ending=ending)
 

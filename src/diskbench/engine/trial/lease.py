@@ -10,10 +10,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import tenacity
+
 from diskbench.engine.matrix.machine_reuse import let_go_after
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, ReleaseFailed
+from diskbench.hosts.jobs import cleanup
 from diskbench.plan.duration import longest_s
+from diskbench.store.clock import database_time, iso
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -33,8 +37,6 @@ def expiry(database: sa.Engine, plan: Plan) -> str:
     """When a lease that begins, or goes on, now runs out by the database's clock: UTC, ISO 8601. A
     rented machine that switched itself off before a loop's last round would take the result along.
     """
-    from diskbench.store.clock import database_time, iso
-
     return iso(database_time(database) + timedelta(seconds=2 * longest_s(plan)) + GRACE)
 
 
@@ -71,10 +73,6 @@ def _goes_whole(plan: Plan) -> bool:
 
 def clean(session: Session, plan: Plan) -> None:
     """Take our files from a machine that stays. Raises DiskbenchError."""
-    import tenacity
-
-    from diskbench.hosts.jobs import cleanup
-
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(ATTEMPTS),
         wait=tenacity.wait_random_exponential(multiplier=0.5, max=10),

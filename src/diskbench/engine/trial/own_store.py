@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
+from diskbench.store.rows import evidence_url_of, load_results, move_evidence
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -16,8 +18,6 @@ def go_on_in(session: Session, plan: Plan) -> None:
     """Let a trial go on in this session's store, which was named for it. It may be the one that the
     trial began with, or one with every step of it that has rows: the store was moved then, and the
     rows of its runs say so from now on. Raises InvalidValue for any other."""
-    from diskbench.store.rows import evidence_url_of, move_evidence
-
     url = evidence_url_of(session.database, plan.trial_id)
     if url is None or url == session.evidence.url:
         return
@@ -33,9 +33,6 @@ def go_on_in(session: Session, plan: Plan) -> None:
 
 def _missing(session: Session, plan: Plan, store: EvidenceStore) -> str | None:
     """The first thing of a trial that has rows and is not in the store, in words."""
-    from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
-    from diskbench.store.rows import load_results
-
     results = load_results(session.database, *plan.run_ids)
     for run_id in plan.run_ids:
         try:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
+from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused, UnknownName
+from diskbench.fio.offered import stand_in
+from diskbench.hosts.device import check_device
+from diskbench.hosts.directory import check_directory
+from diskbench.hosts.facts import gather
+from diskbench.hosts.install import install_fio as install
+from diskbench.hosts.parse_only import parse_only
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
@@ -30,16 +36,10 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
 
     Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
     """
-    from diskbench.hosts.device import check_device
-    from diskbench.hosts.directory import check_directory
-    from diskbench.hosts.facts import gather
-
     spec = cell.target
     is_device = spec.kind == "device"
     facts = gather(host, spec.path, device=is_device)
     if facts.fio_version is None and install_fio:
-        from diskbench.hosts.install import install_fio as install
-
         install(host)
         facts = gather(host, spec.path, device=is_device)
     _check_fio(facts, host.name)
@@ -65,16 +65,11 @@ def _check_free(cell: Cell, facts: HostFacts) -> None:
 
 def check_parses(host: Host, plan: Plan) -> None:
     """Have the target's own fio parse every step; raises ProfileError with fio's words."""
-    from diskbench.fio.offered import stand_in
-    from diskbench.hosts.parse_only import parse_only
-
     parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
     """Refuse what is known before any machine is looked at: unknown parameters."""
-    from diskbench.errors import UnknownName
-
     known = {parameter.name for parameter in profile.parameters}
     for key, _ in cell.parameters:
         if key not in known:

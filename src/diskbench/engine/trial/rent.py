@@ -18,10 +18,22 @@ from diskbench.engine.trial.execute import TrialEnding
 from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.handing_back import hand_back
 from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.probe import check_parses, probe
 from diskbench.errors import DiskbenchError, Interrupted, ProfileError
+from diskbench.hosts.patience import patiently
+from diskbench.hosts.stripe import Member, stripe
+from diskbench.hosts.vouch import vouched
 from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
+from diskbench.plan.drain import drain_s
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.store.archive import write_plan
+from diskbench.store.finish import finish_run
+from diskbench.store.leases import load_lease
+from diskbench.store.profile_file import find_profile
+from diskbench.store.rows import replace_draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,11 +91,6 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 
     Raises DiskbenchError; what was acquired is still there then.
     """
-    from diskbench.hosts.patience import patiently
-    from diskbench.store.archive import write_plan
-    from diskbench.store.profile_file import find_profile
-    from diskbench.store.rows import replace_draft
-
     renter = session.renter(draft)
     assert renter is not None
     assert draft.rental is not None
@@ -118,11 +125,6 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 
 def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books) -> Plan:
     """The plan for the machine that was acquired, by what is found on it."""
-    from diskbench.engine.trial.probe import check_parses, probe
-    from diskbench.plan.drain import drain_s
-    from diskbench.plan.expectation import expectation_of
-    from diskbench.plan.trial import TrialIds, make_plan
-
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
@@ -146,8 +148,6 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
     """The machine with its disks made into one; twice is as once. Raises as hosts.stripe does."""
-    from diskbench.hosts.stripe import Member, stripe
-
     members = [
         Member(path=path, identity=identity, size_bytes=acquired.size_bytes)
         for path, identity in zip(acquired.devices, acquired.identities, strict=True)
@@ -180,8 +180,6 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
 
 def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> HostFacts:
     """The facts, with whether the guest proves to be the machine that was rented."""
-    from diskbench.hosts.vouch import vouched
-
     instance_id = acquired.facts.get("instance_id")
     proven = vouched(
         host, facts.cloud, draft.cell.provider, str(instance_id) if instance_id else None
@@ -190,8 +188,6 @@ def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> H
 
 
 def _claim(session: Session, plan: Plan) -> Claim:
-    from diskbench.store.leases import load_lease
-
     lease = load_lease(session.database, plan.lease_id)
     assert lease is not None
     assert lease.expires_at is not None
@@ -206,9 +202,6 @@ def _claim(session: Session, plan: Plan) -> Claim:
 
 def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
     """End a trial whose machine could not be had: its runs' rows, and what was rented for it."""
-    from diskbench.store.archive import write_plan
-    from diskbench.store.finish import finish_run
-
     stopped = isinstance(error, Interrupted)
     state: RunState = "interrupted" if stopped else "failed"
     problem = problem_of(error)

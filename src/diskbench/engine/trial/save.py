@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.engine.trial.lease import expiry
+from diskbench.store.archive import write_plan
+from diskbench.store.leases import Lease
+from diskbench.store.rows import save_plan
+
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
@@ -11,11 +16,6 @@ if TYPE_CHECKING:
 
 def save(session: Session, plan: Plan, *, owner: str | None) -> None:
     """Write the lease and the rows of a trial, before anything is made on its host."""
-    from diskbench.engine.trial.lease import expiry
-    from diskbench.store.archive import write_plan
-    from diskbench.store.leases import Lease
-    from diskbench.store.rows import save_plan
-
     scope = plan.rental.scope if plan.rental else None
     lease = Lease(
         lease_id=plan.trial_id,

@@ -32,8 +32,16 @@ from diskbench.errors import (
     Suspended,
 )
 from diskbench.fio.ending import last_words
+from diskbench.hosts.jobs import collect, start, start_and_watch
+from diskbench.hosts.patience import patiently, undelivered
+from diskbench.hosts.workspace import make_workspace
 from diskbench.model.outcome import Outcome, RunEnd, problem_of
+from diskbench.plan.sequence import next_step
 from diskbench.ports import HoldsCredit
+from diskbench.store.archive import write_step_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.parse_step import step_result
+from diskbench.store.rows import begin_run, save_step
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -65,8 +73,6 @@ class LiveStations:
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one."""
-        from diskbench.hosts.workspace import make_workspace
-
         asked = self.stop.of(plan.trial_id)
         with _suspending():
             try:
@@ -81,10 +87,6 @@ class LiveStations:
 
     def begin(self, plan: Plan) -> None:
         """Prepare, and start the first step without waiting for it; done again by the workflow."""
-        from diskbench.hosts.jobs import start
-        from diskbench.hosts.workspace import make_workspace
-        from diskbench.plan.sequence import next_step
-
         first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
         if first is not None and not asked.is_set():
             make_workspace(self.connect(plan), plan.target, asked.is_set)
@@ -103,8 +105,6 @@ class LiveStations:
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
-        from diskbench.store.finish import finish_run
-
         with _suspending(), self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
@@ -120,9 +120,6 @@ class LiveStations:
         return Outcome(state="stopped", problem=self.stop.reason(plan.trial_id))
 
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        from diskbench.store.parse_step import step_result
-        from diskbench.store.rows import begin_run, save_step
-
         run_id = plan.run_ids[run_index]
         begin_run(self.database, run_id)
         self._hold_credit(plan, step)
@@ -146,8 +143,6 @@ class LiveStations:
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and keep its files, whatever way it ended; whether it was asked to stop. No files
         where the stop came before anything was started."""
-        from diskbench.hosts.jobs import start_and_watch
-
         host, unit = self.connect(plan), unit_of(plan, run_index, step)
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
@@ -196,9 +191,6 @@ class LiveStations:
         stopped: bool,
     ) -> KeptStep:
         """Fetch what a unit left and write it into the evidence store."""
-        from diskbench.hosts.jobs import collect
-        from diskbench.store.archive import write_step_evidence
-
         host, run_id = self.connect(plan), plan.run_ids[run_index]
 
         def note(text: str) -> None:
@@ -223,8 +215,6 @@ class LiveStations:
                 )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        from diskbench.hosts.patience import patiently, undelivered
-
         absence = self._absence(plan)
         try:
             return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from diskbench.store.claims import save_progress
+from diskbench.store.rows import load_plan
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -88,15 +91,11 @@ class RowWatcher:
 
     def _runs(self, trial_id: str) -> tuple[str, ...]:
         """A worker's trials come one by one: their runs are looked up."""
-        from diskbench.store.rows import load_plan
-
         if trial_id not in self._run_ids:
             self._run_ids[trial_id] = load_plan(self._database, trial_id).run_ids
         return self._run_ids[trial_id]
 
     def _write(self, trial_id: str, tick: Tick | None) -> None:
-        from diskbench.store.claims import save_progress
-
         self._written[trial_id] = time.monotonic()
         run_id, step = self._current[trial_id]
         save_progress(

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
-from diskbench.providers.asked import provisioned_types
+from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.aws.client import open_aws, open_scope
 from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.aws.examine import examine, present
+from diskbench.providers.aws.extend import extend
+from diskbench.providers.aws.handover import hand_over
 from diskbench.providers.aws.inventory import inventory, why_ended
+from diskbench.providers.aws.lookup import look_up
 from diskbench.providers.aws.offer import rental
+from diskbench.providers.aws.offline import foresee
+from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
+from diskbench.providers.aws.quotas import quotas
+from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.resolved import AwsResolved
+from diskbench.providers.aws.swap import swapped
+from diskbench.providers.aws.sweep import found, regions_of, release_everywhere
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
+from diskbench.providers.today import today
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -53,8 +64,6 @@ class AWSProvider:
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        from diskbench.providers.aws.lookup import look_up
-
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
@@ -67,32 +76,23 @@ class AWSProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.aws.offline import foresee
-
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(books, cell.rent, asked)
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.providers.aws.refresh import refreshed
-        from diskbench.providers.today import today
-
         known = books.of("aws")
         aws = open_aws(None, known.prices.region, None)
         return refreshed(aws, self.timing, known, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        from diskbench.providers.aws.handover import hand_over
-
         order = self._order(claim, rental, watch)
         return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        from diskbench.providers.asked import check_machine_is_named
-
         assert cell.rent is not None, "check() refuses a cell that rents nothing"
         kind = wanted(cell.rent).kind
         if kind != "volume":
@@ -105,9 +105,6 @@ class AWSProvider:
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
-        from diskbench.providers.aws.handover import hand_over
-        from diskbench.providers.aws.swap import swapped
-
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
@@ -132,55 +129,39 @@ class AWSProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        from diskbench.providers.aws.sweep import release_everywhere
-
         release_everywhere(Which(lease_id, made, copied), scope, self.timing)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
         """See ports.ExtendsLeases."""
-        from diskbench.providers.aws.extend import extend
-
         extend(Which(lease_id, made), scope, self.timing, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
-        from diskbench.providers.aws.sweep import found
-
         with while_looking():
             return found(scope, self.timing.looking())
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
-        from diskbench.providers.aws.examine import present
-
         with while_looking():
             return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        from diskbench.providers.aws.examine import examine
-
         return examine(scope, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
-        from diskbench.providers.aws.quotas import quotas
-
         with while_looking():
             return quotas(scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a policy of IAM."""
-        from diskbench.providers.aws.policy import policy
-
         return policy()
 
     def regions(self, scope: Scope) -> Sequence[str]:
         """See ports.Regional.regions."""
-        from diskbench.providers.aws.sweep import regions_of
-
         with while_looking():
             return regions_of(scope, self.timing.looking())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,8 +55,6 @@ class Azure:
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
         """One client a service, made at first use: each imports thousands of models."""
-        import importlib
-
         if service not in self._made:
             module, name = _CLIENTS[service]
             made = getattr(importlib.import_module(module), name)

@@ -7,12 +7,29 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
-from diskbench.providers.asked import provisioned_types
-from diskbench.providers.azure.disk_request import CACHES, wanted
+from diskbench.providers.asked import check_machine_is_named, provisioned_types
+from diskbench.providers.azure.client import open_azure, open_scope
+from diskbench.providers.azure.disk_request import CACHES, check_swappable, wanted
+from diskbench.providers.azure.examine import examine, present
+from diskbench.providers.azure.extend import extend
+from diskbench.providers.azure.handover import hand_over
+from diskbench.providers.azure.inventory import STOPPED, power_of, read_machine, state_of, why
+from diskbench.providers.azure.lookup import look_up
+from diskbench.providers.azure.offer import rental
+from diskbench.providers.azure.offline import foresee
+from diskbench.providers.azure.policy import policy
+from diskbench.providers.azure.provision import AzureOrder, provision
+from diskbench.providers.azure.quotas import quotas
+from diskbench.providers.azure.refresh import refreshed
+from diskbench.providers.azure.resolved import AzureResolved
+from diskbench.providers.azure.swap import swapped
+from diskbench.providers.azure.sweep import found
+from diskbench.providers.azure.teardown import release
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.release import giving_back
+from diskbench.providers.today import today
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -26,7 +43,6 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
-    from diskbench.providers.azure.provision import AzureOrder
 
 _TIMING = AzureTiming()
 
@@ -50,10 +66,6 @@ class AzureProvider:
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        from diskbench.providers.azure.client import open_azure
-        from diskbench.providers.azure.lookup import look_up
-        from diskbench.providers.azure.offer import rental
-
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
@@ -66,51 +78,32 @@ class AzureProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.azure.offline import foresee
-
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(books, cell.rent, asked)
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.providers.azure.client import open_azure
-        from diskbench.providers.azure.refresh import refreshed
-        from diskbench.providers.today import today
-
         edge = open_azure(None, None).edge(self.timing)
         return refreshed(edge, books.of("azure"), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        from diskbench.providers.azure.handover import hand_over
-        from diskbench.providers.azure.provision import provision
-
         order = self._order(claim, rental, watch)
         return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        from diskbench.providers.asked import check_machine_is_named
-        from diskbench.providers.azure.disk_request import check_swappable
-
         assert cell.rent is not None, "check() refuses a cell that rents nothing"
         check_swappable(wanted(cell.rent), cell.rent)
         check_machine_is_named(cell.rent)
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
-        from diskbench.providers.azure.handover import hand_over
-        from diskbench.providers.azure.swap import swapped
-
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
-        from diskbench.providers.azure.client import open_scope
-        from diskbench.providers.azure.provision import AzureOrder
-        from diskbench.providers.azure.resolved import AzureResolved
-
         return AzureOrder(
             edge=open_scope(rental.scope).edge(self.timing, watch),
             claim=claim,
@@ -130,9 +123,6 @@ class AzureProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        from diskbench.providers.azure.client import open_scope
-        from diskbench.providers.azure.teardown import release
-
         with giving_back(lease_id):
             release(open_scope(scope).edge(self.timing), Which(lease_id, made, copied))
 
@@ -145,16 +135,10 @@ class AzureProvider:
         made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
     ) -> None:
         """See ports.ExtendsLeases."""
-        from diskbench.providers.azure.client import open_scope
-        from diskbench.providers.azure.extend import extend
-
         extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
-        from diskbench.providers.azure.client import open_scope
-        from diskbench.providers.azure.sweep import found
-
         with while_looking():
             azure = open_scope(scope)
             here = scope.model_copy(update={"account": azure.subscription})
@@ -162,28 +146,20 @@ class AzureProvider:
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
-        from diskbench.providers.azure.examine import present
-
         with while_looking():
             return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        from diskbench.providers.azure.examine import examine
-
         return examine(scope, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
-        from diskbench.providers.azure.quotas import quotas
-
         with while_looking():
             return quotas(scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a custom role."""
-        from diskbench.providers.azure.policy import policy
-
         return policy()
 
     def ends_by(self) -> str:
@@ -200,15 +176,6 @@ class AzureProvider:
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""
-        from diskbench.providers.azure.client import open_scope
-        from diskbench.providers.azure.inventory import (
-            STOPPED,
-            power_of,
-            read_machine,
-            state_of,
-            why,
-        )
-
         with contextlib.suppress(DiskbenchError):
             machine = read_machine(open_scope(scope).edge(self.timing.looking()), lease_id)
             if machine is None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import urllib3
+
 from diskbench.catalog.overlay import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.sizes import machine
@@ -48,8 +50,6 @@ def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
     """All pages of the prices of a service. Raises HostUnavailable."""
-    import urllib3
-
     wanted = f"serviceName eq '{service}' and armRegionName eq '{region}'"
     wanted += " and priceType eq 'Consumption'"
     fields: dict[str, str] | None = {"$filter": wanted}

@@ -11,12 +11,21 @@ from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.client import open_compute, open_scope
 from diskbench.providers.gcp.disk_request import wanted
+from diskbench.providers.gcp.examine import examine, present
 from diskbench.providers.gcp.handover import hand_over
+from diskbench.providers.gcp.lookup import look_up
 from diskbench.providers.gcp.offer import rental
+from diskbench.providers.gcp.offline import foresee
+from diskbench.providers.gcp.policy import policy
 from diskbench.providers.gcp.provision import GcpOrder, provision
+from diskbench.providers.gcp.quotas import quotas
+from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.resolved import GcpResolved
+from diskbench.providers.gcp.swap import swapped
+from diskbench.providers.gcp.sweep import found, release_lease, why_gone
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.keys import lease_keys
+from diskbench.providers.today import today
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
@@ -53,8 +62,6 @@ class GCPProvider:
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        from diskbench.providers.gcp.lookup import look_up
-
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
@@ -65,18 +72,12 @@ class GCPProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        from diskbench.providers.gcp.offline import foresee
-
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(books, cell.rent, asked)
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        from diskbench.providers.gcp.client import open_compute
-        from diskbench.providers.gcp.refresh import refreshed
-        from diskbench.providers.today import today
-
         compute = open_compute(None, None, self.timing)
         return refreshed(compute, books.of("gcp").prices, today())
 
@@ -98,8 +99,6 @@ class GCPProvider:
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
-        from diskbench.providers.gcp.swap import swapped
-
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
@@ -123,41 +122,29 @@ class GCPProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        from diskbench.providers.gcp.sweep import release_lease
-
         release_lease(Which(lease_id, made, copied), scope, self.timing)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
-        from diskbench.providers.gcp.sweep import found
-
         with while_looking():
             return found(scope, self.timing.looking())
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
-        from diskbench.providers.gcp.examine import present
-
         with while_looking():
             return present(scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        from diskbench.providers.gcp.examine import examine
-
         return examine(scope, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
-        from diskbench.providers.gcp.quotas import quotas
-
         with while_looking():
             return quotas(scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a custom role."""
-        from diskbench.providers.gcp.policy import policy
-
         return policy()
 
     def ends_by(self) -> str:
@@ -170,8 +157,6 @@ class GCPProvider:
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. What Google does not answer is no reason to give up a machine."""
-        from diskbench.providers.gcp.sweep import why_gone
-
         with contextlib.suppress(DiskbenchError):
             return why_gone(lease_id, open_scope(scope, self.timing.looking()))
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
+from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.promise import promise
 from diskbench.errors import (
     DiskbenchError,
@@ -218,8 +219,6 @@ def _request(spec: RentSpec) -> LabRequest:
 
 def _style(typed: str | None, disk_type: str) -> Style:
     """The style typed, else that of the cloud that sells the disk type."""
-    from diskbench.catalog.lookup import disk_types
-
     if typed is not None:
         for style in STYLES:
             if style == typed:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.lookup import custom_limits, limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.disk import CUSTOM, DiskSpec
@@ -95,8 +97,6 @@ def cloud_of(style: Style) -> str | None:
 
 def throughput_unit(style: Style, disk: DiskSpec) -> str:
     """What the disk's throughput is counted in: as its cloud does, MiB/s for a `custom` one."""
-    from diskbench.catalog.entry import catalogue
-
     cloud = _CLOUDS.get(style)
     if cloud is None or disk.type == CUSTOM:
         return "MiB/s"
@@ -107,8 +107,6 @@ def throughput_unit(style: Style, disk: DiskSpec) -> str:
 def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
     `custom` one. Raises UnknownName or InvalidValue."""
-    from diskbench.catalog.lookup import custom_limits, limits
-
     cloud = _CLOUDS.get(style)
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)

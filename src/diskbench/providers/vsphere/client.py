@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from diskbench.errors import (
     AccessDenied,
@@ -65,8 +66,6 @@ class Item:
     @property
     def name(self) -> str:
         """Its name, as a person sees it."""
-        from urllib.parse import unquote
-
         return unquote(str(self.values.get("name", "")))  # %2f stands for a slash
 
 
@@ -326,8 +325,6 @@ def _credentials() -> tuple[str, str]:
 
 
 def _trust(server: VsphereServer) -> ssl.SSLContext:
-    import ssl
-
     try:
         trust = ssl.create_default_context(cafile=server.ca_file)
     except (OSError, ssl.SSLError) as error:

@@ -10,6 +10,7 @@ from diskbench.plan.rent_flags import field_of
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
+from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.requests import bus_number
 from diskbench.providers.vsphere.resolved import (
     Policy,
@@ -115,8 +116,6 @@ def _place(item: Item) -> VspherePlace:
 def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item, Policy | None]:
     found = vsphere.listed("Datastore", DATASTORE, root)
     if typed.storage_policy is not None:
-        from diskbench.providers.vsphere.policy import find_policy, matching
-
         policy = find_policy(vsphere, typed.storage_policy)
         ids = matching(vsphere, policy, [item.id for item in found])
         fitting = [item for item in found if item.id in ids and _usable(item)]

@@ -15,10 +15,19 @@ from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.client import server_in, server_of, session
 from diskbench.providers.vsphere.disk_request import wanted
+from diskbench.providers.vsphere.examine import examine, present
+from diskbench.providers.vsphere.extend import extend
+from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.lookup import look_up
 from diskbench.providers.vsphere.offer import lab_words, rental
+from diskbench.providers.vsphere.offline import foresee
 from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.provision import VsphereOrder, provision
 from diskbench.providers.vsphere.resolved import VsphereResolved
+from diskbench.providers.vsphere.rights import policy
+from diskbench.providers.vsphere.swap import swapped
+from diskbench.providers.vsphere.teardown import release
 from diskbench.providers.vsphere.timing import VsphereTiming
 
 if TYPE_CHECKING:
@@ -32,7 +41,6 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
     from diskbench.providers.vsphere.client import Vsphere
-    from diskbench.providers.vsphere.provision import VsphereOrder
 
 _TIMING = VsphereTiming()
 
@@ -51,8 +59,6 @@ class VsphereProvider:
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
-        from diskbench.providers.vsphere.lookup import look_up
-
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
@@ -64,17 +70,12 @@ class VsphereProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Foresees."""
-        from diskbench.providers.vsphere.offline import foresee
-
         asked = wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
         return foresee(cell.rent, asked, cell.promise)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        from diskbench.providers.vsphere.handover import hand_over
-        from diskbench.providers.vsphere.provision import provision
-
         with self._ordered(claim, rental, watch) as order:
             return hand_over(order, provision(order))
 
@@ -83,16 +84,11 @@ class VsphereProvider:
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
-        from diskbench.providers.vsphere.handover import hand_over
-        from diskbench.providers.vsphere.swap import swapped
-
         with self._ordered(claim, rental, watch) as order:
             return hand_over(order, swapped(order))
 
     @contextlib.contextmanager
     def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[VsphereOrder]:
-        from diskbench.providers.vsphere.provision import VsphereOrder
-
         details = VsphereResolved.model_validate(rental.details)
         with self._opened(rental.scope, self.timing, watch) as vsphere:
             yield VsphereOrder(
@@ -115,8 +111,6 @@ class VsphereProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        from diskbench.providers.vsphere.teardown import release
-
         with giving_back(lease_id), self._opened(scope, self.timing) as vsphere:
             release(vsphere, Which(lease_id, made, copied), self.timing)
 
@@ -124,8 +118,6 @@ class VsphereProvider:
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
         """See ports.ExtendsLeases."""
-        from diskbench.providers.vsphere.extend import extend
-
         with self._opened(scope, self.timing) as vsphere:
             extend(vsphere, Which(lease_id, made), self.timing, end, guest)
 
@@ -149,21 +141,15 @@ class VsphereProvider:
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
-        from diskbench.providers.vsphere.examine import present
-
         with while_looking():
             return present(lambda: self._opened(scope, self.timing.looking()))
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine. vSphere has no quotas that an account could use up."""
-        from diskbench.providers.vsphere.examine import examine
-
         return examine(lambda: self._opened(scope, self.timing.looking()))
 
     def policy(self) -> str:
         """See ports.Governed.policy: a list of privileges."""
-        from diskbench.providers.vsphere.rights import policy
-
         return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:

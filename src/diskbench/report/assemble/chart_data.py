@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.report.assemble.course import courses
 from diskbench.report.assemble.distribution import distributions
+from diskbench.report.assemble.latency_map import latency_maps
 from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.assemble.overview import band, by_step
 from diskbench.store.frames import histogram_frame, series_frame
@@ -100,8 +101,6 @@ class ChartData:
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
         """Latencies over time of the detailed step; none without logs of them."""
-        from diskbench.report.assemble.latency_map import latency_maps
-
         store = self.evidence.store(self.run)
         if self.detailed is None or store is None:
             return ()

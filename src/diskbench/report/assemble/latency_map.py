@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.fio.quantiles import needed
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -155,8 +157,6 @@ def _bucket(rows: pl.DataFrame) -> pl.Series:
 
 def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn, ...]:
     import polars as pl
-
-    from diskbench.fio.quantiles import needed
 
     totals = (
         rows.group_by("stretch", "to_ns")

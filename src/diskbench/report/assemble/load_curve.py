@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle
+from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import references, share_of
 from diskbench.model.doubts import SATURATED
 
@@ -131,8 +132,6 @@ def _name(row: Measurement) -> str:
 
 def _shares(plan: Plan | None) -> Mapping[str, float]:
     """Step → the share of an earlier step's rate that it offers."""
-    from diskbench.fio.jobfile import jobs, parse
-
     found: dict[str, float] = {}
     for step in plan.steps if plan else ():
         if "% of" not in step.job or not references(parse(step.job).sections):

@@ -11,6 +11,7 @@ from diskbench.report.charts.figure import ChartFigure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.page.charts import drawn
+from diskbench.report.page.markdown import escaped, table
 from diskbench.report.templates import asset, environment, styled
 from diskbench.whole_file import write_whole
 
@@ -72,8 +73,6 @@ def chart_markdown(
     figure: ChartFigure, points: Sequence[ChartPoint], *, drawing: str = "", made: str = ""
 ) -> str:
     """Title, picture with its sentence, unit and n, and the figures as a table."""
-    from diskbench.report.page.markdown import escaped, table
-
     shown = f"![{escaped(figure.alt)}]({drawing})" if drawing else escaped(figure.alt)
     parts = [f"# {escaped(figure.title)}", shown, escaped(figure.subtitle)]
     parts.append(table(_HEAD, map(_row, points)))

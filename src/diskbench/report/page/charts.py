@@ -6,6 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from diskbench.report.charts import PAGE, svg
+from diskbench.report.charts.palette import PICTURE, variables
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -63,11 +68,6 @@ def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
 
 
 def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
-    from markupsafe import Markup
-
-    from diskbench.report.charts import PAGE, svg
-    from diskbench.report.charts.palette import PICTURE, variables
-
     found = svg(figure, PAGE, log=log)
     if paper:
         values = variables(PICTURE)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
+from diskbench.report.charts import summary_picture
+from diskbench.report.charts.figure import picture
+from diskbench.report.page.markdown import markdown
+from diskbench.report.page.page import page
+from diskbench.report.page.pdf import pdf
 from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -50,16 +55,10 @@ def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> byte
     """The report in one of the formats. Raises InvalidValue for a picture of many trials without a
     chart over them."""
     if wanted == "html":
-        from diskbench.report.page.page import page
-
         return page(report).encode()
     if wanted == "md":
-        from diskbench.report.page.markdown import markdown
-
         return markdown(report).encode()
     if wanted == "pdf":
-        from diskbench.report.page.pdf import pdf
-
         return pdf(report)
     if report.single is not None and not report.chart:
         return _summary(report.single, wanted)
@@ -68,16 +67,12 @@ def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> byte
             f"{len(report.trials)} trials have no chart in common",
             advice="name one of them, or write a page: -o report.html",
         )
-    from diskbench.report.charts.figure import picture
-
     return picture(report.over[0], wanted, log=log)
 
 
 def _summary(view: TrialView, wanted: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
     import vl_convert
-
-    from diskbench.report.charts import summary_picture
 
     subject = view.subject
     offer = subject.promised.offer if subject.promised else ""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from diskbench.report.charts.figure import svg
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.site.index import METRIC_TITLES, render
@@ -16,8 +19,6 @@ from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from markupsafe import Markup
 
     from diskbench.model.configuration import Configuration, FactChange, MetricHistory
     from diskbench.model.site import SiteRunLine
@@ -160,10 +161,6 @@ def _history(track: MetricHistory) -> str:
 
 
 def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> SiteChart:
-    from markupsafe import Markup
-
-    from diskbench.report.charts.figure import svg
-
     show = figure_text(track.metric)
     times, trials = len(track.history.points), len(track.sampled)
     words = {

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.console import RenderableType
-    from rich.table import Table
 
     from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 
 
 def fleet_table(seen: FleetDocument) -> RenderableType:
     """Workers, queues, what runs and what is rented; a line says where there is none."""
-    from rich.console import Group
-    from rich.text import Text
-
     parts: list[RenderableType] = []
     for title, empty, table in (
         ("Workers", "no process works; start one with: diskbench worker", _workers(seen.workers)),
@@ -120,9 +120,6 @@ def _leases(leases: Sequence[LeaseSeen]) -> Table:
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequence[int]) -> Table:
     """Columns in `wide` share what room is left, and are cut; the others are shown whole."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for position, title in enumerate(titles):
         table.add_column(title, no_wrap=True, overflow="ellipsis" if position in wide else "fold")

@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
 from diskbench.report.terminal.until_text import until_words
 from diskbench.units import format_duration_s
 
@@ -62,10 +66,6 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
 
 def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> RenderableType:
     """The sums and the cells; at most `rows` cells, those that are at work first."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)

@@ -11,13 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from rich.console import Group
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from diskbench.report.terminal.screen import live, screen
 from diskbench.report.terminal.track import TrialProgress, live_figures, result_figures
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
-    from rich.text import Text
 
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
@@ -211,8 +216,6 @@ class _Bars:
     def _open(self) -> Live | None:
         with self._lock:
             if self._live is None and not self._closed:
-                from diskbench.report.terminal.screen import live
-
                 self._live = live(
                     console=self._console(),
                     get_renderable=self._render,
@@ -223,13 +226,9 @@ class _Bars:
             return self._live
 
     def _console(self) -> Console:
-        from diskbench.report.terminal.screen import screen
-
         return screen(stream=self._stream)
 
     def _print(self, track: TrialProgress, label: str, text: str, style: str) -> None:
-        from rich.text import Text
-
         prefix = f"{track.name} " if track.name else ""
         live = self._open()
         console = live.console if live else self._console()
@@ -237,8 +236,6 @@ class _Bars:
         console.print(line)
 
     def _render(self) -> RenderableType:
-        from rich.console import Group
-
         with self._lock:
             now = self._clock()
             tracks = list(self._tracks.values())
@@ -248,10 +245,6 @@ class _Bars:
 
 
 def _bar(track: TrialProgress, now: float) -> RenderableType:
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
-
     left = max(0.0, track.expected_s() - track.elapsed_s(now))
     grid = Table.grid(padding=(0, 1, 0, 0))
     share = track.fraction(now)
@@ -265,8 +258,6 @@ def _bar(track: TrialProgress, now: float) -> RenderableType:
 
 
 def _step_line(track: TrialProgress, now: float) -> Text:
-    from rich.text import Text
-
     step = track.step
     if step is None:
         return Text("collecting", "dim", no_wrap=True)
@@ -278,8 +269,6 @@ def _step_line(track: TrialProgress, now: float) -> Text:
 
 
 def _host_line(track: TrialProgress, now: float) -> Text:
-    from rich.text import Text
-
     name = track.step.name if track.step else "collecting" if track.finished else "starting"
     figures = live_figures(track.tick) if track.tick else ""
     return Text.assemble(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import TRIAL_ID, make_plan
 
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep
@@ -121,7 +122,7 @@ class TestByDatabase:
                     save_plan(session.database, plan, "file:///e", owner=me, lease=lease)
                 return found
 
-            monkeypatch.setattr(module, name, looked)
+            replace_everywhere(monkeypatch, module, name, looked)
 
         meanwhile(claims, "list_claims")
         meanwhile(leases, "list_leases")

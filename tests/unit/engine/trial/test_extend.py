@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import make_plan, make_step
 
 from diskbench.engine.matrix import claim_cell
@@ -200,8 +201,8 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     settled: list[tuple[Any, ...]] = []
     stations = SimpleNamespace(settle=lambda *words, **_: settled.append(words))
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
-    monkeypatch.setattr(cells, "claim_cell", lambda *_, **__: True)
-    monkeypatch.setattr(claim_cell, "silent_s", lambda *_: 1.0)
+    replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
+    replace_everywhere(monkeypatch, claim_cell, "silent_s", lambda *_: 1.0)
     monkeypatch.setattr("diskbench.engine.durable.process.move_here", lambda *_: None)
     claim_cell.go_on_with(
         session,

@@ -9,12 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.rigs.everywhere import replace_everywhere
 
 from diskbench.cli.main import main
+from diskbench.engine.trial import trial_steps
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import StoreUnavailable, Suspended
-from diskbench.store import archive
 
 JOB = "[read]\nrw=read\nbs=64k\nsize=1m\nioengine=psync\n"
 
@@ -79,7 +78,7 @@ def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, c
 
     before = state_of_the_process()
     with monkeypatch.context() as broken:
-        replace_everywhere(broken, archive, "write_step_evidence", full)
+        broken.setattr(trial_steps, "write_step_evidence", full)
         assert run(home) == 2
     assert "diskbench resume" in capsys.readouterr().err
     assert state_of_the_process() == before

@@ -271,10 +271,23 @@ def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
     from diskbench.model.options import all_options
     from diskbench.plan.rent_options import foreign_option
 
-    owners = [one.name for one, option in all_options() if option.flag == flag]
-    if owners:
+    known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
+    if known:
         provider = provider_in(arguments) or ("ssh" if "--host" in arguments else "local")
-        raise foreign_option(flag, provider, owners, flag[2:].replace("-", "_"))
+        value = None if known[0][1].kind is bool else _value_of(flag, arguments)
+        typed = flag if value is None else f"{flag} {value}"
+        owners = [name for name, _ in known]
+        raise foreign_option(typed, provider, owners, flag[2:].replace("-", "_"))
+
+
+def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
+    """What was typed for an option, as `--flag VALUE` or `--flag=VALUE`; None for nothing."""
+    for word, following in zip(arguments, (*arguments[1:], None), strict=True):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:

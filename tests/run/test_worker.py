@@ -289,7 +289,7 @@ def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
     (endless,) = until(
         lambda: [one for one in running(user, "long") if "three600" in one.name], "the endless cell"
     )
-    for command, told in (("resume", "is a cell of matrix small"), ("gc", "in use")):
+    for command, told in (("resume", "is left to workers"), ("gc", "in use")):
         refused = user.run(command, endless.trial_id)
         assert refused.returncode == 2, refused.stderr
         assert told in refused.stderr

@@ -193,7 +193,7 @@ class Watch:
 
 
 def cell(spec: RentSpec = GP2, **more: Any) -> Cell:
-    rent = spec.model_copy(update=more)
+    rent = RentSpec(**(spec.model_dump(exclude_defaults=True) | more))
     target = TargetSpec(kind="device", path="")
     return Cell(provider="aws", target=target, rent=rent, profile="quick")
 

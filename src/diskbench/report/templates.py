@@ -57,7 +57,7 @@ def styled(sheet: str, script: str) -> dict[str, Any]:
 
 def policy(*scripts: str) -> Markup:
     """The content security policy of a page with these scripts: it may ask nobody for anything."""
-    allowed = " ".join(f"'{source_hash(one)}'" for one in scripts) or "'none'"
+    allowed = " ".join(f"'{source_hash(script)}'" for script in scripts) or "'none'"
     return Markup(  # noqa: S704 - made of hashes alone
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"

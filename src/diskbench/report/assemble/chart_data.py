@@ -96,7 +96,7 @@ class ChartData:
     @cached_property
     def detailed(self) -> StepCourse | None:
         """The step whose latencies are drawn over time: the first that lasts long enough."""
-        return next((one for one in self.courses if one.seconds >= LEAST_DETAIL_S), None)
+        return next((course for course in self.courses if course.seconds >= LEAST_DETAIL_S), None)
 
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
@@ -118,35 +118,41 @@ class ChartData:
         if store is None:
             return ()
         try:
-            found = distributions(histogram_frame(store, self.run.run_id))
+            spreads = distributions(histogram_frame(store, self.run.run_id))
         except DiskbenchError as error:
             self._warn("histogram", self.run, error)
             return ()
         filled = self._filled(self.run)
-        return tuple(one for one in found if one.step not in filled)
+        return tuple(spread for spread in spreads if spread.step not in filled)
 
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:
         """Latency over throughput of the trial of the run, a curve a family of steps."""
-        trial = next(one.trial for one in self.trials if one.trial.trial_id == self.run.trial_id)
+        trial = next(
+            trial.trial for trial in self.trials if trial.trial.trial_id == self.run.trial_id
+        )
         return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
 
     @cached_property
     def bands(self) -> tuple[Sequence[Band], ...]:
         """The seconds of all runs step by step, of the steps that most runs have."""
-        found = [band(one) for row in self.runs for one in self.courses_of(row)]
-        return tuple(one for one in by_step(found) if len(one) >= LEAST_RUNS)[:MOST_STEPS]
+        bands = [band(course) for row in self.runs for course in self.courses_of(row)]
+        return tuple(of_step for of_step in by_step(bands) if len(of_step) >= LEAST_RUNS)[
+            :MOST_STEPS
+        ]
 
     def courses_of(self, row: Run) -> tuple[StepCourse, ...]:
         """The steps of a run of ten seconds or more, in the order of the plan."""
-        return tuple(one for one in self._read(row) if one.seconds >= LEAST_COURSE_S)
+        return tuple(course for course in self._read(row) if course.seconds >= LEAST_COURSE_S)
 
     @cached_property
     def _courses(self) -> list[StepCourse]:
-        found = self._read(self.run)
+        courses = self._read(self.run)
         # A few seconds say nothing beside others; alone they are all there is.
-        long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
-        return sorted(long, key=lambda one: not (one.phases and one.phases.cliffs))
+        long = [
+            course for course in courses if course.seconds >= LEAST_COURSE_S or len(courses) == 1
+        ]
+        return sorted(long, key=lambda course: not (course.phases and course.phases.cliffs))
 
     def _read(self, row: Run) -> tuple[StepCourse, ...]:
         store = self.evidence.store(row)
@@ -157,10 +163,14 @@ class ChartData:
         try:
             return courses(
                 series_frame(store, run_id),
-                tuple(one for one in trial.phases if one.run_id == run_id),
+                tuple(phase for phase in trial.phases if phase.run_id == run_id),
                 trial.plan,
                 run=row.number,
-                said={at: one for (whose, at), one in trial.foreseen.items() if whose == run_id},
+                said={
+                    at: expectation
+                    for (whose, at), expectation in trial.foreseen.items()
+                    if whose == run_id
+                },
                 wanted=lambda step: step not in filled,
             )
         except DiskbenchError as error:
@@ -170,7 +180,7 @@ class ChartData:
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
         plan = self.stored[row.trial_id].plan
-        return frozenset(one.name for one in (plan.steps if plan else ()) if one.role == "fill")
+        return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
     def _warn(self, what: str, row: Run, error: DiskbenchError) -> None:
         """Say what a report lacks; imported runs seldom have any seconds, and of many runs a few

@@ -96,8 +96,8 @@ def courses(
     """
     if not series.height:
         return ()
-    found = {one.step_index: one for one in phases}
-    told = []
+    by_index = {phase.step_index: phase for phase in phases}
+    steps = []
     for rows in _groups(series):
         first = rows[0]
         name, index = str(first["step"][0]), int(first["step_index"][0])
@@ -108,7 +108,7 @@ def courses(
             continue
         of_round = first["round"][0]
         expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
-        told.append(
+        steps.append(
             StepCourse(
                 run_id=str(first["run_id"][0]),
                 run=run,
@@ -117,12 +117,12 @@ def courses(
                 seconds=seconds,
                 tracks=tracks,
                 rounds=rounds if of_round is not None else (),
-                phases=found.get(index),
+                phases=by_index.get(index),
                 expected=expected,
                 predicted=_predicted(plan, expected, index, run, seconds),
             )
         )
-    return tuple(told)
+    return tuple(steps)
 
 
 def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
@@ -167,8 +167,8 @@ def _whole(
     """Without the last second, where there are enough without it."""
     last = seconds - 1 if seconds >= _LONG_S else seconds
     cut = {
-        direction: DirectionSeries(**{name: getattr(one, name)[:last] for name in _COLUMNS})
-        for direction, one in tracks.items()
+        direction: DirectionSeries(**{name: getattr(track, name)[:last] for name in _COLUMNS})
+        for direction, track in tracks.items()
     }
     return cut, rounds, last
 
@@ -206,15 +206,18 @@ def _predicted(
     its load alone would take."""
     if expected is None or not expected.bursts:
         return None
-    found = plan.expectation if plan else None
-    step = found.step(place_of(plan, index), run) if plan and found else None
+    foreseen = plan.expectation if plan else None
+    step = foreseen.step(place_of(plan, index), run) if plan and foreseen else None
     gone = [
-        one
-        for one in (found.credits if found else ())
-        if one.gone_s is not None and (one.run or 1) == run and step and one.step == step.name
+        credit
+        for credit in (foreseen.credits if foreseen else ())
+        if credit.gone_s is not None
+        and (credit.run or 1) == run
+        and step
+        and credit.step == step.name
     ]
     if step is not None and gone:
-        first = min(gone, key=lambda one: one.gone_s or 0.0)
+        first = min(gone, key=lambda credit: credit.gone_s or 0.0)
         at = (first.gone_s or 0.0) - step.start_s
         early = at if first.earliest_s is None else first.earliest_s - step.start_s
         late = at if first.latest_s is None else first.latest_s - step.start_s

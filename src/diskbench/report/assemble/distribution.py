@@ -74,14 +74,14 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
     """
     if not histogram.height:
         return ()
-    found: dict[tuple[str, str, str], Distribution] = {}
+    by_key: dict[tuple[str, str, str], Distribution] = {}
     keys = ["step", "direction", "kind", "step_index"]
     for (step, direction, kind, index), rows in histogram.group_by(keys, maintain_order=True):
         key = (str(step), str(direction), str(kind))
-        if kind not in _KINDS or (key in found and found[key].step_index > index):
+        if kind not in _KINDS or (key in by_key and by_key[key].step_index > index):
             continue
         ordered = rows.sort("latency_ns")
-        found[key] = Distribution(
+        by_key[key] = Distribution(
             run_id=str(ordered["run_id"][0]),
             step=str(step),
             step_index=int(index),
@@ -91,12 +91,16 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
             round=ordered["round"][0],
             completion_only=kind == "clat",
         )
-    return _chosen(list(found.values()))
+    return _chosen(list(by_key.values()))
 
 
-def _chosen(found: Sequence[Distribution]) -> tuple[Distribution, ...]:
-    total = {(one.step, one.direction) for one in found if not one.completion_only}
+def _chosen(spreads: Sequence[Distribution]) -> tuple[Distribution, ...]:
+    total = {(spread.step, spread.direction) for spread in spreads if not spread.completion_only}
     kept = [
-        one for one in found if not one.completion_only or (one.step, one.direction) not in total
+        spread
+        for spread in spreads
+        if not spread.completion_only or (spread.step, spread.direction) not in total
     ]
-    return tuple(sorted(kept, key=lambda one: (one.step_index, _ORDER.index(one.direction))))
+    return tuple(
+        sorted(kept, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
+    )

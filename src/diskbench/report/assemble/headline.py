@@ -53,13 +53,13 @@ class HeadlinePromise:
 def promised(rental: Rental) -> HeadlinePromise:
     """The promise of a rental; without figures for a disk of no catalogue."""
     disk, cloud = rental.disk, rental.cloud or rental.scope.provider
-    found = None
+    promises = None
     if disk is not None and disk.count == 1:
         try:
-            found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+            promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
         except UserError:
-            found = None
-    return HeadlinePromise(rental.offer, rental.promise, found, rental.spec.time_scale)
+            promises = None
+    return HeadlinePromise(rental.offer, rental.promise, promises, rental.spec.time_scale)
 
 
 def expected(promise: Promise) -> HeadlinePromise:
@@ -68,28 +68,30 @@ def expected(promise: Promise) -> HeadlinePromise:
 
 
 def headline(
-    told: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+    promise: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
 ) -> str:
     """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
     out is never given one figure for both (MR-3): its phases tell each. Empty where none show a
     cliff and the disk has no burst bucket, or nothing went above its baseline."""
-    pools = told.limits.pools if told is not None and told.limits is not None else ()
+    pools = promise.limits.pools if promise is not None and promise.limits is not None else ()
     if seen := cliff_words(phases):
-        base = next((one.iops.baseline for one in pools if one.iops and capacity(one.iops)), None)
+        base = next(
+            (pool.iops.baseline for pool in pools if pool.iops and capacity(pool.iops)), None
+        )
         return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
-    if told is None:
+    if promise is None:
         return ""
-    return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
+    return next((text for pool in pools if (text := _of_pool(promise, pool, rows))), "")
 
 
-def _of_pool(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
+def _of_pool(promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
     if allowance is None or not capacity(allowance):
         return ""
-    steps = _steps(told, pool, rows)
+    steps = _steps(promise, pool, rows)
     if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
         return ""
-    last = _runs_out_in(steps, scaled(allowance, time_scale=told.time_scale))
+    last = _runs_out_in(steps, scaled(allowance, time_scale=promise.time_scale))
     base = format_iops(allowance.baseline)
     if last is None:
         peak = max(step.rate for step in steps)
@@ -116,19 +118,21 @@ class _Step:
     seconds: float
 
 
-def _steps(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> list[_Step]:
+def _steps(
+    promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]
+) -> list[_Step]:
     directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
-    found: dict[tuple[str, int, int | None], _Step] = {}
+    by_step: dict[tuple[str, int, int | None], _Step] = {}
     for row in rows:
         counts = row.scope == "step" and row.role not in ("fill", "canary")
         if not counts or row.direction not in directions or not row.runtime_ns:
             continue
         key = (row.run_id, row.step_index, row.round)
-        before = found.get(key, _Step(row.step, 0.0, 0.0))
+        before = by_step.get(key, _Step(row.step, 0.0, 0.0))
         seconds = row.runtime_ns / NS_PER_S
-        rate = before.rate + _charged(told, row) / seconds
-        found[key] = _Step(row.step, rate, max(before.seconds, seconds))
-    return list(found.values())
+        rate = before.rate + _charged(promise, row) / seconds
+        by_step[key] = _Step(row.step, rate, max(before.seconds, seconds))
+    return list(by_step.values())
 
 
 def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
@@ -141,8 +145,8 @@ def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
     return None
 
 
-def _charged(told: HeadlinePromise, row: Measurement) -> float:
+def _charged(promise: HeadlinePromise, row: Measurement) -> float:
     """The I/Os that a row was charged: a large request counts as several."""
-    if told.limits is None or not row.ios:
+    if promise.limits is None or not row.ios:
         return row.ios
-    return row.ios * told.limits.accounting.ios(row.bytes / row.ios)
+    return row.ios * promise.limits.accounting.ios(row.bytes / row.ios)

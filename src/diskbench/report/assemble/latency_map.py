@@ -71,7 +71,7 @@ def latency_maps(
 
     if not counted.height:
         return ()
-    found = []
+    maps = []
     for frames in _groups(counted):
         rows = _after_each_other(frames)
         seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
@@ -79,8 +79,8 @@ def latency_maps(
             continue
         for direction in rows["direction"].unique(maintain_order=True).sort().to_list():
             mine = rows.filter(pl.col("direction") == direction)
-            found.append(_map(mine, seconds, most_stretches))
-    return tuple(found)
+            maps.append(_map(mine, seconds, most_stretches))
+    return tuple(maps)
 
 
 def _groups(counted: pl.DataFrame) -> list[list[pl.DataFrame]]:
@@ -148,7 +148,9 @@ def _bucket(rows: pl.DataFrame) -> pl.Series:
 
     low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]
     doublings = math.log2(float(rows["to_ns"].max()) / low)  # type: ignore[arg-type]
-    fitting = [one for one in _DOUBLINGS if doublings * one <= _MOST_BUCKETS]
+    fitting = [
+        per_doubling for per_doubling in _DOUBLINGS if doublings * per_doubling <= _MOST_BUCKETS
+    ]
     parts = max(fitting, default=1)
     octave = pl.col("from_ns").clip(1).log(2).floor()
     part = ((pl.col("from_ns") / 2**octave - 1) * parts).floor()
@@ -171,7 +173,7 @@ def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn,
     def reached(fraction: float) -> pl.Expr:
         return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("total")).min()
 
-    found = totals.group_by("stretch", maintain_order=True).agg(
+    columns = totals.group_by("stretch", maintain_order=True).agg(
         pl.col("total").first(),
         reached(0.5).alias("p50"),
         reached(0.99).alias("p99"),
@@ -186,5 +188,5 @@ def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn,
             p99_ns=p99 if total >= needed(0.99) else None,
             max_ns=highest,
         )
-        for stretch, total, p50, p99, highest in found.iter_rows()
+        for stretch, total, p50, p99, highest in columns.iter_rows()
     )

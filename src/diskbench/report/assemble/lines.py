@@ -122,20 +122,20 @@ def lines(
     rows = [row for row in measurements if row.scope == "step" and row.role not in _NOT_SHOWN]
     rows = [row for row in rows if row.role != "fill"] or rows
     courses = courses_by_step(phases)
-    kinds = {(one.run_id, one.step): one.stands_for.kind for one in verdicts}
+    kinds = {(verdict.run_id, verdict.step): verdict.stands_for.kind for verdict in verdicts}
     steps: dict[str, list[Measurement]] = {}
     for row in rows:
         if row.ios:
             steps.setdefault(row.step, []).append(row)
-    found: dict[tuple[str, str], StepLine] = {}
+    by_key: dict[tuple[str, str], StepLine] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
     for name, of in steps.items():
         first = min(row.step_index for row in of)
         for direction in dict.fromkeys(row.direction for row in of):
-            found[name, direction] = _line(of, direction, courses, kinds)
+            by_key[name, direction] = _line(of, direction, courses, kinds)
             order[name, direction] = (first, DIRECTION_ORDER.index(direction))
-    told = [found[key] for key in sorted(found, key=order.__getitem__)]
-    return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in told)
+    in_order = [by_key[key] for key in sorted(by_key, key=order.__getitem__)]
+    return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in in_order)
 
 
 def runs_words(line: StepLine) -> str:
@@ -148,13 +148,17 @@ def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
 
     Of several for one step (several runs, rounds or jobs) the first is told and the rest counted.
     """
-    found: dict[tuple[str, str], dict[str | None, list[str]]] = {}
-    for one in warnings:
-        messages = found.setdefault((one.code, one.advice), {}).setdefault(one.step, [])
-        messages.append(one.message)
+    by_code: dict[tuple[str, str], dict[str | None, list[str]]] = {}
+    for warning in warnings:
+        messages = by_code.setdefault((warning.code, warning.advice), {}).setdefault(
+            warning.step, []
+        )
+        messages.append(warning.message)
     return tuple(
-        WarningGroup(code, advice, tuple((step, _told(told)) for step, told in cases.items()))
-        for (code, advice), cases in found.items()
+        WarningGroup(
+            code, advice, tuple((step, _told(messages)) for step, messages in cases.items())
+        )
+        for (code, advice), cases in by_code.items()
     )
 
 
@@ -198,8 +202,8 @@ def _line(
         known = [[value for value in window if value is not None] for window in figures]
         if known != figures:
             return None
-        told = tuple(of_rounds(window, worst_is_high=True) for window in known)
-        return Spread(told, worst_is_high=True)
+        values = tuple(of_rounds(window, worst_is_high=True) for window in known)
+        return Spread(values, worst_is_high=True)
 
     def latency(figure: Callable[[Measurement], float | None]) -> Spread | None:
         return None if crosses else spread(figure)

@@ -65,7 +65,7 @@ def load_curves(
     `plan` tells the rates that were offered; without it such steps go by their names.
     """
     shares = _shares(plan)
-    doubted = {one.step for one in warnings if one.code == SATURATED.code}
+    doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
     groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
     for row in measurements:
         if row.scope != "step" or row.direction not in _DIRECTIONS or not row.ios:
@@ -80,8 +80,8 @@ def load_curves(
             _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
             for step, rows in steps.items()
         ]
-        points = sorted((one for one in points if one.load), key=lambda one: one.load)
-        if len({one.load for one in points}) < LEAST_POINTS:
+        points = sorted((point for point in points if point.load), key=lambda point: point.load)
+        if len({point.load for point in points}) < LEAST_POINTS:
             continue
         first = next(iter(steps.values()))[0]
         curves.append(
@@ -117,11 +117,11 @@ def _point(
 
 def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
     flat = [
-        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * one.iops
-        for at, one in enumerate(points)
+        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
+        for at, point in enumerate(points)
     ]
     knee = next((at for at, still in enumerate(flat) if all(flat[at:])), len(points))
-    return [replace(one, saturated=at > knee) for at, one in enumerate(points)]
+    return [replace(point, saturated=at > knee) for at, point in enumerate(points)]
 
 
 def _name(row: Measurement) -> str:
@@ -132,12 +132,12 @@ def _name(row: Measurement) -> str:
 
 def _shares(plan: Plan | None) -> Mapping[str, float]:
     """Step → the share of an earlier step's rate that it offers."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for step in plan.steps if plan else ():
         if "% of" not in step.job or not references(parse(step.job).sections):
             continue
         for job in jobs(parse(step.job).sections):
             asked = share_of(job.get("rate_iops"))
             if asked:
-                found[step.name] = asked[0]
-    return found
+                shares[step.name] = asked[0]
+    return shares

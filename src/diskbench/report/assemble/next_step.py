@@ -30,7 +30,7 @@ class NextStep:
 
 def next_step(
     subject: Subject,
-    found: Sequence[StepLine],
+    lines: Sequence[StepLine],
     warnings: Sequence[WarningGroup],
     *,
     on_page: bool = False,
@@ -42,7 +42,7 @@ def next_step(
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
         return NextStep("start it again", run_again(subject, subject.runs_planned))
-    if not found:
+    if not lines:
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("look again when it is finished", f"diskbench results show {last}")

@@ -50,7 +50,7 @@ def predicted_lines(
     outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
 ) -> tuple[ChartRunLine, ...]:
     """The mean rate of each run that the catalogue predicts, for (step, metric, direction)."""
-    found = []
+    lines = []
     for name, metric, direction in steps:
         first = _step(outlook, name)
         if outlook is None or first is None:
@@ -64,19 +64,19 @@ def predicted_lines(
             per = expected.load.block_bytes if metric == "bytes_per_s" else 1
             values.append((run, step.mean_iops * per))
         if values:
-            found.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
-    return tuple(found)
+            lines.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
+    return tuple(lines)
 
 
 def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
     """The run in which the first bucket is empty; none where none is emptied."""
-    gone = [one for one in outlook.credits if one.gone_s is not None] if outlook else []
+    gone = [credit for credit in outlook.credits if credit.gone_s is not None] if outlook else []
     if not gone:
         return ()
-    first = min(gone, key=lambda one: one.gone_s or 0.0)
+    first = min(gone, key=lambda credit: credit.gone_s or 0.0)
     words = f"predicted: credit is gone in run {first.run}, in {first.step}"
     return (CliffMark(first.run or 1, "predicted", words),)
 
 
 def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
-    return next((one for one in outlook.steps if one.name == name), None) if outlook else None
+    return next((step for step in outlook.steps if step.name == name), None) if outlook else None

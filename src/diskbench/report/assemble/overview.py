@@ -76,16 +76,16 @@ def band(course: StepCourse) -> Band:
         values=values.astype(np.float32),
         median=float(np.median(values)),
         fell_s=phases.cliffs[0].at_s if phases and phases.cliffs else None,
-        stalls=tuple((one.start_s, one.seconds) for one in phases.stalls) if phases else (),
+        stalls=tuple((stall.start_s, stall.seconds) for stall in phases.stalls) if phases else (),
     )
 
 
 def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
     """The bands of each step of which there are two or more, the commonest step first."""
-    found: dict[tuple[str, str], list[Band]] = {}
-    for one in bands:
-        found.setdefault((one.step, one.figure), []).append(one)
-    several = [tuple(group) for group in found.values() if len(group) > 1]
+    groups: dict[tuple[str, str], list[Band]] = {}
+    for band in bands:
+        groups.setdefault((band.step, band.figure), []).append(band)
+    several = [tuple(group) for group in groups.values() if len(group) > 1]
     return tuple(sorted(several, key=len, reverse=True))
 
 
@@ -96,43 +96,45 @@ def spans(
 
     `bounds` are where the steps of heat end. Stretches grow until there are few enough spans.
     """
-    found: list[Span] = []
+    joined: list[Span] = []
     count = most
     while count >= 1:
         width = stretch_s(bands, count)
-        found = [span for row, one in enumerate(bands) for span in _spans(row, one, width, bounds)]
-        if len(found) <= MOST_CELLS:
+        joined = [
+            span for row, band in enumerate(bands) for span in _spans(row, band, width, bounds)
+        ]
+        if len(joined) <= MOST_CELLS:
             break
         count //= 2
-    return tuple(found)
+    return tuple(joined)
 
 
 def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
     """How long a stretch is for `count` of them in the longest run."""
-    return -(-max((one.seconds for one in bands), default=1) // count)
+    return -(-max((band.seconds for band in bands), default=1) // count)
 
 
-def means(one: Band, width: int) -> NDArray[np.float64]:
+def means(band: Band, width: int) -> NDArray[np.float64]:
     """The mean of each stretch of `width` seconds."""
     import numpy as np
 
-    starts = np.arange(0, one.seconds, width)
-    sums = np.add.reduceat(one.values.astype(np.float64), starts)
-    lengths = np.diff(np.append(starts, one.seconds))
+    starts = np.arange(0, band.seconds, width)
+    sums = np.add.reduceat(band.values.astype(np.float64), starts)
+    lengths = np.diff(np.append(starts, band.seconds))
     return np.asarray(sums / lengths)
 
 
-def _spans(row: int, one: Band, width: int, bounds: Sequence[float]) -> list[Span]:
+def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
     import numpy as np
 
-    heats = np.searchsorted(np.asarray(bounds), means(one, width), side="right").tolist()
-    found, at = [], 0
+    heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
+    joined, at = [], 0
     for heat, same in groupby(heats):
         count = len(list(same))
-        end = min((at + count) * width, one.seconds)
-        found.append(Span(row, at * width, end, heat))
+        end = min((at + count) * width, band.seconds)
+        joined.append(Span(row, at * width, end, heat))
         at += count
-    return found
+    return joined
 
 
 def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
@@ -140,11 +142,11 @@ def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, .
     the first and the last to fall, the one that stalled longest. A run is told once."""
     if not bands:
         return ()
-    ordered = sorted(bands, key=lambda one: one.median)
+    ordered = sorted(bands, key=lambda band: band.median)
     fell = sorted(
-        (one for one in bands if one.fell_s is not None), key=lambda one: one.fell_s or 0.0
+        (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
     )
-    stalled = [one for one in bands if one.stalled_s]
+    stalled = [band for band in bands if band.stalled_s]
     count = f"of {len(bands):,} runs"
     asked = [
         (ordered[len(ordered) // 2], f"the middle {count}"),
@@ -154,9 +156,9 @@ def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, .
     if fell:
         asked += [(fell[0], f"the first to fall {count}"), (fell[-1], f"the last to fall {count}")]
     if stalled:
-        longest = max(stalled, key=lambda one: one.stalled_s)
+        longest = max(stalled, key=lambda band: band.stalled_s)
         asked.append((longest, f"the longest stall {count}"))
-    found: dict[str, Telling] = {}
-    for one, why in asked:
-        found.setdefault(one.run_id, Telling(one.run_id, why))
-    return tuple(found.values())[:most]
+    chosen: dict[str, Telling] = {}
+    for telling_run, why in asked:
+        chosen.setdefault(telling_run.run_id, Telling(telling_run.run_id, why))
+    return tuple(chosen.values())[:most]

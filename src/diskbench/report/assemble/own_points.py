@@ -51,13 +51,15 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
     cliffs: dict[CliffMark, None] = {}
     outlooks: dict[str, PlanExpectation] = {}
     for trial in trials:
-        of_trial = [one for figure in trial.figures if (one := _point(trial, figure)) is not None]
+        of_trial = [
+            point for figure in trial.figures if (point := _point(trial, figure)) is not None
+        ]
         points += of_trial
         lines += _lines(trial, of_trial)
         expected = trial.plan.expectation if trial.plan else None
         if expected is not None and of_trial:
             outlooks[of_trial[0].run_ids[0]] = expected
-            predicted = (replace(one, of="yours") for one in predicted_cliffs(expected))
+            predicted = (replace(cliff, of="yours") for cliff in predicted_cliffs(expected))
             cliffs |= dict.fromkeys(predicted)
         numbers = {run.run_id: run.number for run in trial.runs}
         cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
@@ -66,22 +68,25 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
 
 def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
     """The run from which on a figure stays down, of the figure that falls first."""
-    found = []
-    for one in points:
-        fall = fall_of(one.values)
+    falls = []
+    for point in points:
+        fall = fall_of(point.values)
         if fall is not None:
-            before, after = with_unit(one.metric, fall.before), with_unit(one.metric, fall.after)
-            words = f"found: {one.step}, from {before} or more to {after} or less"
-            found.append(CliffMark(numbers[one.run_ids[fall.index]], "measured", words))
-    return (min(found, key=lambda mark: mark.run),) if found else ()
+            before, after = (
+                with_unit(point.metric, fall.before),
+                with_unit(point.metric, fall.after),
+            )
+            words = f"found: {point.step}, from {before} or more to {after} or less"
+            falls.append(CliffMark(numbers[point.run_ids[fall.index]], "measured", words))
+    return (min(falls, key=lambda mark: mark.run),) if falls else ()
 
 
 def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
     """The first run in whose seconds a cliff was found; `numbers` are those of the runs, from 1."""
-    found = [one for one in phases if one.cliffs and one.run_id in numbers]
-    if not found:
+    fallen = [phase for phase in phases if phase.cliffs and phase.run_id in numbers]
+    if not fallen:
         return ()
-    first = min(found, key=lambda one: (numbers[one.run_id], one.step_index))
+    first = min(fallen, key=lambda phase: (numbers[phase.run_id], phase.step_index))
     cliff = first.cliffs[0]
     words = (
         f"found: in run {numbers[first.run_id]}, {first.step}, after {cliff.at_s:.0f} s, from "
@@ -134,23 +139,30 @@ def _doubt(values: Sequence[float]) -> str:
 
 def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
     """The first doubt in the runs that a figure is the mean of."""
-    told = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
-    return next(filter(None, told), "")
+    doubts = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
+    return next(filter(None, doubts), "")
 
 
 def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
     """A line for each metric and direction, a value a run."""
     numbers = {run.run_id: run.number for run in trial.runs}
-    found: dict[tuple[str, str], ChartRunLine] = {}
-    for one in points:
+    lines: dict[tuple[str, str], ChartRunLine] = {}
+    for point in points:
         values = tuple(
-            (numbers[run_id], value) for run_id, value in zip(one.run_ids, one.values, strict=True)
+            (numbers[run_id], value)
+            for run_id, value in zip(point.run_ids, point.values, strict=True)
         )
         line = ChartRunLine(
-            one.label, one.metric, "measured", values, one.direction, one.run_ids, marks=one.marks
+            point.label,
+            point.metric,
+            "measured",
+            values,
+            point.direction,
+            point.run_ids,
+            marks=point.marks,
         )
-        found.setdefault((one.metric, one.direction), line)
-    return list(found.values())
+        lines.setdefault((point.metric, point.direction), line)
+    return list(lines.values())
 
 
 def _machine(trial: Trial) -> str:

@@ -46,11 +46,11 @@ def own_trials(
     taken: list[Trial] = []
     left_out: dict[str, None] = {}
     for of_trial in by_trial.values():
-        found = _trial(database, of_trial, figures, evidence, books, include_emulated)
-        if isinstance(found, str):
-            left_out[found] = None
+        trial = _trial(database, of_trial, figures, evidence, books, include_emulated)
+        if isinstance(trial, str):
+            left_out[trial] = None
         else:
-            taken.append(found)
+            taken.append(trial)
     return own_of(taken), tuple(left_out)
 
 
@@ -92,16 +92,18 @@ def _trial(
 def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
     """Why steps of runs are not believed, in words behind which `doubtful` goes without saying."""
     return {
-        (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix("doubtful: ")
-        for one in verdicts
-        if one.believe != "yes"
+        (verdict.run_id, verdict.step): believe_words(
+            verdict.believe, verdict.reasons
+        ).removeprefix("doubtful: ")
+        for verdict in verdicts
+        if verdict.believe != "yes"
     }
 
 
 def _why_not(run_id: str, matched: Match) -> str:
     """Why a trial lies over nothing of a chart: its disk is on other charts, or on none."""
     if matched.figures:
-        disks = ", ".join(dict.fromkeys(group(one) for one in matched.figures))
+        disks = ", ".join(dict.fromkeys(group(figure) for figure in matched.figures))
         return f"{run_id} matches {disks}, which this chart does not show"
-    near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
+    near = "; ".join(f"{near.name}: {near.words}" for near in matched.nearest[:1])
     return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"

@@ -117,12 +117,12 @@ class Report:
 
 def group_view(words: str, trials: Sequence[TrialView], short: str = "", number: int = 1) -> Group:
     """The group of trials with what they say together; `number` names its rows on a page."""
-    facts = [one.trial for one in trials]
-    machines = len({one.machine or one.trial_id for one in facts})
-    told = (
+    facts = [trial.trial for trial in trials]
+    machines = len({fact.machine or fact.trial_id for fact in facts})
+    counts = (
         counted(len(trials), "trial"),
-        counted(sum(len(one.runs) for one in trials), "run"),
+        counted(sum(len(trial.runs) for trial in trials), "run"),
         counted(machines, "machine"),
     )
     rows = result_rows(facts, of=f"group-{number}")
-    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(told))
+    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(counts))

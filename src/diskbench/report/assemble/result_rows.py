@@ -100,18 +100,20 @@ def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRo
     numbers: Counter[str] = Counter()
     rows = []
     for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
-        found = levels[step, kind, _]
+        of_level = levels[step, kind, _]
         number = numbers[step]
         numbers[step] += 1
-        when = _when(kind, found, runs[step])
-        rows.append(_row(row_id(name, step, str(number or "")), step, when, found))
+        when = _when(kind, of_level, runs[step])
+        rows.append(_row(row_id(name, step, str(number or "")), step, when, of_level))
     return tuple(rows)
 
 
 def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
     """Of the columns that may be empty throughout, those that are not: `promised`, `price`."""
-    told = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
-    return frozenset(name for name, cells in told.items() if any(one.text != NONE for one in cells))
+    columns = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
+    return frozenset(
+        name for name, cells in columns.items() if any(cell.text != NONE for cell in cells)
+    )
 
 
 def trial_name(trial: TrialFacts) -> str:
@@ -119,31 +121,31 @@ def trial_name(trial: TrialFacts) -> str:
     return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
 
 
-def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
-    verdicts = [one.verdict for one in found]
-    levels = [one.level for one in found]
-    worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
-    names = Counter(one.limiter.name for one in levels)
+def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
+    verdicts = [of_run.verdict for of_run in of_runs]
+    levels = [of_run.level for of_run in of_runs]
+    worst = min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.believe))
+    names = Counter(level.limiter.name for level in levels)
     most = names.most_common(1)[0][0]
-    common = shown_stretch([one for one in levels if one.limiter.name == most])
-    promise = next((one.promised for one in levels if one.promised is not None), None)
-    lasts = any(one.lasts for one in found)
-    trial = found[0].trial
+    common = shown_stretch([level for level in levels if level.limiter.name == most])
+    promise = next((level.promised for level in levels if level.promised is not None), None)
+    lasts = any(of_run.lasts for of_run in of_runs)
+    trial = of_runs[0].trial
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    rates = _samples(found, lambda one: one.iops)
+    rates = _samples(of_runs, lambda level: level.iops)
     rate = repeats(rates).median if rates else None
     price = price_words(trial.price, rate, block) if lasts else ""
     return ResultRow(
         id=id_,
         step=step,
-        stands=sum(one.verdict.stands_for is one.level for one in found),
+        stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
         when=when,
-        iops=_figure(found, lambda one: one.iops, format_iops),
-        mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
+        iops=_figure(of_runs, lambda level: level.iops, format_iops),
+        mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),
         promised=_range(promise.iops, promise.low_iops, promise.high_iops)
         if promise
         else RowCell(),
-        ratio=_ratio(found),
+        ratio=_ratio(of_runs),
         price=RowCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
@@ -153,7 +155,7 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
 
 
 def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
-    phases = [one for trial in trials for one in trial.phases]
+    phases = [phase for trial in trials for phase in trial.phases]
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):
         iops = _spread(line.iops, format_iops)
@@ -170,55 +172,59 @@ def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
     return tuple(rows)
 
 
-def _when(kind: str, found: Sequence[_Found], runs: int) -> str:
+def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
     """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
     if runs > 1:
-        return f"{kind} in {len(found)} of {runs} runs".strip() if len(found) < runs else kind
-    level = found[0].level
+        return f"{kind} in {len(of_runs)} of {runs} runs".strip() if len(of_runs) < runs else kind
+    level = of_runs[0].level
     if level.start_s is None or level.end_s is None:
         return kind
     return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
 
 
-def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
+def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
     """A sample a trial: of its runs the one in the middle, whatever is picked of it."""
     levels: dict[str, list[Judged]] = {}
     machines: dict[str, str] = {}
-    for one in found:
-        levels.setdefault(one.trial.trial_id, []).append(one.level)
-        machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
+    for of_run in of_runs:
+        levels.setdefault(of_run.trial.trial_id, []).append(of_run.level)
+        machines[of_run.trial.trial_id] = of_run.trial.machine or of_run.trial.trial_id
     picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
-    return [Sample(name, one, machines[name]) for name, one in picked.items() if one is not None]
+    return [
+        Sample(name, values, machines[name])
+        for name, values in picked.items()
+        if values is not None
+    ]
 
 
 def _figure(
-    found: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
+    of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
 ) -> RowCell:
-    samples = _samples(found, pick)
+    samples = _samples(of_runs, pick)
     if not samples:
         return RowCell()
     together = repeats(samples)
     if together.interval is not None:
         return RowCell(show(together.median), _interval(together.interval, show))
-    values = [value for one in found if (value := pick(one.level)) is not None]
+    values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
     return RowCell(show(together.median), _span(values, show))
 
 
-def _ratio(found: Sequence[_Found]) -> RowCell:
-    samples = _samples(found, lambda one: one.ratio)
+def _ratio(of_runs: Sequence[_Found]) -> RowCell:
+    samples = _samples(of_runs, lambda level: level.ratio)
     if not samples:
         return RowCell()
     together = repeats(samples)
-    told = (
+    words = (
         _interval(together.interval, _percent)
         if together.interval
         else NO_INTERVAL.format(n=together.n)
     )
-    return RowCell(_percent(together.median), told)
+    return RowCell(_percent(together.median), words)
 
 
-def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
-    return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
+def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
+    return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
 def _spread(found: Spread, show: Callable[[float], str]) -> RowCell:

@@ -9,7 +9,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 def row_id(of: str, step: str = "", direction: str = "") -> str:
     """`row-<id of a run or a trial>`, of one of its steps `row-<id>-<step>-<direction>`."""
-    return "-".join(["row", *(_UNSAFE.sub("_", one) for one in (of, step, direction) if one)])
+    return "-".join(["row", *(_UNSAFE.sub("_", part) for part in (of, step, direction) if part)])
 
 
 def row_href(of: str, step: str = "", direction: str = "") -> str:

@@ -35,6 +35,8 @@ def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
             points = steps[name][1].setdefault(str(row["direction"]), [])
             points.append((int(row["second"]), float(row["iops"] or 0.0)))
     return tuple(
-        StepSeconds(name, {d: tuple(sorted(p)) for d, p in found.items() if any(v for _, v in p)})
-        for name, (_, found) in sorted(steps.items(), key=lambda item: item[1][0])
+        StepSeconds(
+            name, {d: tuple(sorted(p)) for d, p in directions.items() if any(v for _, v in p)}
+        )
+        for name, (_, directions) in sorted(steps.items(), key=lambda item: item[1][0])
     )

@@ -65,7 +65,7 @@ class ReportReader:
         stored: dict[str, StoredTrial] = {}
         groups: dict[Any, list[TrialFacts]] = defaultdict(list)
         for trial_id, rows in rows_of.items():
-            suspended = any(one.state != "done" for one in rows) and self._is_suspended(trial_id)
+            suspended = any(row.state != "done" for row in rows) and self._is_suspended(trial_id)
             trial = stored[trial_id] = read_trial(
                 self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
             )
@@ -80,11 +80,11 @@ class ReportReader:
         views = tuple(
             group_view(
                 file or words(subject) or "all",
-                [trial_view(one) for one in found],
+                [trial_view(trial) for trial in trials],
                 file or words(subject, without=without),
                 number,
             )
-            for number, ((subject, file), found) in enumerate(groups.items(), 1)
+            for number, ((subject, file), trials) in enumerate(groups.items(), 1)
         )
         return ReadReport(views, stored, words(common))
 
@@ -120,17 +120,17 @@ def stored_report(
     """The report on these runs (rows, oldest first), as `asked` for, with all its charts, or with
     the one that is named. Raises UnknownName for its name, InvalidValue where it has nothing to
     draw."""
-    found = reader.read(runs)
-    trials = [trial for group in found.groups for trial in group.trials]
+    read = reader.read(runs)
+    trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
     run = _telling(runs, asked, fell.run_id if fell else "")
-    data = ChartData(found.groups, found.stored, reader.evidence, runs, run)
+    data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
     report = Report(
         asked=" ".join([*asked, *filters]),
-        groups=found.groups,
+        groups=read.groups,
         inside_of=str(run.run_id),
-        common=found.common,
+        common=read.common,
         made=f"made {now} by diskbench {__version__}",
     )
     if chart is not None:
@@ -150,7 +150,7 @@ def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """What a file without a name of its own is called: the run that was asked for, or how many."""
     ids = [row.run_id for row in runs]
     typed = _named(runs, asked)
-    named = next((one for one in ids if one in typed), ids[-1])
+    named = next((run_id for run_id in ids if run_id in typed), ids[-1])
     if len({run.trial_id for run in runs}) == 1:
         return str(named)
     since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
@@ -169,11 +169,11 @@ def _telling(runs: Sequence[Run], asked: Sequence[str], fell: str) -> Run:
 def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
     """The runs of which somebody typed the id, or the beginning of it."""
     known = [Known(str(run.run_id), "run") for run in runs]
-    found = set()
+    ids = set()
     for text in asked:
         with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
-            found.add(meant(text, known, "run").id)
-    return found
+            ids.add(meant(text, known, "run").id)
+    return ids
 
 
 def _rent(trial: StoredTrial) -> dict[str, Any] | None:

@@ -106,9 +106,9 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     """
     row = rows[0]
     marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
-    found = subject_of_plan(plan) if plan else _subject_of_row(row)
+    subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
-        found,
+        subject,
         run_ids=tuple(one.run_id for one in rows),
         when=row.when,
         state=next((one.state for one in rows if one.state != "done"), "done"),

@@ -37,7 +37,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def _counted(report: Report) -> str:
-    trials = [one.trial for one in report.trials]
+    trials = [trial.trial for trial in report.trials]
     machines = len({trial.machine or trial.trial_id for trial in trials})
     of = counted(len(report.groups), "subject")
     return (
@@ -53,17 +53,18 @@ def _apart(report: Report) -> str:
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             steps.setdefault(step, []).append(_Lasting(group.name, row))
-    told = {step: [one for one in found if one.iops] for step, found in steps.items()}
+    numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
     # What a cache answered says nothing of a disk; it is only told where there is nothing else.
     believed = {
-        step: [one for one in found if one.row.believe != "no"] for step, found in told.items()
+        step: [level for level in lasting if level.row.believe != "no"]
+        for step, lasting in numbered.items()
     }
-    told = believed if any(believed.values()) else told
-    step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))
-    if not found:
+    numbered = believed if any(believed.values()) else numbered
+    step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
+    if not lasting:
         return ""
-    least, most = min(found, key=_iops), max(found, key=_iops)
-    if len(found) == 1 < len(report.groups):
+    least, most = min(lasting, key=_iops), max(lasting, key=_iops)
+    if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
     if least is most:
         ratio = most.row.ratio
@@ -76,8 +77,8 @@ def _apart(report: Report) -> str:
     )
 
 
-def _iops(one: _Lasting) -> float:
-    return one.iops
+def _iops(lasting: _Lasting) -> float:
+    return lasting.iops
 
 
 def _sure(row: ResultRow) -> str:

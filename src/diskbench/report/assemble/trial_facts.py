@@ -53,7 +53,7 @@ def _note(row: Run, stored: StoredTrial) -> RunNote:
         error=row.error or "",
         advice=row.advice or "",
         evidence=f"{url}/runs/{row.run_id}/" if url else "",
-        audit=audit_line([one for one in stored.audits if one.run_id == row.run_id]),
+        audit=audit_line([audit for audit in stored.audits if audit.run_id == row.run_id]),
     )
 
 
@@ -63,7 +63,7 @@ def _place(row: Run) -> str:
 
 
 def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
-    found = {
+    versions = {
         "diskbench": row.diskbench_version,
         "fio": (row.fio_version or "").removeprefix("fio-"),
         "kernel": row.kernel,
@@ -73,7 +73,7 @@ def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
         else row.profile,
         "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
     }
-    return tuple((name, str(value)) for name, value in found.items() if value)
+    return tuple((name, str(value)) for name, value in versions.items() if value)
 
 
 def _job(plan: Plan | None) -> str:
@@ -81,5 +81,5 @@ def _job(plan: Plan | None) -> str:
     if plan is None:
         return ""
     return "\n".join(
-        f"# step {one.index + 1}: {one.name}\n{one.job.strip()}\n" for one in plan.steps
+        f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n" for step in plan.steps
     )

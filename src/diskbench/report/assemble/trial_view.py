@@ -116,7 +116,7 @@ class TrialView:
 def trial_view(trial: TrialFacts) -> TrialView:
     """The trial as every surface shows it."""
     subject = trial.subject
-    found = lines(trial.measurements, trial.phases, trial.verdicts)
+    steps = lines(trial.measurements, trial.phases, trial.verdicts)
     warnings = grouped_warnings(trial.warnings)
     rows = result_rows([trial])
     return TrialView(
@@ -128,24 +128,24 @@ def trial_view(trial: TrialFacts) -> TrialView:
         believe=believe_sentence(trial.verdicts),
         headline=headline(subject.promised, trial.measurements, trial.phases),
         unfinished=unfinished_words(subject, trial.measurements),
-        missing=_missing(trial) if not found else "",
-        lines=found,
-        figures=tuple(_figures(line, trial_name(trial)) for line in found),
-        notes=footnotes(found),
-        runs_n=max((line.runs for line in found), default=0),
+        missing=_missing(trial) if not steps else "",
+        lines=steps,
+        figures=tuple(_figures(line, trial_name(trial)) for line in steps),
+        notes=footnotes(steps),
+        runs_n=max((line.runs for line in steps), default=0),
         rows=rows,
         shown=shown_columns(rows),
-        thresholds=threshold_lines(subject.thresholds, found),
+        thresholds=threshold_lines(subject.thresholds, steps),
         fell=fall_of(trial.verdicts),
         slowed=slowed(trial),
-        phases=phase_rows(trial.phases, [one.run_id for one in trial.runs]),
+        phases=phase_rows(trial.phases, [run.run_id for run in trial.runs]),
         phase_notes=stall_notes(trial.phases),
         phase_lines=tuple(phase_lines(trial.phases)),
         warnings=warnings,
         doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
         runs=tuple(map(_run, trial.runs)),
-        next=next_step(subject, found, warnings),
-        next_on_page=next_step(subject, found, warnings, on_page=True),
+        next=next_step(subject, steps, warnings),
+        next_on_page=next_step(subject, steps, warnings, on_page=True),
     )
 
 
@@ -190,7 +190,7 @@ def _when(trial: TrialFacts) -> str:
     """When its runs began; empty before the first."""
     if not trial.runs:
         return ""
-    first, last = (local_moment(one.when) for one in (trial.runs[0], trial.runs[-1]))
+    first, last = (local_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
     return first if first == last else f"{first} to {last}"
 
 
@@ -209,7 +209,7 @@ def _figures(line: StepLine, name: str) -> FigureRow:
         cells=(
             _cell(line.iops, format_iops),
             _cell(speed, format_mb_per_s),
-            *(_cell(one, format_latency_ns) for one in latencies),
+            *(_cell(latency, format_latency_ns) for latency in latencies),
             _cell(line.cpu, lambda share: f"{share:.0%}"),
         ),
     )

@@ -25,8 +25,8 @@ LATENCY_LABELS = (
 
 def wants_log(values: Iterable[float]) -> bool:
     """Whether positive values span more than two decades."""
-    found = [value for value in values if value > 0]
-    return bool(found) and max(found) / min(found) > LOG_FROM
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > LOG_FROM
 
 
 def decades(values: Sequence[float]) -> list[float]:

@@ -23,7 +23,7 @@ _IN_SECONDS = 120
 def ticks(seconds: float) -> list[int]:
     """At most seven marks on round times, 0 first."""
     day = 24 * 3600
-    step = next((one for one in _STEPS_S if seconds / one <= _MOST_TICKS), None)
+    step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), None)
     step = step or day * (int(seconds / day / _MOST_TICKS) + 1)
     return list(range(0, int(seconds) + 1, step))
 

@@ -135,8 +135,8 @@ def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
     import numpy as np
 
     phases = course.phases.phases if course.phases else ()
-    found = [getattr(one, rate) for one in phases if one.kind != "stall"]
-    if len(known := [value for value in found if value]) > 1:
+    rates = [getattr(phase, rate) for phase in phases if phase.kind != "stall"]
+    if len(known := [value for value in rates if value]) > 1:
         return known
     total = course.total(rate)
     ordered = np.sort(total[~stalled(total)])
@@ -150,12 +150,12 @@ def _levels(course: StepCourse, rate: Rate) -> Levels:
     if expected is None or expected.lasting.limited_by is None:
         return Levels()
     lasting, begin = getattr(expected.lasting, rate), getattr(expected.begin, rate)
-    found = Levels(lasting=lasting, begin=begin if expected.bursts else None)
-    found = replace(
-        found, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
+    levels = Levels(lasting=lasting, begin=begin if expected.bursts else None)
+    levels = replace(
+        levels, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
     )
     top = float(course.total(rate).max(initial=0.0))
-    return replace(found, most=_FAR_ABOVE * top if top else None)
+    return replace(levels, most=_FAR_ABOVE * top if top else None)
 
 
 def _is_promise(limit: str) -> bool:
@@ -184,17 +184,17 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     unit = "IOPS" if rate == "iops" else "MB/s"
     low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
     ran = f"{course.step} ran for {clock(course.seconds)}"
-    told = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
+    parts = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
     phases = course.phases.phases if course.phases else ()
     if len(phases) > 1:
-        words = ", ".join(f"{one.kind} from {clock(one.start_s)}" for one in phases[:6])
-        told.append(f"phases: {words}")
+        words = ", ".join(f"{phase.kind} from {clock(phase.start_s)}" for phase in phases[:6])
+        parts.append(f"phases: {words}")
     cliffs = course.phases.cliffs if course.phases else ()
     if cliffs:
-        told.append(f"it fell at {', '.join(clock(one.at_s) for one in cliffs[:4])}")
+        parts.append(f"it fell at {', '.join(clock(cliff.at_s) for cliff in cliffs[:4])}")
     if course.predicted:
-        told.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
-    return "; ".join(told) + "."
+        parts.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
+    return "; ".join(parts) + "."
 
 
 @chart(
@@ -204,5 +204,5 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     rank=10,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for one in data.courses:
-        yield course_chart(one, palette)
+    for course in data.courses:
+        yield course_chart(course, palette)

@@ -42,7 +42,7 @@ def column_words(
     edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
     rows = []
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        told = []
+        columns = []
         for name, values in tracks.items():
             known = values[start:end]
             known = known[~np.isnan(known)]
@@ -50,10 +50,10 @@ def column_words(
                 continue
             middle = with_unit(metric, float(np.median(known)))
             low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
-            told.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+            columns.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
         phase = phase_at(course, (start + end) / 2)
-        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *told]
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *columns]
         text = " · ".join(word for word in words if word)
         rows.append({"start": start, "end": end, "words": text})
     return rows
@@ -62,4 +62,4 @@ def column_words(
 def phase_at(course: StepCourse, second: float) -> str:
     """The kind of the phase that a second lies in; empty where none was found."""
     phases = course.phases.phases if course.phases else ()
-    return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")
+    return next((phase.kind for phase in phases if phase.start_s <= second < phase.end_s), "")

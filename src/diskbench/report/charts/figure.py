@@ -92,9 +92,9 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
 def _fixed(spec: dict[str, Any], palette: Palette) -> dict[str, Any]:
     """The document with values for the variables that a page would have: a picture has no page."""
     values = variables(palette)
-    told = _VARIABLE.sub(lambda one: values.get(one[1], one[0]), json.dumps(spec))
-    found: dict[str, Any] = json.loads(told)
-    return found
+    text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), json.dumps(spec))
+    fixed: dict[str, Any] = json.loads(text)
+    return fixed
 
 
 def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> str:
@@ -106,7 +106,7 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
     drawn = _drawn(figure.on(log=log), palette)
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
-    return _PLACES.sub(lambda found: _LONG.sub(_two_digits, found[0]), drawn)
+    return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
 
 
 def _drawn(chart: TopLevelMixin, palette: Palette) -> str:

@@ -37,8 +37,8 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     """What each step stands for: `<10`, `≥10`, `≥100` …"""
     if not bounds:
         return ["all"]
-    told = [bare(metric, one) if metric != "ios" else _short(one) for one in bounds]
-    return [f"<{told[0]}", *(f"≥{one}" for one in told)]
+    texts = [bare(metric, bound) if metric != "ios" else _short(bound) for bound in bounds]
+    return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
 def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios") -> alt.Color:

@@ -50,8 +50,8 @@ def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
     beside = bool(published and own)
     names: list[str] = []
     for label in labels_in_order([*published, *own], ranked=ranked):
-        of_label = [one for one in (*published, *own) if one.label == label]
-        names += dict.fromkeys(_name(one, beside=beside) for one in of_label)
+        of_label = [point for point in (*published, *own) if point.label == label]
+        names += dict.fromkeys(_name(point, beside=beside) for point in of_label)
     return Lanes(tuple(names), beside)
 
 
@@ -67,7 +67,7 @@ def is_own(name: str) -> bool:
 
 def in_lanes(points: Sequence[ChartPoint], lanes: Lanes) -> dict[str, list[ChartPoint]]:
     """Row → its points, in the order of the rows."""
-    found: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
-    for one in points:
-        found[lanes.of(one)].append(one)
-    return found
+    by_lane: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
+    for point in points:
+        by_lane[lanes.of(point)].append(point)
+    return by_lane

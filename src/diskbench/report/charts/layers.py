@@ -44,10 +44,10 @@ def latency_axis(
     field: str, domain: Sequence[float], *, clamp: bool = False, **options: bool
 ) -> alt.Y:
     """The vertical logarithmic axis of latencies, which has no title: its labels have units."""
-    found: alt.Y = value_axis(
+    axis: alt.Y = value_axis(
         "y", field, "lat_ns", domain, log=True, clamp=clamp, minExtent=34, title=None, **options
     )
-    return found
+    return axis
 
 
 def stroke_legend(**more: Any) -> alt.Legend:  # noqa: ANN401 - altair's options
@@ -77,7 +77,7 @@ def dots(
 
     layers = []
     for doubted in (False, True):
-        kind = [one for one in rows if one["doubted"] is doubted]
+        kind = [row for row in rows if row["doubted"] is doubted]
         if kind:
             made = alt.Chart({"values": kind}).mark_point(filled=not doubted, size=size, **mark)
             layers.append(made.encode(**encode, **carried(kind)))
@@ -96,7 +96,7 @@ def dots_by_source(
         made
         for source, shape in SHAPES.items()
         for made in dots(
-            [one for one in rows if one["source"] == source],
+            [row for row in rows if row["source"] == source],
             size=size,
             encode=encode,
             shape=shape,
@@ -128,5 +128,5 @@ def columns(
     import altair as alt
 
     rects = alt.Chart({"values": list(rows)}).mark_rect(fillOpacity=0, color=palette.ink)
-    found: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
-    return found
+    chart: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
+    return chart

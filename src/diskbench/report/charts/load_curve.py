@@ -131,17 +131,17 @@ def _labels(
         "above": {"align": "center", "baseline": "bottom"},
     }
     return [
-        alt.Chart({"values": found})
+        alt.Chart({"values": rows})
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
         .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
-        for side, found in texts.items()
-        if found
+        for side, rows in texts.items()
+        if rows
     ]
 
 
 def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, Any]:
     offered = "offered" if curve.offered else "in flight"
-    told = [
+    parts = [
         f"{point.step} · {point.words} {offered if curve.offered else ''}".strip(),
         f"{bare('iops', point.iops)} IOPS",
         f"{name} {bare('lat_ns', ns)}",
@@ -155,7 +155,7 @@ def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, 
         "load": point.load,
         "saturated": point.saturated,
         "text": point.words.removeprefix("QD "),
-        "words": " · ".join(word for word in told if word),
+        "words": " · ".join(word for word in parts if word),
     }
 
 
@@ -176,13 +176,13 @@ def _sentence(curve: LoadCurve) -> str:
     """The first and the last load, and the last before saturation."""
     served = [point for point in curve.points if not point.saturated]
     chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
-    told = [
+    parts = [
         f"{point.words} reached {bare('iops', point.iops)} IOPS"
         + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
         + (" (saturated)" if point.saturated else "")
         for point in chosen
     ]
-    return f"{curve.name} {curve.direction}: {'; '.join(told)}."
+    return f"{curve.name} {curve.direction}: {'; '.join(parts)}."
 
 
 @chart(
@@ -192,5 +192,5 @@ def _sentence(curve: LoadCurve) -> str:
     rank=60,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for one in data.load_curves[:MOST_CURVES]:
-        yield load_chart(one, palette)
+    for curve in data.load_curves[:MOST_CURVES]:
+        yield load_chart(curve, palette)

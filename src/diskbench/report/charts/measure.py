@@ -85,8 +85,8 @@ def axis(metric: str, *, log: bool = False, ticks: int = 4, **more: Any) -> alt.
 def log_domain(values: Sequence[float], texts: Iterable[tuple[float, float]] = ()) -> list[float]:
     """Bounds of a logarithmic axis: a little below the least and above the largest positive value,
     and so wide that each text (where it begins, and the share of the width that it takes) fits."""
-    found = [value for value in values if value > 0] or [1.0, 10.0]
-    low, high = min(found) / 1.6, max(found) * 1.6
+    positive = [value for value in values if value > 0] or [1.0, 10.0]
+    low, high = min(positive) / 1.6, max(positive) * 1.6
     for at, share in texts:
         if at > 0:
             high = max(high, low * (at / low) ** (1 / (1 - min(share, 0.7))))

@@ -70,11 +70,13 @@ def variables(palette: Palette) -> dict[str, str]:
         "--ink": palette.ink,
         "--muted": palette.muted,
         "--grid": palette.grid,
-        **{f"--{name}": one for name, one in zip(DIRECTIONS, palette.directions, strict=True)},
-        **{f"--series-{place}": one for place, one in enumerate(palette.series, 1)},
+        **{
+            f"--{name}": colour for name, colour in zip(DIRECTIONS, palette.directions, strict=True)
+        },
+        **{f"--series-{place}": colour for place, colour in enumerate(palette.series, 1)},
         "--accent": palette.accent,
         "--band": palette.band,
-        **{f"--heat-{place}": one for place, one in enumerate(palette.heat, 1)},
+        **{f"--heat-{place}": colour for place, colour in enumerate(palette.heat, 1)},
     }
 
 

@@ -69,32 +69,34 @@ def charts() -> tuple[Chart, ...]:
         import_module(f"{package.__name__}.{module.name}")
     order = get_args(Need)
     return tuple(
-        sorted(_REGISTERED.values(), key=lambda one: (order.index(one.needs), one.rank, one.name))
+        sorted(
+            _REGISTERED.values(), key=lambda kind: (order.index(kind.needs), kind.rank, kind.name)
+        )
     )
 
 
 def find_chart(name: str) -> Chart:
     """The chart of that name. Raises UnknownName."""
-    for one in charts():
-        if one.name == name:
-            return one
+    for kind in charts():
+        if kind.name == name:
+            return kind
     advice = "`diskbench report --chart list` shows all"
-    raise UnknownName("chart", name, [one.name for one in charts()], advice=advice)
+    raise UnknownName("chart", name, [kind.name for kind in charts()], advice=advice)
 
 
 def chart_lines() -> Iterator[str]:
     """Name, title and need of each chart, a line each."""
-    wide = max(len(one.name) for one in charts())
-    for one in charts():
-        yield f"{one.name:<{wide}}  {one.title} (needs {one.needs})"
+    wide = max(len(kind.name) for kind in charts())
+    for kind in charts():
+        yield f"{kind.name:<{wide}}  {kind.title} (needs {kind.needs})"
 
 
 def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures over steps, runs and trials."""
     one, several, many, _ = get_args(Need)
     single = data.single is not None
-    found = islice(_drawn(data, palette, one if single else several), MOST_OVER)
-    return (*found, *(() if single else _drawn(data, palette, many)))
+    figures = islice(_drawn(data, palette, one if single else several), MOST_OVER)
+    return (*figures, *(() if single else _drawn(data, palette, many)))
 
 
 def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
@@ -104,11 +106,11 @@ def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
 
 def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures of one chart. Raises UnknownName, and InvalidValue where there is none."""
-    found = find_chart(name)
-    figures = tuple(found.draw(data, palette)) if data.meets(found.needs) else ()
+    kind = find_chart(name)
+    figures = tuple(kind.draw(data, palette)) if data.meets(kind.needs) else ()
     if not figures:
         raise InvalidValue(
-            f"nothing to draw in chart {name} ({found.title}): it needs {found.needs}",
+            f"nothing to draw in chart {name} ({kind.title}): it needs {kind.needs}",
             advice="name other runs, or another chart: `diskbench report --chart list`",
         )
     return figures
@@ -116,6 +118,6 @@ def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigu
 
 def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[ChartFigure]:
     if data.meets(need):
-        for one in charts():
-            if one.needs == need:
-                yield from one.draw(data, palette)
+        for kind in charts():
+            if kind.needs == need:
+                yield from kind.draw(data, palette)

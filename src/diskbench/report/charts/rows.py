@@ -21,7 +21,7 @@ _LEAST = 6
 
 def row(point: ChartPoint) -> Row:
     """What a mark of a point needs, values as they are."""
-    found: Row = {
+    fields: Row = {
         "label": point.label,
         "key": point.key or point.label,
         "value": point.value,
@@ -32,14 +32,14 @@ def row(point: ChartPoint) -> Row:
         "doubted": bool(point.doubt),
         "description": point.description,
     }
-    return found | ({"href": point.href} if point.href else {})
+    return fields | ({"href": point.href} if point.href else {})
 
 
 def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
     """The labels, each once: by value, the largest first, or as they come."""
     best: dict[str, float] = {}
-    for one in points:
-        best.setdefault(one.label, one.value)
+    for point in points:
+        best.setdefault(point.label, point.value)
     return sorted(best, key=lambda name: -best[name]) if ranked else list(best)
 
 
@@ -59,22 +59,22 @@ def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: b
     import altair as alt
 
     domain = [*provider_labels(), OTHER]
-    present = {provider_label(one.provider) or OTHER for one in points}
+    present = {provider_label(point.provider) or OTHER for point in points}
     shown = [name for name in domain if name in present]
-    told = (
+    shown_legend = (
         alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)
         if legend and len(shown) > 1
         else None
     )
     scale = alt.Scale(domain=domain, range=list(palette.series))
-    return alt.Color("provider:N", scale=scale, legend=told)
+    return alt.Color("provider:N", scale=scale, legend=shown_legend)
 
 
 def carried(rows: Sequence[Row]) -> dict[str, Any]:
     """The encodings by which marks carry their words, and their link where any has one."""
     import altair as alt
 
-    found: dict[str, Any] = {"description": alt.Description("description:N")}
-    if any("href" in one for one in rows):
-        found["href"] = alt.Href("href:N")
-    return found
+    encodings: dict[str, Any] = {"description": alt.Description("description:N")}
+    if any("href" in row for row in rows):
+        encodings["href"] = alt.Href("href:N")
+    return encodings

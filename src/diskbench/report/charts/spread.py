@@ -49,24 +49,24 @@ class SpreadRow:
     @property
     def values(self) -> list[float]:
         """In order of size."""
-        return sorted(one.value for one in self.points)
+        return sorted(point.value for point in self.points)
 
 
 def groups_of(points: Iterable[ChartPoint], by: By) -> tuple[SpreadRow, ...]:
     """Points by region (with the provider), by hour of their day in UTC, or by label. Hours and
     regions are in order; what has none is left out (`undated` names it)."""
-    found: dict[str, list[ChartPoint]] = {}
-    for one in points:
-        name = _name(one, by)
+    groups: dict[str, list[ChartPoint]] = {}
+    for point in points:
+        name = _name(point, by)
         if name:
-            found.setdefault(name, []).append(one)
-    names = list(found) if by == "label" else sorted(found)
-    return tuple(SpreadRow(name, tuple(found[name])) for name in names)
+            groups.setdefault(name, []).append(point)
+    names = list(groups) if by == "label" else sorted(groups)
+    return tuple(SpreadRow(name, tuple(groups[name])) for name in names)
 
 
 def undated(points: Iterable[ChartPoint]) -> str:
     """Which trials have no hour, in words; empty where all have one."""
-    named = dict.fromkeys(one.key for one in points if not one.when)
+    named = dict.fromkeys(point.key for point in points if not point.when)
     return f"left out, having no date: {', '.join(named)}" if named else ""
 
 
@@ -84,7 +84,7 @@ def spread_chart(
 
     Raises ValueError for points of several metrics, or none.
     """
-    (metric,) = {one.metric for group in groups for one in group.points}
+    (metric,) = {point.metric for group in groups for point in group.points}
     values = [value for group in groups for value in group.values]
     log = wants_log(values) and min(values) > 0
     return ChartFigure(
@@ -201,7 +201,9 @@ def _group(
             )
             layers.append(tick.encode(x=at(end), y=level("y")))
     if n < VIOLIN_FROM:
-        rows = [row(one) | {"y": place + _aside(number)} for number, one in enumerate(group.points)]
+        rows = [
+            row(point) | {"y": place + _aside(number)} for number, point in enumerate(group.points)
+        ]
         dots = alt.Chart({"values": rows}).mark_point(
             filled=True, size=30, color=palette.ink, opacity=0.75
         )
@@ -213,7 +215,7 @@ def _box(group: SpreadRow, place: int) -> dict[str, Any]:
     import numpy as np
 
     values = group.values
-    q1, middle, q3 = (float(one) for one in np.quantile(values, (0.25, 0.5, 0.75)))
+    q1, middle, q3 = (float(quantile) for quantile in np.quantile(values, (0.25, 0.5, 0.75)))
     metric = group.points[0].metric
     words = (
         f"{group.name}: median {with_unit(metric, middle)}, middle half "

@@ -27,8 +27,8 @@ def summary_picture(
 
     figures: list[Any] = []
     for figure in (iops_chart(lines, palette), latency_chart(lines, palette)):
-        told = textwrap.wrap(figure.subtitle, WRAP)
-        words = alt.TitleParams(figure.title, subtitle=told, anchor="start", offset=10)
+        wrapped = textwrap.wrap(figure.subtitle, WRAP)
+        words = alt.TitleParams(figure.title, subtitle=wrapped, anchor="start", offset=10)
         drawing: Any = figure.drawing
         figures.append(drawing.properties(width=460, title=words))
     charts = alt.vconcat(*figures, spacing=28).resolve_legend(shape="independent")

@@ -47,14 +47,14 @@ class PostChart:
 
     def of(self, figures: Iterable[Published]) -> tuple[Published, ...]:
         """Those of the figures that it draws, pattern by pattern."""
-        found = [one for one in figures if one.seed == self.post]
+        of_post = [figure for figure in figures if figure.seed == self.post]
         return tuple(
-            one
+            figure
             for pattern in self.figures
-            for one in found
-            if fnmatchcase(one.id, f"{self.post}/{pattern}")
-            and self.metric in (None, one.metric)
-            and self.direction in (None, one.direction)
+            for figure in of_post
+            if fnmatchcase(figure.id, f"{self.post}/{pattern}")
+            and self.metric in (None, figure.metric)
+            and self.direction in (None, figure.direction)
         )
 
 
@@ -199,18 +199,18 @@ def charts_of(post: str) -> tuple[PostChart, ...]:
     """The charts of one post. Raises UnknownName."""
     if post not in SEEDS:
         raise UnknownName("post", post, SEEDS)
-    return tuple(one for one in POST_CHARTS if one.post == post)
+    return tuple(chart for chart in POST_CHARTS if chart.post == post)
 
 
 def find_chart(post: str, name: str) -> PostChart:
     """One chart of a post by its name. Raises UnknownName for either."""
-    found = charts_of(post)
-    for one in found:
-        if one.name == name:
-            return one
+    charts = charts_of(post)
+    for chart in charts:
+        if chart.name == name:
+            return chart
     raise UnknownName(
         "chart",
         name,
-        [one.name for one in found],
+        [chart.name for chart in charts],
         advice=f"`diskbench report --published {post} --chart list` shows all",
     )

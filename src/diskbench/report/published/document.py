@@ -75,14 +75,14 @@ def trial_beside(
 ) -> TrialBeside:
     """A trial beside the figures that match it; where they were `named`, beside all of them that
     are of the same workload, whatever their disk."""
-    found = match(asked, figures)
-    taken, why_not, nearest = found.figures, found.why_not, found.nearest
+    matched = match(asked, figures)
+    taken, why_not, nearest = matched.figures, matched.why_not, matched.nearest
     if named:
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
         why_not = f"none that is named was measured as profile {asked.profile} does"
-    told = (at_one_level(one, measured, gobonniego_file=gobonniego_file) for one in taken)
-    pairs = tuple(one for one in told if one is not None)
+    ours = (at_one_level(figure, measured, gobonniego_file=gobonniego_file) for figure in taken)
+    pairs = tuple(pair for pair in ours if pair is not None)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
     return TrialBeside(
@@ -95,7 +95,7 @@ def trial_beside(
         if pairs
         else (),
         why_not="" if pairs else why_not,
-        nearest=() if pairs else tuple(_near(one) for one in nearest),
+        nearest=() if pairs else tuple(_near(near) for near in nearest),
     )
 
 
@@ -103,8 +103,8 @@ def _figure(pair: Beside) -> FigureBeside:
     return FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
 
 
-def _near(one: Near) -> NearFigure:
-    return NearFigure(name=one.name, why=one.words, same_workload=one.same_workload)
+def _near(near: Near) -> NearFigure:
+    return NearFigure(name=near.name, why=near.words, same_workload=near.same_workload)
 
 
 def _subject(asked: RunSubject) -> str:

@@ -23,12 +23,12 @@ def run_values(
     figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
 ) -> dict[str, float]:
     """Ours of each run that has the figure, in the order of the runs."""
-    found = {}
+    values = {}
     for run_id in dict.fromkeys(row.run_id for row in measured):
         of_run = [row for row in measured if row.run_id == run_id]
-        for one in beside([figure], of_run, gobonniego_file=gobonniego_file):
-            found[run_id] = one.ours
-    return found
+        for pair in beside([figure], of_run, gobonniego_file=gobonniego_file):
+            values[run_id] = pair.ours
+    return values
 
 
 def at_one_level(

@@ -48,13 +48,13 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
 
 def published_points(figures: Iterable[Published]) -> tuple[ChartPoint, ...]:
     """Each as a point, in their order."""
-    return tuple(published_point(one) for one in figures)
+    return tuple(published_point(figure) for figure in figures)
 
 
 def short(figure: Published) -> str:
     """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: whose disk, and which."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
-    is_sold = (found := known_plugin(figure.provider)) is not None and found.rents
+    is_sold = (plugin := known_plugin(figure.provider)) is not None and plugin.rents
     whose = provider_label(figure.provider) or "" if is_sold else ""
     return f"{whose} {words}".strip() + _CACHES.get(figure.cache or "", "")
 
@@ -62,16 +62,16 @@ def short(figure: Published) -> str:
 def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     """Mean, shortest and longest latency of one disk and direction as one point: the mean, with the
     others as its ends. What has no mean is left out."""
-    found: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
-    for one in points:
-        whose = (one.label, one.direction, one.step, one.source, *one.run_ids)
-        found.setdefault(whose, {})[one.metric] = one
+    by_disk: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
+    for point in points:
+        whose = (point.label, point.direction, point.step, point.source, *point.run_ids)
+        by_disk.setdefault(whose, {})[point.metric] = point
     return tuple(
         replace(
             of["lat_mean_ns"],
             low=of["lat_min_ns"].value if "lat_min_ns" in of else None,
             high=of["lat_max_ns"].value if "lat_max_ns" in of else None,
         )
-        for of in found.values()
+        for of in by_disk.values()
         if "lat_mean_ns" in of
     )

@@ -24,17 +24,17 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
     """A line a figure under its post; `!` marks what is doubted."""
     if not figures:
         yield "no figure meets all of that"
-    width = max((len(_short(one)) for one in figures), default=0)
-    for number, (_, same) in enumerate(groupby(figures, key=lambda one: one.seed)):
+    width = max((len(_short(figure)) for figure in figures), default=0)
+    for number, (_, same) in enumerate(groupby(figures, key=lambda figure: figure.seed)):
         of_post = list(same)
         if number:
             yield ""
         yield f"{of_post[0].seed}: {of_post[0].post.words}"
-        for one in of_post:
-            mark = "!" if one.doubt else " "
-            where = one.instance_type or one.provider
-            line = f"{mark} {_short(one):<{width}}  {told(one.metric, one.value):>14}  {where}"
-            yield _cut(line)
+        for figure in of_post:
+            mark = "!" if figure.doubt else " "
+            where = figure.instance_type or figure.provider
+            value = told(figure.metric, figure.value)
+            yield _cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}")
 
 
 def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
@@ -80,9 +80,9 @@ def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     yield from labelled("table", first.table_words)
     yield from labelled("machine", " · ".join(_machine(first)))
     yield from labelled("disk", " · ".join(_disk(first)))
-    for one in figures:
-        yield from _figure_lines(one, books)
-    yield from _once("note", (note for one in figures for note in one.notes))
+    for figure in figures:
+        yield from _figure_lines(figure, books)
+    yield from _once("note", (note for figure in figures for note in figure.notes))
 
 
 def _machine(figure: Published) -> Iterator[str]:
@@ -117,18 +117,18 @@ def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
 
 def _verdict(figure: Published, books: Books) -> str:
     """`no: served from cache; limited by …`; of a latency only whether to believe it."""
-    found = published_verdict(figure, books)
-    one = found.stands_for
-    if one.iops is None and one.bytes_per_s is None:
-        return found.words()
-    parts = [found.words()]
-    if one.ratio is not None and one.promised is not None:
+    verdict = published_verdict(figure, books)
+    level = verdict.stands_for
+    if level.iops is None and level.bytes_per_s is None:
+        return verdict.words()
+    parts = [verdict.words()]
+    if level.ratio is not None and level.promised is not None:
         parts.append(
-            f"{one.ratio:.0%} of the {promised_words(one.promised)} that are promised today"
+            f"{level.ratio:.0%} of the {promised_words(level.promised)} that are promised today"
         )
-    known = one.limiter.name != "unknown"
-    parts.append(f"limited by {one.limiter.words()}" if known else "limit unknown")
-    shown = f" ({'; '.join(one.limiter.evidence)})" if known and one.limiter.evidence else ""
+    known = level.limiter.name != "unknown"
+    parts.append(f"limited by {level.limiter.words()}" if known else "limit unknown")
+    shown = f" ({'; '.join(level.limiter.evidence)})" if known and level.limiter.evidence else ""
     return "; ".join(parts) + shown
 
 
@@ -145,10 +145,10 @@ def _printed(figure: Published) -> Iterator[str]:
 
 
 def _once(label: str, texts: Iterable[str]) -> Iterator[str]:
-    found = list(dict.fromkeys(texts))
-    if found:
+    distinct = list(dict.fromkeys(texts))
+    if distinct:
         yield ""
-    for text in found:
+    for text in distinct:
         yield from labelled(label, text)
 
 

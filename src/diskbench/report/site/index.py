@@ -97,7 +97,13 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
 
 
 def render(
-    template: str, site: Site, *, here: str = "", up: str = "", charts: bool = False, **told: object
+    template: str,
+    site: Site,
+    *,
+    here: str = "",
+    up: str = "",
+    charts: bool = False,
+    **values: object,
 ) -> str:
     """A page of the site; `charts` tells that it has some.
 
@@ -113,9 +119,9 @@ def render(
             version=site.version,
             here=here,
             up=up,
-            scripts=[Markup(one) for one in scripts],  # noqa: S704 - shipped with the program
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - shipped with the program
             **frame,
-            **told,
+            **values,
         )
     )
 

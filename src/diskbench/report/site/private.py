@@ -42,12 +42,12 @@ _LEAST = 2
 
 def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
     """Machine → `machine 1`, in the order of their first run; `rows` are newest first."""
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for row in reversed(list(rows)):
         name = row.run.place
-        if name and name not in found:
-            found[name] = f"machine {len(found) + 1}"
-    return found
+        if name and name not in numbers:
+            numbers[name] = f"machine {len(numbers) + 1}"
+    return numbers
 
 
 def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
         names.append((row.run.address or "").rpartition("@")[2])
         if _names_are_private(row.run.provider):
             names.append(row.run.zone or "")
-    found = {name for name in names if len(name) >= _LEAST}
-    return tuple(sorted(found, key=lambda name: (-len(name), name)))
+    secrets = {name for name in names if len(name) >= _LEAST}
+    return tuple(sorted(secrets, key=lambda name: (-len(name), name)))
 
 
 def _is_kept(name: str) -> bool:
@@ -82,8 +82,8 @@ def scrubbed(text: str, secrets: Sequence[str]) -> str:
     """The text without any of these names, where they are whole words."""
     if not secrets:
         return text
-    found = "|".join(map(re.escape, secrets))
-    return re.sub(rf"(?<!\w)(?:{found})(?!\w)", LEFT_OUT, text)
+    pattern = "|".join(map(re.escape, secrets))
+    return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", LEFT_OUT, text)
 
 
 def private_run(run: Run, machines: Mapping[str, str]) -> Run:
@@ -98,24 +98,26 @@ def private_fields(
 ) -> tuple[tuple[str, str], ...]:
     """The fields of a subject that say what was measured; its machine as a number."""
     provider = dict(fields)["provider"]
-    found = []
+    kept = []
     for name, value in fields:
         if name == "machine":
-            found.append((name, machines.get(value, LEFT_OUT)))
+            kept.append((name, machines.get(value, LEFT_OUT)))
         elif name == "region" and _names_are_private(provider):
             continue
         elif _is_kept(name):
-            found.append((name, value))
-    return tuple(found)
+            kept.append((name, value))
+    return tuple(kept)
 
 
 def private_configuration(
-    one: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
+    configuration: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
 ) -> Configuration:
     """A configuration under the fields, words and key that may be told of it."""
-    told = dict(fields)
-    hidden = _names_are_private(one.provider)
-    facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
+    by_name = dict(fields)
+    hidden = _names_are_private(configuration.provider)
+    facts = tuple(
+        (name, values) for name, values in configuration.facts if not (hidden and name == "zone")
+    )
     tracks = tuple(
         track.model_copy(
             update={
@@ -132,18 +134,20 @@ def private_configuration(
                 )
             }
         )
-        for track in one.tracks
+        for track in configuration.tracks
     )
-    return one.model_copy(
+    return configuration.model_copy(
         update={
             "key": key,
             "words": words,
             "fields": fields,
-            "region": told.get("region", ""),
-            "machine": told.get("instance_type") or told.get("machine", ""),
+            "region": by_name.get("region", ""),
+            "machine": by_name.get("instance_type") or by_name.get("machine", ""),
             "facts": facts,
             "fact_changes": tuple(
-                change for change in one.fact_changes if not (hidden and change.fact == "zone")
+                change
+                for change in configuration.fact_changes
+                if not (hidden and change.fact == "zone")
             ),
             "tracks": tracks,
         }
@@ -173,14 +177,16 @@ def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]
             promised=promised,
         ),
         runs=tuple(
-            replace(one, error=error, advice="", evidence=place, audit=scrub(one.audit))
-            for one in trial.runs
+            replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit))
+            for run in trial.runs
         ),
         warnings=tuple(
-            one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
-            for one in trial.warnings
+            warning.model_copy(
+                update={"message": scrub(warning.message), "advice": scrub(warning.advice)}
+            )
+            for warning in trial.warnings
         ),
-        verdicts=tuple(_told_verdict(one, scrub) for one in trial.verdicts),
+        verdicts=tuple(_told_verdict(verdict, scrub) for verdict in trial.verdicts),
         notes=tuple(map(scrub, trial.notes)),
         place=scrub(trial.place),
         job=scrub(trial.job),
@@ -203,14 +209,16 @@ def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
 
 def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
     reasons = tuple(
-        one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
-        for one in verdict.reasons
+        reason.model_copy(update={"message": scrub(reason.message), "advice": scrub(reason.advice)})
+        for reason in verdict.reasons
     )
     return verdict.model_copy(update={"reasons": reasons, "sentence": scrub(verdict.sentence)})
 
 
-def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
-    return tuple(one for one in found if not (hidden and one.fact == "zone"))
+def _differences(differences: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
+    return tuple(
+        difference for difference in differences if not (hidden and difference.fact == "zone")
+    )
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

@@ -73,13 +73,18 @@ def publish_site(
 ) -> Done:
     """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
     rows = load_asked(database, filters)
-    told = told_of(rows, anonymous=wishes.anonymous)
+    shown_runs = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row.run.run_id for row in rows])
     site = Site(wishes.title, diskbench.__version__)
     common = _common(wishes)
     with open_site(path) as folder:
         folder.claim(
-            [INDEX, RUNS, *map(run_name, digests), *map(configuration_name, told.keys.values())]
+            [
+                INDEX,
+                RUNS,
+                *map(run_name, digests),
+                *map(configuration_name, shown_runs.keys.values()),
+            ]
         )
         if wishes.full:
             for entry in folder.entries.values():
@@ -87,12 +92,12 @@ def publish_site(
         wanted = {INDEX, RUNS}
         run_lines: dict[str, SiteRunLine] = {}
         for row, line, names in _run_pages(
-            folder, database, site, told, digests, common, wishes, open_store
+            folder, database, site, shown_runs, digests, common, wishes, open_store
         ):
             run_lines[row.run.run_id] = line
             wanted |= names
         lines = _configuration_pages(
-            folder, database, site, told, filters, run_lines, digests, common
+            folder, database, site, shown_runs, filters, run_lines, digests, common
         )
         wanted |= {configuration_name(line.key) for line in lines}
         _listings(folder, site, lines, [run_lines[row.run.run_id] for row in rows])
@@ -120,19 +125,19 @@ def _run_pages(
     folder: SiteFolder,
     database: Engine,
     site: Site,
-    told: Told,
+    shown_runs: Told,
     digests: Mapping[str, str],
     common: str,
     wishes: Wishes,
     open_store: OpenStore,
 ) -> Iterator[tuple[AskedRun, SiteRunLine, set[str]]]:
     """Each run with its line, and the files that are its own; pages that are not right are made."""
-    pages = RunPages(database, site, told, wishes, open_store)
+    pages = RunPages(database, site, shown_runs, wishes, open_store)
     stale = []
-    for row in told.rows:
+    for row in shown_runs.rows:
         run_id = row.run.run_id
         name = run_name(run_id)
-        around = told.around(row)
+        around = shown_runs.around(row)
         digest = _digest(common, digests[run_id], asdict(around))
         entry = folder.fresh(name, digest)
         if entry is None or not entry.told or not all(map(folder.has, entry.told["evidence"])):
@@ -159,7 +164,7 @@ def _configuration_pages(
     folder: SiteFolder,
     database: Engine,
     site: Site,
-    told: Told,
+    shown_runs: Told,
     filters: Sequence[Filter],
     run_lines: Mapping[str, SiteRunLine],
     digests: Mapping[str, str],
@@ -167,11 +172,11 @@ def _configuration_pages(
 ) -> list[ConfigurationLine]:
     """The line of each configuration; pages that are not right are made."""
     lines, stale, wanted = [], {}, {}
-    for subject, rows in told.groups.items():
+    for subject, rows in shown_runs.groups.items():
         ids = [row.run.run_id for row in rows]
-        made_of = [[digests[one], run_lines[one].model_dump(mode="json")] for one in ids]
+        made_of = [[digests[run_id], run_lines[run_id].model_dump(mode="json")] for run_id in ids]
         wanted[subject] = _digest(common, made_of)
-        entry = folder.fresh(configuration_name(told.keys[subject]), wanted[subject])
+        entry = folder.fresh(configuration_name(shown_runs.keys[subject]), wanted[subject])
         if entry is None or not entry.told:
             stale[subject] = rows
         else:
@@ -179,13 +184,15 @@ def _configuration_pages(
     if not stale:
         return lines
     with _progress("configurations", len(stale)) as advance:
-        for one in configurations(database, filters, stale):
-            shown = told.configuration(one)
-            runs = [run_lines[run_id] for run_id in one.runs]
+        for configuration in configurations(database, filters, stale):
+            shown = shown_runs.configuration(configuration)
+            runs = [run_lines[run_id] for run_id in configuration.runs]
             line = configuration_line(shown, runs)
             html = configuration_page(site, shown, runs)
             name = configuration_name(shown.key)
-            folder.write(name, html.encode(), wanted[one.fields], line.model_dump(mode="json"))
+            folder.write(
+                name, html.encode(), wanted[configuration.fields], line.model_dump(mode="json")
+            )
             lines.append(line)
             advance()
     return lines
@@ -217,11 +224,11 @@ def _program() -> str:
     """A digest of this diskbench: its code, templates, assets and catalogue. A version alone would
     leave pages as they were while somebody works on them."""
     top = Path(diskbench.__file__).parent
-    found = sha256()
+    digest = sha256()
     for path in sorted(top.rglob("*")):
         if path.suffix in _SOURCES:
-            found.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+            digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _digest(*parts: object) -> str:

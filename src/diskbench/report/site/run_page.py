@@ -45,11 +45,11 @@ class RunPages:
     """Makes the pages of runs, one after the other."""
 
     def __init__(
-        self, database: Engine, site: Site, told: Told, wishes: Wishes, open_store: OpenStore
+        self, database: Engine, site: Site, shown_runs: Told, wishes: Wishes, open_store: OpenStore
     ) -> None:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
-        self._told = told
+        self._told = shown_runs
         self._wishes = wishes
 
     def page(self, row: AskedRun, around: Around, copied: Sequence[str]) -> RunPage:
@@ -83,26 +83,26 @@ class RunPages:
         return sorted(keys)
 
     def _report(self, row: AskedRun) -> Report:
-        found = self._reader.read([row.run], lambda trial: self._shown(trial, row))
+        read = self._reader.read([row.run], lambda trial: self._shown(trial, row))
         report = Report(
             asked="",
-            groups=found.groups,
+            groups=read.groups,
             inside_of=row.run.run_id,
             made=f"made by diskbench {self._site.version}",
             published=True,
         )
         evidence = self._reader.evidence
-        data = ChartData(found.groups, found.stored, evidence, [row.run], row.run)
+        data = ChartData(read.groups, read.stored, evidence, [row.run], row.run)
         return with_charts(report, data)
 
     def _shown(self, trial: TrialFacts, row: AskedRun) -> TrialFacts:
         """What is told of a run."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
-        told = told_trial(trial, row.run.error_kind or "", place, self._told.secrets(row))
+        shown = told_trial(trial, row.run.error_kind or "", place, self._told.secrets(row))
         if not self._told.anonymous:
-            return told
+            return shown
         name = row.run.address or row.run.hostname or ""
-        return private_trial(told, self._told.machines.get(name, ""))
+        return private_trial(shown, self._told.machines.get(name, ""))
 
     def _place(self, row: AskedRun) -> str:
         """Where readers find the evidence, as far as that is told: a directory of the publisher's

@@ -48,9 +48,11 @@ class Told:
             key=self.keys[subject],
             words=words(self.fields[subject]),
             others=tuple(
-                (one.run.run_id, f"run {one.run.number}: {one.run.run_id}, {one.run.state}")
-                for one in sorted(self._trials[row.run.trial_id], key=lambda one: one.run.run_index)
-                if one.run.run_id != row.run.run_id
+                (other.run.run_id, f"run {other.run.number}: {other.run.run_id}, {other.run.state}")
+                for other in sorted(
+                    self._trials[row.run.trial_id], key=lambda other: other.run.run_index
+                )
+                if other.run.run_id != row.run.run_id
             ),
         )
 
@@ -66,12 +68,14 @@ class Told:
         """A run, with what is told of it."""
         return private_run(row.run, self.machines) if self.anonymous else row.run
 
-    def configuration(self, one: Configuration) -> Configuration:
+    def configuration(self, configuration: Configuration) -> Configuration:
         """The history of a subject, with what is told of it."""
         if not self.anonymous:
-            return one
-        fields = self.fields[one.fields]
-        return private_configuration(one, fields, words(fields), self.keys[one.fields])
+            return configuration
+        fields = self.fields[configuration.fields]
+        return private_configuration(
+            configuration, fields, words(fields), self.keys[configuration.fields]
+        )
 
 
 def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:

@@ -70,12 +70,12 @@ class SiteTable:
     def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
         """The columns to filter by, each with its place, and its values with how many rows have
         them; none of which all rows have the same."""
-        found = []
+        facets = []
         for place, column in enumerate(self.columns):
             values = Counter(row[place].text for row in self.rows) if column.facet else Counter()
             if len(values) > 1:
-                found.append((place, column, sorted(values.items())))
-        return found
+                facets.append((place, column, sorted(values.items())))
+        return facets
 
 
 def moment(utc: str) -> str:
@@ -157,9 +157,9 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("runs", "runs", number=True, minor=True),
         Column("last", "last (UTC)", minor=True),
     )
-    ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
-    told = _telling(ordered)
-    rows = [_configuration_cells(line, told[line.key]) for line in ordered]
+    ordered = sorted(lines, key=lambda line: (line.provider, line.disk, line.region, line.machine))
+    rest = _telling(ordered)
+    rows = [_configuration_cells(line, rest[line.key]) for line in ordered]
     return _table("configurations", columns, rows, sorted_by="provider")
 
 
@@ -169,17 +169,17 @@ def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
     for line in lines:
         shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
         alike.setdefault(shown, []).append(line)
-    found = {}
+    rest = {}
     for group in alike.values():
         known = [dict(line.rest) for line in group]
-        names = {name for one in known for name in one}
-        apart = {name for name in names if len({one.get(name) for one in known}) > 1}
+        names = {name for line in known for name in line}
+        apart = {name for name in names if len({line.get(name) for line in known}) > 1}
         for line in group:
-            told = [f"{name} {value}" for name, value in line.rest if name in apart]
-            found[line.key] = ", ".join(
-                [*([line.target] if line.disk and line.target else []), *told]
+            words = [f"{name} {value}" for name, value in line.rest if name in apart]
+            rest[line.key] = ", ".join(
+                [*([line.target] if line.disk and line.target else []), *words]
             )
-    return found
+    return rest
 
 
 def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, ...]:

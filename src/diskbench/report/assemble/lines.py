@@ -156,13 +156,15 @@ def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
         messages.append(warning.message)
     return tuple(
         WarningGroup(
-            code, advice, tuple((step, _told(messages)) for step, messages in cases.items())
+            code,
+            advice,
+            tuple((step, _first_and_count(messages)) for step, messages in cases.items()),
         )
         for (code, advice), cases in by_code.items()
     )
 
 
-def _told(messages: Sequence[str]) -> str:
+def _first_and_count(messages: Sequence[str]) -> str:
     more = len(messages) - 1
     return f"{messages[0]} (and {more} more like it)" if more else messages[0]
 

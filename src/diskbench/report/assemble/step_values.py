@@ -67,15 +67,15 @@ def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[Ch
                     _point(group, view, value)
                 )
     return {
-        step if direction == "total" or direction in step else f"{step} {direction}": _told_apart(
-            of
-        )
+        step
+        if direction == "total" or direction in step
+        else f"{step} {direction}": _distinct_labels(of)
         for (step, direction), of in steps.items()
         if len(of) >= least
     }
 
 
-def _told_apart(points: Sequence[ChartPoint]) -> list[ChartPoint]:
+def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     """Labels without the words that all of them have, the first (what it is) left as it is."""
     parts = [point.label.split(", ") for point in points]
     if len(set(map(tuple, parts))) == 1:

@@ -92,7 +92,7 @@ def two_sentences(trial: TrialFacts) -> tuple[str, str]:
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     """The verdict that tells most where none fell: of the step that gave least of what was asked
     of it, of the fastest that kept its promise, else the first. None of none."""
-    steps = _one_a_step(verdicts)
+    steps = _one_per_step(verdicts)
     short = sorted((step for step in steps if _is_short(step)), key=_ratio)
     kept = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
     return next(iter([*short, *kept, *steps]), None)
@@ -185,7 +185,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
     verdict = telling(verdicts)
     if verdict is None:
         return ""
-    steps = [verdict for verdict in _one_a_step(verdicts) if verdict.stands_for.ratio is not None]
+    steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
     kept = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
@@ -201,7 +201,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
     return f"It gave {such}."
 
 
-def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Of several runs of a step the one that its figure is of, as in the table."""
     return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
 

@@ -141,10 +141,10 @@ def picture(
         return bytes(vl_convert.vegalite_to_png(document(chart, palette), scale=PNG_SCALE))
     if kind == "pdf":
         return bytes(vl_convert.vegalite_to_pdf(document(chart, palette)))
-    return _told(_drawn(chart, palette)).encode()
+    return _with_titles(_drawn(chart, palette)).encode()
 
 
-def _told(drawn: str) -> str:
+def _with_titles(drawn: str) -> str:
     """SVG whose marks have their words as a title, too. They are escaped in the label already."""
     return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
 

@@ -40,7 +40,7 @@ class PageChart:
 def drawn(
     figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
 ) -> list[PageChart]:
-    """The figures as drawings; figures without an id are numbered from `first`. On paper colours are
+    """The figures as drawings; those without an id are numbered from `first`. On paper colours are
     fixed, and only the axis that suits the data is drawn."""
     return [
         _drawn(figure if figure.id else replace(figure, id=f"chart-{number}"), paper=paper)

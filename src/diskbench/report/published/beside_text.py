@@ -1,4 +1,4 @@
-"""Runs beside published figures, in words. No line is longer than 80."""
+"""Runs beside published figures, as text. No line exceeds 80 columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = 36
 
 
 def beside_lines(document: ComparePublishedDocument) -> Iterator[str]:
-    """Each trial: its figures beside the published ones, and why they may differ."""
+    """For each trial its figures beside the published ones, and why they may differ."""
     for number, trial in enumerate(document.trials):
         if number:
             yield ""
@@ -68,7 +68,7 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
     for beside, step in zip(figures, names, strict=True):
         figure = beside.figure
         mark = "!" if figure.doubt else " "
-        # Two of one step differ by their parameters, which the end of the id tells.
+        # Figures of one step differ in their parameters, which are at the end of the id.
         name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
         values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, beside.ours):>13}"
         yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"

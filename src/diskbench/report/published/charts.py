@@ -1,6 +1,6 @@
-"""Which charts are made again of each post, by the name that `report --chart` takes.
+"""The charts that are redrawn for each post, by the name that `report --chart` takes.
 
-What each shows, and which drawing of its post it makes again, stands in its words.
+The text of each chart says what it shows and which drawing of the post it redraws.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Named = Literal["disk", "disk and step", "disk and direction", "workload"]
 
 @dataclass(frozen=True)
 class PublishedFall:
-    """A fall that a post tells of: the run in which it came, and how many runs are drawn."""
+    """A fall that a post reports: the run in which it happened, and how many runs are drawn."""
 
     run: int
     runs: int
@@ -31,8 +31,8 @@ class PublishedFall:
 
 @dataclass(frozen=True)
 class PostChart:
-    """One chart of one post. `figures` are patterns of the ids that it draws, without the post, in
-    their order; `metric` and `direction` choose of these (None: all)."""
+    """One chart of one post. `figures` are patterns of the ids to draw, without the post, in
+    order; `metric` and `direction` filter them (None: all)."""
 
     post: str
     name: str
@@ -46,7 +46,7 @@ class PostChart:
     fall: PublishedFall | None = None
 
     def of(self, figures: Iterable[Published]) -> tuple[Published, ...]:
-        """Those of the figures that it draws, pattern by pattern."""
+        """The figures that the chart draws, pattern by pattern."""
         of_post = [figure for figure in figures if figure.seed == self.post]
         return tuple(
             figure
@@ -203,7 +203,7 @@ def charts_of(post: str) -> tuple[PostChart, ...]:
 
 
 def find_chart(post: str, name: str) -> PostChart:
-    """One chart of a post by its name. Raises UnknownName for either."""
+    """One chart of a post by its name. Raises UnknownName for an unknown post or chart."""
     charts = charts_of(post)
     for chart in charts:
         if chart.name == name:

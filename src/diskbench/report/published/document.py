@@ -1,4 +1,4 @@
-"""Runs beside published figures, as `diskbench compare --published` finds and prints them."""
+"""Runs beside published figures: the document that `diskbench compare --published` prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diskbench.report.published.level import at_one_level
 
 
 class FigureBeside(Frozen):
-    """A published figure and ours, in the unit of its metric; `ratio` is ours by theirs."""
+    """A published figure and ours, in the unit of its metric; `ratio` is ours divided by theirs."""
 
     figure: Published
     ours: float
@@ -24,9 +24,9 @@ class FigureBeside(Frozen):
 
 
 class NearFigure(Frozen):
-    """A published disk that was not taken, by the beginning of its ids, and why.
+    """A published disk that does not match, named by the prefix of its ids, and why.
 
-    `same_workload`: it was measured as the run was, so it is taken where it is named.
+    `same_workload`: it was measured with the run's workload, so it is compared when it is named.
     """
 
     name: str
@@ -37,8 +37,8 @@ class NearFigure(Frozen):
 class TrialBeside(Frozen):
     """One trial's runs beside the figures of the same disk and workload.
 
-    `marks` are what to know of ours: emulated, imported, unverified. `differences` say why figures
-    may differ. Where there are none, `why_not` says why, and `nearest` what there is.
+    `marks` qualify our figures: emulated, imported, unverified. `differences` say why figures may
+    differ. If no figure matches, `why_not` says why and `nearest` lists similar disks.
     """
 
     trial_id: str
@@ -52,8 +52,8 @@ class TrialBeside(Frozen):
 
 
 class ComparePublishedDocument(Frozen):
-    """What `diskbench compare --published --output json` prints. `left_out` are runs that say
-    nothing about a cloud's disk and were not asked for."""
+    """The output of `diskbench compare --published --output json`. `left_out` are runs that say
+    nothing about a cloud's disk and were not selected explicitly."""
 
     format: Literal[1] = 1
     trials: tuple[TrialBeside, ...]
@@ -73,8 +73,8 @@ def trial_beside(
     named: bool = False,
     gobonniego_file: bool = False,
 ) -> TrialBeside:
-    """A trial beside the figures that match it; where they were `named`, beside all of them that
-    are of the same workload, whatever their disk."""
+    """A trial beside the figures that match it; with `named`, beside every given figure of the same
+    workload, whatever its disk."""
     matched = match(asked, figures)
     taken, why_not, nearest = matched.figures, matched.why_not, matched.nearest
     if named:

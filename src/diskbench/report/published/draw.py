@@ -1,4 +1,4 @@
-"""Charts of published figures, with own runs laid over."""
+"""Charts of published figures, with own runs overlaid."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 class OwnTrials:
     """Own trials that match published figures.
 
-    `points` bear as `key` the id of the figure that they are laid over. `lines` are their runs,
-    `cliffs` where they fell or should have. `outlooks` are the expectations of their plans, by the
-    first run's id.
+    The `key` of each of the `points` is the id of the matching figure. `lines` are their runs,
+    `cliffs` the measured and predicted falls. `outlooks` are the expectations of their plans, by
+    the first run's id.
     """
 
     points: tuple[ChartPoint, ...] = ()
@@ -52,8 +52,8 @@ class OwnTrials:
 def rows_of(
     chart: PostChart, figures: Sequence[Published], own: OwnTrials, *, linked: bool = False
 ) -> tuple[ChartPoint, ...]:
-    """What a chart is drawn of: published figures in its order, then the own points that lie over
-    any of them. `linked`: the mark of the n-th leads to `#row-n`."""
+    """The rows of a chart: its published figures in order, then the own points that match any of
+    them. `linked`: the mark of the n-th row links to `#row-n`."""
     published = tuple(
         published_point(figure, label=_label(chart, figure)) for figure in chart.of(figures)
     )
@@ -74,10 +74,10 @@ def draw(
     own: OwnTrials | None = None,
     linked: bool = False,
 ) -> ChartFigure:
-    """One chart of a post, of the rows that `rows_of` gives. `outlook` tells what the catalogue
-    foresees of so many runs on a figure's disk.
+    """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
+    expectation for a number of runs on a figure's disk.
 
-    Raises InvalidValue where nothing of it can be drawn (no price is known).
+    Raises InvalidValue if there is nothing to draw (no price is known).
     """
     own = own or OwnTrials()
     wanted = chart.of(figures)
@@ -122,7 +122,7 @@ def _label(chart: PostChart, figure: Published) -> str:
 def _laid_over(
     own: Sequence[ChartPoint], published: Sequence[ChartPoint]
 ) -> tuple[ChartPoint, ...]:
-    """Own points under the labels of the figures that they lie over, and in their panels."""
+    """Own points with the labels and directions of the figures that they match."""
     by_id = {point.key: point for point in published}
     return tuple(
         replace(point, label=by_id[point.key].label, direction=by_id[point.key].direction)
@@ -241,7 +241,7 @@ def _foreseen(
     own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
 ) -> PlanExpectation | None:
-    """What was foreseen of an own trial, or is of a published disk."""
+    """The expectation of an own trial's plan, or the one for a published disk."""
     if point.source == "measured":
         return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
     return outlook(figures[point.key], 1)

@@ -1,4 +1,4 @@
-"""Published figures in words: lists, and all that is known of one. No line is longer than 80."""
+"""Published figures as text: lists, and the details of one. No line exceeds 80 columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LABEL = 10
 
 
 def list_lines(figures: Sequence[Published]) -> Iterator[str]:
-    """A line a figure under its post; `!` marks what is doubted."""
+    """A line per figure below its post; `!` marks doubted figures."""
     if not figures:
         yield "no figure meets all of that"
     width = max((len(_short(figure)) for figure in figures), default=0)
@@ -38,7 +38,7 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
 
 
 def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
-    """What is the same for a disk once, then its figures."""
+    """The properties of each disk once, then its figures."""
     for number, (_, same) in enumerate(groupby(figures, key=group)):
         if number:
             yield ""
@@ -46,7 +46,7 @@ def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
 
 
 def told(metric: Metric, value: float) -> str:
-    """A value with its unit."""
+    """A value formatted with its unit."""
     match metric:
         case "iops":
             return f"{format_iops(value)} IOPS"
@@ -63,7 +63,7 @@ def what(figure: Published) -> str:
 
 
 def labelled(label: str, text: str, *, indent: int = 2) -> list[str]:
-    """A label and its text, folded under itself."""
+    """A label and its text, wrapped with a hanging indent."""
     lead = " " * indent + f"{label:<{_LABEL}}"
     return textwrap.wrap(
         text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
@@ -116,7 +116,7 @@ def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
 
 
 def _verdict(figure: Published, books: Books) -> str:
-    """`no: served from cache; limited by …`; of a latency only whether to believe it."""
+    """`no: served from cache; limited by …`; for a latency only whether to believe it."""
     verdict = published_verdict(figure, books)
     level = verdict.stands_for
     if level.iops is None and level.bytes_per_s is None:
@@ -153,7 +153,7 @@ def _once(label: str, texts: Iterable[str]) -> Iterator[str]:
 
 
 def _short(figure: Published) -> str:
-    """The id without its post."""
+    """The id without the prefix of its post."""
     return figure.id.partition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""The page of one configuration: each step's history, its levels, what changed, and its runs."""
+"""The page of one configuration: the history of each step, its levels, changes and runs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from diskbench.report.site.index import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
-"""Metrics with charts: MB/s follow from IOPS, other quantiles move with these. Tables have all."""
+"""Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
 _UP = "../"
 _RUN = "run:"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
-"""Changes with IOPS: told once."""
+"""This metric changes together with IOPS, so its changes are not listed again."""
 _JOB = "job"
 _DIGEST = 12
 
 
 @dataclass(frozen=True)
 class TrackLine:
-    """A row of the table of one metric, in words; `value` is the figure itself."""
+    """A row of the table of one metric, as text; `value` is the number."""
 
     id: str
     step: str
@@ -53,7 +53,7 @@ class TrackLine:
 
 @dataclass(frozen=True)
 class SiteChart:
-    """A chart as the page shows it; `rows` is the id of the row that it was drawn of."""
+    """A chart of the page; `rows` is the id of the table row with its figures."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ class SiteChart:
 
 @dataclass(frozen=True)
 class MetricPart:
-    """All of one metric: a row a step, and charts where there is a history."""
+    """One metric: a row per step, and charts for steps with a history."""
 
     key: str
     title: str
@@ -154,7 +154,7 @@ def _job(track: MetricHistory) -> str:
 
 
 def _history(track: MetricHistory) -> str:
-    """What could be seen of changes, and what could not."""
+    """The changes that were found, and the smallest change that could be detected."""
     history = track.history
     times = len(history.points)
     if history.visible is None:
@@ -208,8 +208,8 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
 
 
 def _linked(drawing: str) -> str:
-    """The drawing with ways to runs: vega takes relative addresses for those of its own data, and
-    leaves fragments alone."""
+    """The drawing with links to runs: vega resolves relative addresses against its own data but
+    leaves fragments unchanged, so fragments are replaced here."""
     return re.sub(rf'href="#{_RUN}([0-9a-z]+)"', rf'href="{_UP}runs/\1.html"', drawing)
 
 
@@ -241,7 +241,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
 
 
 def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
-    """Times at which facts changed, each with all of them in words."""
+    """Times at which facts changed, each with its changes as text."""
     return [
         (
             at,
@@ -264,7 +264,7 @@ def _values(values: Sequence[str]) -> str:
 
 
 def _field(name: str, value: str) -> tuple[str, str]:
-    """`job` is the digest of what fio was told: the same work has the same."""
+    """A field for display; `job` is the digest of the fio job, equal for equal work."""
     if name == _JOB:
         return "job digest", value[:_DIGEST]
     return name.removeprefix("set.").replace("_", " "), value

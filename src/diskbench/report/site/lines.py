@@ -1,4 +1,4 @@
-"""What tables of the site say of a run and of a configuration, in one line each."""
+"""Rows of the site's tables: one line per run and per configuration."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def run_line(
     key: str,
     view: TrialView | None = None,
 ) -> SiteRunLine:
-    """The line of a run (a row as in the database); `asked` are the fields of its subject, `view`
-    is what is shown of it, where anything is known."""
+    """The line of a run (a database row); `asked` are the fields of its subject, `view` is its
+    result (None: nothing is known)."""
     lines = view.lines if view is not None else ()
     verdicts = view.trial.verdicts if view is not None else ()
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
@@ -101,7 +101,7 @@ def _found(configuration: Configuration) -> str:
 
 
 def disk_found(row: Run) -> str:
-    """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
+    """A disk that was not rented: `virtio_blk 256 GiB`, as far as it is known."""
     size = row.disk_size_bytes
     words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
     return " ".join(str(word) for word in words if word)
@@ -114,7 +114,7 @@ def _worst(verdicts: Iterable[Believe | None]) -> Believe | None:
 
 
 def _limiter(verdicts: Sequence[Verdict]) -> str:
-    """What most steps ran into; of several the one that came first."""
+    """The most common limit of the steps; the first one on a tie."""
     named = Counter(verdict.stands_for.limiter.words() for verdict in verdicts)
     return named.most_common(1)[0][0] if named else ""
 

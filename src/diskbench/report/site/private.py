@@ -1,7 +1,7 @@
-"""What a site does not tell. Never: accounts, networks, images and endpoints, the flags that name
-them, and the words of errors, in which clouds repeat them. With `--anonymous`: machines become
-numbers, and whatever names a place of the publisher's is gone; what is left then is in _KEPT, and a
-field that nobody thought of is left out."""
+"""What a site hides. Always: accounts, networks, images and endpoints, the flags that name them,
+and error messages, in which clouds repeat them. With `--anonymous`, machines become numbers and all
+names of the publisher's places are removed: only the fields in _KEPT remain, so a new field is
+hidden by default."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
     "iops", "throughput_mib_per_s",
 })  # fmt: skip
-"""Fields of a subject that say what was measured, and not whose it is."""
+"""Fields of a subject that say what was measured and do not identify its owner."""
 _KEPT_OWN = frozenset({"cache", "time_scale"})
-"""Providers' own options that do so: `lab.time_scale`."""
+"""Provider options of that kind: `lab.time_scale`."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
@@ -37,7 +37,7 @@ _OF_RUN = (
     "machine_lease",
 )  # fmt: skip
 _LEAST = 2
-"""A name of one character is nobody's secret."""
+"""Minimum length of a secret: a name of one character is not one."""
 
 
 def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
@@ -51,7 +51,7 @@ def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
 
 
 def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
-    """Names in a run that no text may hold, longest first."""
+    """Names in a run that no text may contain, longest first."""
     rented = list(_texts(row.rent or {}))
     scope = list(_texts(row.scope or {}))
     names = [value for name, value in (*rented, *scope) if name in _NEVER]
@@ -66,20 +66,20 @@ def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether a field says what was measured; a provider's own option stands behind its group."""
+    """Whether a field says what was measured; a provider's option is named `group.option`."""
     group, _, own = name.rpartition(".")
     return own in _KEPT_OWN if group and group != "set" else name in _KEPT
 
 
 def _names_are_private(provider: str) -> bool:
-    """Whether regions and zones are names that their owner gave; so are those of a provider that is
-    not installed."""
+    """Whether the owner chooses the names of regions and zones; assumed for a provider that is not
+    installed."""
     plugin = known_plugin(provider)
     return plugin is None or plugin.names_are_private
 
 
 def scrubbed(text: str, secrets: Sequence[str]) -> str:
-    """The text without any of these names, where they are whole words."""
+    """The text with each of these names replaced where it is a whole word."""
     if not secrets:
         return text
     pattern = "|".join(map(re.escape, secrets))
@@ -87,7 +87,7 @@ def scrubbed(text: str, secrets: Sequence[str]) -> str:
 
 
 def private_run(run: Run, machines: Mapping[str, str]) -> Run:
-    """A run without what names its place, its machine as a number, its labels gone."""
+    """A run without labels and names of its place, with its machine as a number."""
     nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN) | {"hostname": machines.get(run.place)}
     zone = None if _names_are_private(run.provider) else run.zone
     return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
@@ -96,7 +96,7 @@ def private_run(run: Run, machines: Mapping[str, str]) -> Run:
 def private_fields(
     fields: Sequence[tuple[str, str]], machines: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """The fields of a subject that say what was measured; its machine as a number."""
+    """The fields of a subject that say what was measured, with its machine as a number."""
     provider = dict(fields)["provider"]
     kept = []
     for name, value in fields:
@@ -112,7 +112,7 @@ def private_fields(
 def private_configuration(
     configuration: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
 ) -> Configuration:
-    """A configuration under the fields, words and key that may be told of it."""
+    """A configuration with the fields, words and key that an anonymous site may show."""
     by_name = dict(fields)
     hidden = _names_are_private(configuration.provider)
     facts = tuple(
@@ -155,8 +155,8 @@ def private_configuration(
 
 
 def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
-    """A run's report without names that are never told. `error` is the kind of error it ended with
-    (empty: none), `place` where readers find its evidence."""
+    """A run's report without names that a site always hides. `error` is the kind of error it ended
+    with (empty: none), `place` is where readers find its evidence."""
 
     def scrub(text: str) -> str:
         return scrubbed(text, secrets)
@@ -186,7 +186,7 @@ def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]
             )
             for warning in trial.warnings
         ),
-        verdicts=tuple(_told_verdict(verdict, scrub) for verdict in trial.verdicts),
+        verdicts=tuple(_scrubbed_verdict(verdict, scrub) for verdict in trial.verdicts),
         notes=tuple(map(scrub, trial.notes)),
         place=scrub(trial.place),
         job=scrub(trial.job),
@@ -207,7 +207,7 @@ def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
     )
 
 
-def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
+def _scrubbed_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
     reasons = tuple(
         reason.model_copy(update={"message": scrub(reason.message), "advice": scrub(reason.advice)})
         for reason in verdict.reasons
@@ -222,7 +222,7 @@ def _differences(differences: Iterable[Difference], hidden: bool) -> tuple[Diffe
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Each text of what was to be rented, by its name; defaults of one provider as `lab.user`."""
+    """Each text of a rental request by its name; nested options of a provider as `lab.user`."""
     for name, value in rent.items():
         if isinstance(value, dict):
             yield from _texts(value, f"{name}.")

@@ -1,4 +1,4 @@
-"""Renewing a site: which of its pages are still right, and making the others."""
+"""Updating a site: find the pages that are out of date, and make them again."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What was asked for. `evidence_base` is where readers find the evidence store (no `/` at its
-    end), `evidence_url` the store that was typed."""
+    """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
+    trailing `/`), `evidence_url` the store given on the command line."""
 
     title: str = "Disk benchmarks"
     anonymous: bool = False
@@ -55,7 +55,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Done:
-    """What was done: how much the site shows, and how many of its files were touched."""
+    """The outcome: how much the site shows, and how many files were changed."""
 
     runs: int
     configurations: int
@@ -71,7 +71,7 @@ def publish_site(
     wishes: Wishes,
     open_store: OpenStore,
 ) -> Done:
-    """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
+    """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
     rows = load_asked(database, filters)
     shown_runs = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row.run.run_id for row in rows])
@@ -112,12 +112,12 @@ def publish_site(
 
 
 def run_name(run_id: str) -> str:
-    """The file of a run's page, within the site."""
+    """The file name of a run's page within the site."""
     return f"runs/{run_id}.html"
 
 
 def configuration_name(key: str) -> str:
-    """The file of a configuration's page, within the site."""
+    """The file name of a configuration's page within the site."""
     return f"configurations/{key}.html"
 
 
@@ -131,7 +131,7 @@ def _run_pages(
     wishes: Wishes,
     open_store: OpenStore,
 ) -> Iterator[tuple[AskedRun, SiteRunLine, set[str]]]:
-    """Each run with its line, and the files that are its own; pages that are not right are made."""
+    """Each run with its line and its own files; outdated pages are made again."""
     pages = RunPages(database, site, shown_runs, wishes, open_store)
     stale = []
     for row in shown_runs.rows:
@@ -152,7 +152,7 @@ def _run_pages(
             folder.write(
                 name,
                 page.html.encode(),
-                # What could not be read may be there the next time.
+                # Evidence that could not be read may be available next time.
                 digest if page.complete else "",
                 {"line": line, "evidence": copied},
             )
@@ -170,7 +170,7 @@ def _configuration_pages(
     digests: Mapping[str, str],
     common: str,
 ) -> list[ConfigurationLine]:
-    """The line of each configuration; pages that are not right are made."""
+    """The line of each configuration; outdated pages are made again."""
     lines, stale, wanted = [], {}, {}
     for subject, rows in shown_runs.groups.items():
         ids = [row.run.run_id for row in rows]
@@ -213,7 +213,7 @@ def _listings(
 
 
 def _common(wishes: Wishes) -> str:
-    """What all pages depend on: the program, and what was asked for."""
+    """A digest of what all pages depend on: the program and the options."""
     return _digest(
         _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base
     )
@@ -221,8 +221,8 @@ def _common(wishes: Wishes) -> str:
 
 @cache
 def _program() -> str:
-    """A digest of this diskbench: its code, templates, assets and catalogue. A version alone would
-    leave pages as they were while somebody works on them."""
+    """A digest of this diskbench: code, templates, assets and catalogue. The version alone does not
+    change during development, so pages would not be updated."""
     top = Path(diskbench.__file__).parent
     digest = sha256()
     for path in sorted(top.rglob("*")):
@@ -237,11 +237,11 @@ def _digest(*parts: object) -> str:
 
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Tell on a terminal how far it is; nothing of little, and nothing elsewhere."""
+    """Show progress on a terminal; nothing for few pages, and nothing without a terminal."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda: None
         return
-    # Redirected, what others print would reach rich before it is made visible.
+    # If redirected, other output would reach rich before it is made visible.
     with Progress(
         console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:

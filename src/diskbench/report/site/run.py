@@ -1,4 +1,4 @@
-"""The page of a run, in the site: a report (report/page/page.py) with ways to its configuration,
+"""The page of a run in the site: a report (report/page/page.py) with links to its configuration,
 its evidence and the other runs of its trial."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Around:
-    """What lies around a run: its configuration (key and words), the others of its trial."""
+    """The links of a run: its configuration (key and words) and the other runs of its trial."""
 
     key: str
     words: str
@@ -24,7 +24,7 @@ class Around:
 
 
 def in_site(html: str, site: Site, around: Around, files: Sequence[tuple[str, str]] = ()) -> str:
-    """A report's page with the site's links; `files` of its evidence with their ways from there."""
+    """A report's page with the site's links; `files` are its evidence files with relative paths."""
     parts: Any = environment().get_template("site_run.html.j2").module
     values = {"site": site, "around": around, "files": files}
     html = _put(html, "<body>", str(parts.nav(**values)), after=True)

@@ -53,8 +53,8 @@ def plot_seconds(
     """IOPS over the seconds of a step, from zero. Its cliffs are vertical lines, described below
     the plot together with the time at which the plan expected the credit to run out.
 
-    Empty for fewer than three seconds. If there are more seconds than columns, the highest and the
-    lowest of each column are kept: uniplot joins all points by lines.
+    Empty for fewer than three seconds. If there are more seconds than columns, peaks and dips stay
+    visible: uniplot joins all points by lines.
     """
     if step.n < SHORTEST_S:
         return ""

@@ -1,10 +1,10 @@
-"""How the latencies of one step and direction are spread: data for charts.
+"""The latency distribution of one step and direction: data for charts.
 
     p(v)     I/Os in buckets up to v, over all N of them (fio's own rule, stat.c)
     highest  the highest quantile that may be drawn: p with pᴺ = 0.05, so p = 0.05^(1/N) (MR-10)
 
-Counts of the jobs of a step are summed; those of several runs or rounds never are: a run at 3,000
-IOPS would outvote one at 100.
+Counts are summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would
+outweigh one at 100.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _KINDS = ("lat", "clat")
 _ORDER = ("read", "write", "trim", "mixed", "sync")
 _TAIL = 0.05
 SHOWN = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-"""The quantiles that are marked in a picture of a tail, where N allows."""
+"""The quantiles marked in a plot of a tail, if N is large enough."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Buckets of latencies in ns, ascending, with how many I/Os fell into each; `completion_only`
-    where fio kept no total latency. `round` is the one that it is of, for a step that is
-    repeated."""
+    """Buckets of latencies in ns, ascending, with the I/Os in each; `completion_only`: fio recorded
+    no total latency. `round` is the round of a repeated step."""
 
     run_id: str
     step: str
@@ -43,12 +42,12 @@ class Distribution:
 
     @property
     def n(self) -> int:
-        """How many I/Os there are."""
+        """The number of I/Os."""
         return int(self.counts.sum())
 
     @property
     def highest(self) -> float:
-        """The highest fraction whose quantile N I/Os bear out (MR-10)."""
+        """The highest fraction whose quantile N I/Os support (MR-10)."""
         return math.exp(math.log(_TAIL) / self.n) if self.n else 0.0
 
     def shares(self) -> NDArray[np.float64]:
@@ -58,7 +57,7 @@ class Distribution:
         return np.asarray(np.cumsum(self.counts) / max(self.n, 1), dtype=np.float64)
 
     def quantile(self, fraction: float) -> float | None:
-        """Quantile `fraction` in ns, as fio finds it; None where too few I/Os back it."""
+        """Quantile `fraction` in ns, computed as fio does; None if too few I/Os support it."""
         import numpy as np
 
         if not self.n or fraction > self.highest:
@@ -68,9 +67,9 @@ class Distribution:
 
 
 def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
-    """Those of one run's steps in order (`load_histogram`), read before write.
+    """The distributions of one run's steps in order (`load_histogram`), read before write.
 
-    Total latency where fio kept it, else completion latency. Of a step with rounds the last.
+    Total latency if fio recorded it, else completion latency. The last round of a repeated step.
     """
     if not histogram.height:
         return ()

@@ -1,4 +1,4 @@
-"""What a reader must know below a table of figures: units, loads, levels, and what a dash means."""
+"""Footnotes of a table of figures: units, loads, levels, and the meaning of a dash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def footnotes(lines: Sequence[StepLine]) -> tuple[str, ...]:
-    """The notes that these lines call for, whatever surface shows them; none for no line."""
+    """The footnotes that these lines need, for every output format; empty without lines."""
     return tuple(text for text, applies in _notes(lines) if applies) if lines else ()
 
 

@@ -1,9 +1,8 @@
-"""Where the latencies of a step lay over its time: counts by stretch of time and bucket, for a heat
-map.
+"""The latencies of a step over time: counts by time stretch and latency bucket, for a heat map.
 
-Buckets are those of store/log_latencies.py, joined until there are few enough to be seen; stretches
-are equal numbers of seconds. A cell holds the I/Os of a second of it on average, so that a last,
-shorter stretch is not paler.
+Buckets are those of store/log_latencies.py, merged until they can be distinguished; stretches have
+equal numbers of seconds. A cell holds the mean I/Os per second, so that a shorter last stretch is
+not paler.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_STRETCHES = 90
-"""Columns of three pixels and more."""
+"""The most columns that are at least three pixels wide."""
 _MOST_BUCKETS = 36
 _DOUBLINGS = (1, 2, 4, 8)
-"""How many buckets a power of two is cut into: the most that give few enough."""
+"""Buckets per power of two: the finest division within the limit of buckets is used."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class MapCell:
 
 @dataclass(frozen=True)
 class MapColumn:
-    """What lay in one column: I/Os, and the buckets of median, p99 and highest latency (their upper
-    edges), p99 None where too few I/Os back it."""
+    """One column: I/Os, and the upper edges of the buckets of median, p99 and highest latency; p99
+    is None if too few I/Os support it."""
 
     start_s: float
     end_s: float
@@ -66,7 +65,7 @@ def latency_maps(
     counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
 ) -> tuple[LatencyMap, ...]:
     """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
-    repeated step after each other. Steps of fewer than two seconds have none."""
+    repeated step follow each other. Steps of fewer than two seconds have no map."""
     import polars as pl
 
     if not counted.height:
@@ -114,7 +113,7 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
         .agg(pl.col("count").sum(), pl.col("from_ns").min(), pl.col("to_ns").max())
         .sort("stretch", "bucket")
     )
-    # Buckets are as wide wherever they are, also where a part of one was empty.
+    # All buckets have equal width, even if a part of one is empty.
     edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
     joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
     cells = tuple(
@@ -143,7 +142,7 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
 
 
 def _bucket(rows: pl.DataFrame) -> pl.Series:
-    """A number for each row's bucket, of the finest division that stays within what can be seen."""
+    """The bucket number of each row, at the finest division within the limit of buckets."""
     import polars as pl
 
     low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]

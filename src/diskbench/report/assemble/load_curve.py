@@ -1,4 +1,4 @@
-"""Latency against throughput: the steps of one trial that differ in their load alone.
+"""Latency against throughput: the steps of one trial that differ only in their load.
 
     closed loop   steps of one pattern and block size at three queue depths or more. A point is
                   saturated where no deeper queue brings 5 % more IOPS, from the second such
@@ -6,8 +6,7 @@
     offered       steps at given rates (MR-11). A point is saturated where the disk could not
                   follow: what the run warned of
 
-Of several runs each figure is the one in the middle (analysis/figure.py). Thresholds are our
-choice.
+With several runs, each figure is the median run's (analysis/figure.py). Thresholds are our choice.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _DIRECTIONS = ("read", "write", "trim")
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """One step: what it was asked for (`QD 8`, `75 %`) and what came of it. `load` orders points:
-    I/Os in flight, or the share offered; latencies in ns, None where too few I/Os back them."""
+    """One step: its load (`QD 8`, `75 %`) and its result. `load` orders the points: I/Os in flight,
+    or the offered share; latencies in ns, None if too few I/Os support them."""
 
     step: str
     words: str
@@ -46,7 +45,8 @@ class LoadPoint:
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """The points of one pattern, block size and direction, by load; `runs` stand behind each."""
+    """The points of one pattern, block size and direction, by load; each is based on `runs`
+    runs."""
 
     name: str
     direction: str
@@ -60,9 +60,9 @@ def load_curves(
     warnings: Sequence[Warning] = (),
     plan: Plan | None = None,
 ) -> tuple[LoadCurve, ...]:
-    """The curves in one trial's rows; none where fewer than three loads of one kind were tried.
+    """The curves in one trial's rows; a curve needs at least three loads of one kind.
 
-    `plan` tells the rates that were offered; without it such steps go by their names.
+    `plan` gives the offered rates; without it such steps are labelled with their names.
     """
     shares = _shares(plan)
     doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
@@ -131,7 +131,7 @@ def _name(row: Measurement) -> str:
 
 
 def _shares(plan: Plan | None) -> Mapping[str, float]:
-    """Step → the share of an earlier step's rate that it offers."""
+    """Step → its offered rate as a share of an earlier step's rate."""
     shares: dict[str, float] = {}
     for step in plan.steps if plan else ():
         if "% of" not in step.job or not references(parse(step.job).sections):

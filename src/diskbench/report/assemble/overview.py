@@ -1,4 +1,4 @@
-"""The seconds of many runs of a step at once, and which runs are worth a picture of their own."""
+"""The seconds of many runs of a step at once, and the runs that deserve a chart of their own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 MOST_STRETCHES = 100
 MOST_CELLS = 12_000
-"""Of one picture: more make it heavier than what they show. Our choice."""
+"""The most cells of one chart: more enlarge the file without showing more. Our choice."""
 MOST_TELLING = 6
 
 
 @dataclass(frozen=True)
 class Band:
-    """One run of a step: the I/Os of each second (bytes where its logs tell no I/Os), its median
+    """One run of a step: the I/Os of each second (bytes if its logs have no I/Os), its median
     second, when it fell (None: it did not), and its stalls as (start, seconds)."""
 
     run_id: str
@@ -34,18 +34,18 @@ class Band:
 
     @property
     def stalled_s(self) -> float:
-        """How long it stalled in all."""
+        """The total stalled time in seconds."""
         return sum(seconds for _, seconds in self.stalls)
 
     @property
     def seconds(self) -> int:
-        """How long it is."""
+        """The length in seconds."""
         return int(self.values.size)
 
 
 @dataclass(frozen=True)
 class Span:
-    """Stretches of run `row` (from 0) beside each other that have the same step of `heat`."""
+    """Adjacent stretches of run `row` (from 0) with the same step of `heat`."""
 
     row: int
     start_s: float
@@ -55,7 +55,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Telling:
-    """A run that stands out, and why in words."""
+    """A run that stands out, and the reason as text."""
 
     run_id: str
     why: str
@@ -81,7 +81,7 @@ def band(course: StepCourse) -> Band:
 
 
 def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
-    """The bands of each step of which there are two or more, the commonest step first."""
+    """The bands of each step that has two or more, the most common step first."""
     groups: dict[tuple[str, str], list[Band]] = {}
     for band in bands:
         groups.setdefault((band.step, band.figure), []).append(band)
@@ -92,9 +92,10 @@ def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
 def spans(
     bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
 ) -> tuple[Span, ...]:
-    """Each run in stretches of equal length, those of one step of heat joined.
+    """Each run in stretches of equal length; adjacent stretches of one step of heat are merged.
 
-    `bounds` are where the steps of heat end. Stretches grow until there are few enough spans.
+    `bounds` are the upper bounds of the steps of heat. Stretches grow until the number of spans is
+    within the limit.
     """
     joined: list[Span] = []
     count = most
@@ -110,7 +111,7 @@ def spans(
 
 
 def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
-    """How long a stretch is for `count` of them in the longest run."""
+    """The length of a stretch in seconds if the longest run has `count` of them."""
     return -(-max((band.seconds for band in bands), default=1) // count)
 
 
@@ -138,8 +139,8 @@ def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Sp
 
 
 def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
-    """At most so many runs that show what there is: the one in the middle, the lowest, the highest,
-    the first and the last to fall, the one that stalled longest. A run is told once."""
+    """At most `most` representative runs: the median, the lowest, the highest, the first and the
+    last to fall, and the one that stalled longest. No run appears twice."""
     if not bands:
         return ()
     ordered = sorted(bands, key=lambda band: band.median)

@@ -1,5 +1,5 @@
-"""Own trials as points and lines over published figures: a point a trial and figure, the mean over
-its runs, because the posts give means (catalog/published_beside.py)."""
+"""Own trials as points and lines beside published figures: one point per trial and figure, the mean
+over its runs, because the posts give means (catalog/published_beside.py)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _APART = 2.0
-"""Runs of which one is so many times another are of different regimes. Our choice."""
+"""Runs that differ by this factor belong to different regimes. Our choice."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial and the figures that it matches. `runs` are its rows as in the database, and
-    `measurements` those of each run. `doubts` says why a step of a run, by the run's id and the
-    step's name, is not simply believed."""
+    """One trial and its matching figures. `runs` are its database rows, `measurements` those of
+    each run. `doubts` gives the reason why a step of a run, by run id and step name, is doubted."""
 
     figures: tuple[Published, ...]
     runs: tuple[Run, ...]
@@ -67,7 +66,7 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
 
 
 def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
-    """The run from which on a figure stays down, of the figure that falls first."""
+    """The run from which on a figure stays low, for the figure that falls first."""
     falls = []
     for point in points:
         fall = fall_of(point.values)
@@ -82,7 +81,7 @@ def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[C
 
 
 def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
-    """The first run in whose seconds a cliff was found; `numbers` are those of the runs, from 1."""
+    """The first run in whose seconds a cliff was found; `numbers` are run numbers from 1, by id."""
     fallen = [phase for phase in phases if phase.cliffs and phase.run_id in numbers]
     if not fallen:
         return ()
@@ -131,20 +130,20 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
 
 
 def _doubt(values: Sequence[float]) -> str:
-    """A mean over runs on credit and runs without is a mean of nothing (MR-3)."""
+    """The doubt about a mean over runs with and without credit: it describes neither (MR-3)."""
     if len(values) < 2 or max(values) < _APART * min(values):
         return ""
     return "the mean spans runs far apart: look at them one by one (a chart of throttling)"
 
 
 def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
-    """The first doubt in the runs that a figure is the mean of."""
+    """The first doubt about the runs whose mean is the figure."""
     doubts = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
     return next(filter(None, doubts), "")
 
 
 def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
-    """A line for each metric and direction, a value a run."""
+    """A line for each metric and direction, with a value per run."""
     numbers = {run.run_id: run.number for run in trial.runs}
     lines: dict[tuple[str, str], ChartRunLine] = {}
     for point in points:
@@ -166,7 +165,7 @@ def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
 
 
 def _machine(trial: Trial) -> str:
-    """A rented machine is its trial's own; one that was there before may have had others."""
+    """The machine's identity: a rented machine belongs to one trial, another may be shared."""
     first = trial.runs[0]
     if trial.plan is not None and trial.plan.rental is not None:
         return first.trial_id

@@ -1,4 +1,4 @@
-"""Phases in words: one line a phase, with its level and its time, and a cliff in one line."""
+"""Phases as text: one line per phase with its level and time, and a cliff in one line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MOST_STALLS = 3
 
 
 def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
-    """The phases of each step: its name with how steady it ended, a line a phase, and its stalls.
+    """The phases of each step: its name and steadiness, a line per phase, and its stalls.
 
-    Of several runs, and past the room that there is, only steps are told that did more than keep
-    one level. Empty for steps of one level that were too short to be called steady.
+    With several runs or too many lines, only steps with several phases or stalls are shown. Empty
+    for steps of one level that were too short to be called steady.
     """
     runs = list(dict.fromkeys(step.run_id for step in steps))
     shown = [step for step in steps if is_eventful(step) or step.steady.state != "too short"]
@@ -39,13 +39,13 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
 
 
 def is_eventful(step: StepPhases) -> bool:
-    """Whether a step did more than keep one level."""
+    """Whether a step has several phases or stalls."""
     return len(step.phases) > 1 or bool(step.stalls)
 
 
 def cliff_words(steps: Sequence[StepPhases]) -> str:
-    """`burst 3,000 for 31:02 of randread, then baseline 100`, of the first step in which credit
-    ran out; empty where there is none."""
+    """`burst 3,000 for 31:02 of randread, then baseline 100`, for the first step in which credit
+    ran out; empty if there is none."""
     for step in steps:
         kinds = [phase.kind for phase in step.phases]
         if "burst" not in kinds or "baseline" not in kinds:

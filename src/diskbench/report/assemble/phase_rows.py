@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One phase of one step; `steady` stands at the first of a step."""
+    """One phase of one step; `steady` is set only in the first row of a step."""
 
     step: str
     steady: str
@@ -29,12 +29,12 @@ class PhaseRow:
 
 
 def phase_rows(steps: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
-    """A row a phase, in order; a step of one of several runs is named with the run's number."""
+    """A row per phase, in order; with several runs the step's name includes the run's number."""
     return tuple(row for step in steps for row in _rows(step, run_ids))
 
 
 def stall_notes(steps: Sequence[StepPhases]) -> tuple[str, ...]:
-    """One sentence for each step that stalled: how often, for how long, and when first."""
+    """One sentence for each step that stalled: number of stalls, total time, first stall."""
     return tuple(
         f"{step.step}: {counted(len(step.stalls), 'stall')}, "
         f"{sum(stall.seconds for stall in step.stalls):.0f} s in all, "

@@ -1,4 +1,4 @@
-"""Runs beside what others published of the same disk and workload, trial by trial."""
+"""Runs beside published figures of the same disk and workload, trial by trial."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def compared(
 ) -> ComparePublishedDocument:
     """Runs, or all of their trials, beside published figures.
 
-    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
-    InvalidValue where no run is left that says anything about a cloud's disk.
+    Names with a slash, or of a post, select figures; others select runs. Raises UnknownName for an
+    unknown name, InvalidValue if no run remains that says anything about a cloud's disk.
     """
     ids = [name for name in names if "/" in name or name in SEEDS]
     figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
@@ -56,7 +56,7 @@ def compared(
 
 
 def _trials(engine: Engine, names: Sequence[str], *, alone: bool) -> list[tuple[Run, ...]]:
-    """The runs that are named, or with all others of their trials, each trial once."""
+    """The named runs (`alone`), or all runs of their trials, each trial once."""
     trials: dict[str, list[Run]] = {}
     named = runs_named(engine, names)
     runs = {run.run_id: run for run in find_runs(engine, run_ids=named)}

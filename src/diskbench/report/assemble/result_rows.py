@@ -1,4 +1,4 @@
-"""The table of results: what was measured beside what was promised, in words ready to be shown.
+"""The table of results: measured beside promised figures, as text.
 
     measured    a value a machine: of its runs the one in the middle; of several machines their
                 median, with its interval from six machines on (MR-6), else the lowest and highest
@@ -7,7 +7,7 @@
     price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
                 of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
 
-A step that fell off a cliff has a row a level: no figure spans it (MR-3).
+A step with a cliff has a row per level: no figure spans a cliff (MR-3).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORST_FIRST = ("no", "doubtful", "yes")
 
 @dataclass(frozen=True)
 class RowCell:
-    """A figure, and what is said below it in small letters."""
+    """A figure, and the small text below it."""
 
     text: str = NONE
     small: str = ""
@@ -48,8 +48,8 @@ class RowCell:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is of how many runs it is the figure; `believe` is the
-    verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `stands` is the number of runs whose figure it is; `believe` is
+    the verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
@@ -68,7 +68,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class _Found:
-    """One level of one step of one run, with whose it is."""
+    """One level of one step of one run, with its verdict and trial."""
 
     trial: TrialFacts
     verdict: Verdict
@@ -76,13 +76,14 @@ class _Found:
 
     @property
     def lasts(self) -> bool:
-        """Whether the step's figure stands for it, and it is no burst."""
+        """Whether it is the level that stands for the step, and not a burst."""
         return self.verdict.stands_for is self.level and self.level.kind != "burst"
 
 
 def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRow, ...]:
-    """A row a step and level over all trials, in the order of the steps; a row a step of trials
-    without verdicts. Rows are named after `of`, by default the run, or the trial of several."""
+    """A row per step and level over all trials, in the order of the steps; a row per step for
+    trials without verdicts. Row ids contain `of`, by default the id of the only run, or of the
+    trial."""
     name = of or trial_name(trials[0])
     levels: dict[tuple[str, str, int], list[_Found]] = {}
     for trial in trials:
@@ -109,7 +110,7 @@ def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRo
 
 
 def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
-    """Of the columns that may be empty throughout, those that are not: `promised`, `price`."""
+    """The optional columns (`promised`, `price`) that are not empty in all rows."""
     columns = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
     return frozenset(
         name for name, cells in columns.items() if any(cell.text != NONE for cell in cells)
@@ -117,7 +118,7 @@ def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
 
 
 def trial_name(trial: TrialFacts) -> str:
-    """What rows of a trial are named after: its one run, or the trial of several."""
+    """The id in the row ids of a trial: that of its only run, or else of the trial."""
     return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
 
 
@@ -173,7 +174,7 @@ def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
 
 
 def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
-    """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
+    """`burst 0:00–0:31`; for several runs only the level, and the number of runs that have it."""
     if runs > 1:
         return f"{kind} in {len(of_runs)} of {runs} runs".strip() if len(of_runs) < runs else kind
     level = of_runs[0].level
@@ -183,7 +184,7 @@ def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
 
 
 def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
-    """A sample a trial: of its runs the one in the middle, whatever is picked of it."""
+    """One sample per trial: the value that `pick` takes from the level of its median run."""
     levels: dict[str, list[Judged]] = {}
     machines: dict[str, str] = {}
     for of_run in of_runs:
@@ -191,9 +192,7 @@ def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) 
         machines[of_run.trial.trial_id] = of_run.trial.machine or of_run.trial.trial_id
     picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
     return [
-        Sample(name, values, machines[name])
-        for name, values in picked.items()
-        if values is not None
+        Sample(name, value, machines[name]) for name, value in picked.items() if value is not None
     ]
 
 

@@ -16,15 +16,15 @@ class StepSeconds:
 
     @property
     def n(self) -> int:
-        """How many seconds there are."""
+        """The number of seconds."""
         return max((len(points) for points in self.directions.values()), default=0)
 
 
 def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
-    """Series rows (as `diskbench.load_series` gives them) by step, in the order of the steps.
+    """Series rows (from `diskbench.load_series`) by step, in the order of the steps.
 
-    Directions that did nothing are left out. Of a step with rounds the last one is kept: its
-    seconds are the ones nearest to the steady state.
+    Directions without I/O are left out. Of a repeated step the last round is kept: its seconds are
+    nearest to the steady state.
     """
     steps: dict[str, tuple[int, dict[str, list[tuple[int, float]]]]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What a trial lastingly gave, step by step, as charts over runs and trials draw it."""
+"""The lasting level of each step of a trial, for charts over runs and trials."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepValue:
-    """The figure of one step of one trial in IOPS, and that of each run; `kind` is the level that
-    it is of."""
+    """The IOPS of one step of one trial, and of each run; `kind` is the kind of its level."""
 
     step: str
     direction: str
@@ -32,8 +31,8 @@ class StepValue:
 
 
 def step_values(view: TrialView) -> list[StepValue]:
-    """The steps of a trial: as they were judged, else as its rows say. Of a run in which a step
-    fell it is the level that lasts: a mean over both is neither (MR-3)."""
+    """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
+    its value is the lasting level: a mean over both levels describes neither (MR-3)."""
     trial = view.trial
     if not trial.verdicts:
         ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
@@ -57,8 +56,8 @@ def step_values(view: TrialView) -> list[StepValue]:
 
 
 def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
-    """Steps of `least` trials or more, by the name of step and direction, a point a trial; labels
-    leave out what all of them share."""
+    """Steps of `least` trials or more, by step and direction, a point per trial; labels leave out
+    the words that all of them share."""
     steps: dict[tuple[str, str], list[ChartPoint]] = {}
     for group in groups:
         for view in group.trials:
@@ -76,7 +75,7 @@ def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[Ch
 
 
 def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
-    """Labels without the words that all of them have, the first (what it is) left as it is."""
+    """Points whose labels lack the words shared by all; the first word (the kind) is kept."""
     parts = [point.label.split(", ") for point in points]
     if len(set(map(tuple, parts))) == 1:
         return list(points)
@@ -117,7 +116,7 @@ def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
 
 
 def _doubt(verdicts: Sequence[Verdict], value: StepValue) -> str:
-    """Why none of the runs that the figure is of is to be believed; empty where one is."""
+    """Why none of the runs behind the figure is believed; empty if any is believed."""
     of_step = [verdict for verdict in verdicts if verdict.step == value.step]
     if not of_step or any(verdict.believe != "no" for verdict in of_step):
         return ""

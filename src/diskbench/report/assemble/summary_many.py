@@ -1,4 +1,4 @@
-"""Many trials in two sentences: how much was measured, and how far the disks lie apart."""
+"""Many trials in two sentences: how much was measured, and how far the disks differ."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Lasting:
-    """What one subject lastingly gave in a step."""
+    """The lasting level of one subject in a step."""
 
     words: str
     row: ResultRow
 
     @property
     def iops(self) -> float:
-        """As it is shown; 0 where it is no number."""
+        """The shown IOPS; 0 if the cell is not a number."""
         digits = self.row.iops.text.replace(",", "")
         return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
 def many_sentences(report: Report) -> tuple[str, str]:
-    """How much was measured; and of the step that most groups have, the slowest and the fastest."""
+    """How much was measured; then the slowest and the fastest group in the most common step."""
     return _counted(report), _apart(report)
 
 
@@ -49,12 +49,12 @@ def _counted(report: Report) -> str:
 def _apart(report: Report) -> str:
     steps: dict[str, list[_Lasting]] = {}
     for group in report.groups:
-        # Of a step the level that most runs stand for, and that is the one they ended on.
+        # The level of a step that most runs stand for, which is the level they ended on.
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             steps.setdefault(step, []).append(_Lasting(group.name, row))
     numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
-    # What a cache answered says nothing of a disk; it is only told where there is nothing else.
+    # Cached figures say nothing about a disk; they are used only if there are no others.
     believed = {
         step: [level for level in lasting if level.row.believe != "no"]
         for step, lasting in numbered.items()

@@ -1,8 +1,8 @@
-"""A result in two sentences, and why it slowed down, for somebody who never saw the tool.
+"""A result in two sentences, and why it slowed down, for readers who do not know the tool.
 
-The first sentence says what was bought, the second what it gave and what set that pace. They speak
-of the step that tells most: one that fell off a cliff, else one that gave less than it was
-promised, else the first.
+The first sentence says what was bought, the second what it delivered and what limited it. They
+describe the most informative step: one that fell off a cliff, else one that delivered less than
+was promised, else the first.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_report import TrialFacts
 
 KEPT = 0.9
-"""From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
+"""A disk keeps its promise from this ratio on (MR-12 calls 10 % near)."""
 _NOT_ASKED = frozenset({"queue-depth", "offered", "latency"})
-"""Limiters by which a load asked for less than was promised."""
+"""Limiters that mean that the load requested less than was promised."""
 _MOST_DOUBTED = 3
 
 BECAUSE: dict[LimiterName, str] = {
@@ -53,14 +53,14 @@ BECAUSE: dict[LimiterName, str] = {
     "network": "the network between machine and disk was full",
     "unknown": "nothing that was seen tells what set that pace",
 }
-"""What a limiter means, as the end of a sentence."""
+"""The meaning of each limiter, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
 class LastingFall:
-    """A step that fell for good: its level before and after, and how long the first one lasted, in
-    words (`31 min 02 s`, `4 runs`); `at` is when that was over. `run_id` is the run in which it
-    fell; empty where it fell from one run to the next."""
+    """A step that fell for good: its level before and after, and how long the first level lasted,
+    as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which the step
+    fell; empty if it fell between two runs."""
 
     before: Judged
     after: Judged
@@ -70,10 +70,10 @@ class LastingFall:
 
 
 def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
-    """The first fall: within a run, or from one run to the next where credit was used up by then.
-    None where every step kept its level or rose."""
+    """The first fall: within a run, or between two runs if the credit was used up by then. None if
+    every step kept its level or rose."""
     steps = verdicts_by_step(verdicts)
-    # Of several runs that fell the one that the table shows; of one that fell alone, that one.
+    # Prefer the run that the table shows; if it did not fall, the first run that did.
     within = (
         _within(verdict) for of_step in steps.values() for verdict in (shown(of_step), *of_step)
     )
@@ -85,13 +85,13 @@ def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
 
 
 def two_sentences(trial: TrialFacts) -> tuple[str, str]:
-    """What was bought, and what it gave and why. The second is empty where nothing was judged."""
+    """What was bought; what it delivered and why. The second is empty without a verdict."""
     return _bought(trial), _gave(trial.verdicts)
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that tells most where none fell: of the step that gave least of what was asked
-    of it, of the fastest that kept its promise, else the first. None of none."""
+    """The most informative verdict if no step fell: the step with the smallest share of its
+    promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
     short = sorted((step for step in steps if _is_short(step)), key=_ratio)
     kept = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
@@ -99,7 +99,7 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 
 def believe_sentence(verdicts: Sequence[Verdict]) -> str:
-    """Which steps not to believe, in one sentence; empty where all are believed."""
+    """The steps that should not be believed, in one sentence; empty if all are believed."""
     words = dict.fromkeys(
         f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.believe != "yes"
     )
@@ -113,7 +113,7 @@ def believe_sentence(verdicts: Sequence[Verdict]) -> str:
 
 
 def slowed(trial: TrialFacts) -> tuple[str, ...]:
-    """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
+    """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
     fall = fall_of(trial.verdicts)
     if fall is None:
         return ()
@@ -202,7 +202,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
 
 
 def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Of several runs of a step the one that its figure is of, as in the table."""
+    """One verdict per step: of several runs the one whose figure the table shows."""
     return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
 
 
@@ -211,7 +211,7 @@ def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
 
 
 def _is_short(verdict: Verdict) -> bool:
-    """Whether it gave less than was promised and asked of it."""
+    """Whether the step delivered less than was promised, although the load requested it."""
     measured = verdict.stands_for
     asked = measured.limiter.name not in _NOT_ASKED
     return asked and measured.ratio is not None and measured.ratio < KEPT
@@ -231,13 +231,13 @@ def _within(verdict: Verdict) -> LastingFall | None:
 
 
 def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
-    """Runs differ for many reasons: only where credit was used up is that a fall."""
+    """A fall between runs. Runs differ for many reasons: it counts only if credit was used up."""
     levels = [verdict.stands_for for verdict in of_step]
     if levels[-1].limiter.name != "credit" or not _is_lower(levels[-1], levels[0]):
         return None
     held = next(at for at, level in enumerate(levels) if _is_lower(level, levels[0]))
     runs = f"{held} run{'s'[: held != 1]}"
-    # The figures that the table has of both levels.
+    # Use the figures that the table shows for both levels.
     before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
     if after.limiter.name != "credit" or not _is_lower(after, before):
         after = levels[-1]
@@ -270,7 +270,7 @@ def _figure(judged: Judged) -> str:
 
 
 def _bucket(promise: HeadlinePromise | None) -> Allowance | None:
-    """The bucket of I/Os of the disk; None where it has none."""
+    """The disk's bucket of I/O credit; None if it has none."""
     pools = promise.limits.pools if promise and promise.limits else ()
     kept = (pool.iops for pool in pools if pool.iops is not None)
     return next((bucket for bucket in kept if capacity(bucket)), None)

@@ -1,4 +1,4 @@
-"""Whether figures keep to what their profile asks: passed or not passed, a line a threshold."""
+"""Whether figures meet their profile's thresholds: passed or not passed, a line per threshold."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ThresholdLine:
 def threshold_lines(
     thresholds: Sequence[Threshold], lines: Sequence[StepLine]
 ) -> tuple[ThresholdLine, ...]:
-    """Every threshold with the lines that it speaks of, judged by the worst of their runs.
+    """Every threshold with its lines of the result, judged by the worst run.
 
-    A threshold that speaks of no line, or of a figure that too few I/Os back, is `not measured`.
+    A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
     return tuple(line for threshold in thresholds for line in _judged(threshold, lines))
 

@@ -1,4 +1,4 @@
-"""A stored trial as a report needs it: its subject, its runs, and where, by what and how again."""
+"""A stored trial as a report needs it: subject, runs, place, versions and command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def trial_facts(stored: StoredTrial) -> TrialFacts:
-    """What a report says of a stored trial."""
+    """The facts of a stored trial for a report."""
     first, plan = stored.runs[0], stored.plan
     subject = subject_of_runs(stored.runs, plan)
     if stored.suspended:
@@ -77,7 +77,7 @@ def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
 
 
 def _job(plan: Plan | None) -> str:
-    """The job file of each step, each under the name of its step."""
+    """The job files of all steps, each below the name of its step."""
     if plan is None:
         return ""
     return "\n".join(

@@ -1,6 +1,6 @@
-"""One trial as every surface shows it: each figure, doubt, promise and word, assembled once.
+"""One trial as every output format shows it: figures, doubts, promise and text, assembled once.
 
-Terminal, page, Markdown, PDF, picture and site set what a TrialView holds; none of them chooses,
+Terminal, page, Markdown, PDF, picture and site only lay out a TrialView; none of them selects,
 rounds or words anything by itself.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 
 LINKED = ("https://", "http://", "file://")
-"""Addresses that a browser opens; anything else stays text, a `javascript:` above all."""
+"""Schemes that become links; any other address stays text, above all `javascript:`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run; `href` where a browser can open its evidence."""
+    """One run; `href` is set if a browser can open its evidence."""
 
     id: str
     run_id: str
@@ -69,7 +69,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class TrialView:
-    """What is shown of one trial.
+    """The content of one trial for all output formats.
 
     `facts` are names with their values (what was bought, where, when …). `sentences` say what was
     bought and what it gave; `believe` which steps to doubt, `headline` what was seen of burst and
@@ -109,12 +109,12 @@ class TrialView:
 
     @property
     def subject(self) -> Subject:
-        """What the trial is about."""
+        """The subject of the trial."""
         return self.trial.subject
 
 
 def trial_view(trial: TrialFacts) -> TrialView:
-    """The trial as every surface shows it."""
+    """The trial as every output format shows it."""
     subject = trial.subject
     steps = lines(trial.measurements, trial.phases, trial.verdicts)
     warnings = grouped_warnings(trial.warnings)
@@ -187,7 +187,7 @@ def _summary(trial: TrialFacts) -> str:
 
 
 def _when(trial: TrialFacts) -> str:
-    """When its runs began; empty before the first."""
+    """The start times of its runs; empty before the first."""
     if not trial.runs:
         return ""
     first, last = (local_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
@@ -216,14 +216,14 @@ def _figures(line: StepLine, name: str) -> FigureRow:
 
 
 def _cell(spread: Spread | None, text: Callable[[float], str]) -> tuple[str, str]:
-    """The median, and lowest–highest where there are several runs."""
+    """The median, and lowest–highest for several runs."""
     if spread is None:
         return NONE, ""
     return text(spread.median), _range(text(spread.low), text(spread.high)) if spread.n > 1 else ""
 
 
 def _range(low: str, high: str) -> str:
-    """`2.50–6.40 ms`: the unit once where both have the same."""
+    """`2.50–6.40 ms`: the unit appears once if both have the same."""
     if low == high:
         return ""
     number, _, unit = low.rpartition(" ")

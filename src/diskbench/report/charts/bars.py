@@ -1,7 +1,7 @@
-"""One figure of many disks, the fastest on top, with your own runs beneath what was published.
+"""One figure of many disks, the fastest on top, with own runs below the published figures.
 
-Bars from zero on a linear axis; a value that dwarfs the rest is broken out: its bar is cut, and
-marked as cut. On a logarithmic axis a bar's length would mean nothing, so there each is a dot.
+Bars start at zero on a linear axis; the bar of a value that dwarfs the rest is cut and marked as
+cut. On a logarithmic axis the length of a bar has no meaning, so each value is a dot.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ROW = 22
 _BAR = 13
 _BROKEN = 1.25
 _CUT = (1.06, 1.10)
-"""Where a broken bar ends and where it goes on, as multiples of the largest whole one."""
+"""Where a cut bar is interrupted and where it continues, as multiples of the largest whole bar."""
 _TEXT_GAP = 14
 _ROOMY = 200
-"""Panels narrower than that leave n to the subtitle."""
+"""Narrower panels show n only in the subtitle."""
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """The axis of a drawing: its bounds, and up to which value bars are whole (None: all)."""
+    """The axis of a drawing: its bounds, and the value up to which bars are whole (None: all)."""
 
     metric: str
     log: bool
@@ -47,7 +47,7 @@ class _Scale:
     ticks: int = 4
 
     def drawn(self, value: float) -> float:
-        """Where a value lies."""
+        """The position of a value on the axis."""
         if self.whole_up_to is None or value <= self.whole_up_to:
             return value
         return self.whole_up_to * _BROKEN
@@ -63,7 +63,7 @@ class _Scale:
 def bars_chart(
     points: Sequence[ChartPoint], palette: Palette, *, name: str, heading: str, ranked: bool = True
 ) -> ChartFigure:
-    """Points of one metric. Own points lie in a row beneath the published one of their label.
+    """Points of one metric. Own points are in a row below the published point of the same label.
 
     Raises ValueError for points of several metrics, or none.
     """
@@ -93,9 +93,9 @@ def panel(
     width: int = WIDTH,
     told: bool = True,
 ) -> alt.LayerChart:
-    """Points of one metric in their rows; those of rows that hold none are said to be missing.
+    """Points of one metric in their rows; a row without points is marked as missing.
 
-    `told`: whether it has the labels and the legend, or stands beside a panel that has them.
+    `told`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
     import altair as alt
 
@@ -174,7 +174,7 @@ def _bars(
 
 
 def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
-    """A whole bar, or both parts of one that is cut."""
+    """A whole bar, or both parts of a cut bar."""
     end, whole = scale.drawn(bar["value"]), scale.whole_up_to
     if end == bar["value"] or whole is None:
         return [bar | {"from": 0.0, "to": end}]
@@ -197,7 +197,7 @@ def _dots(
 
 
 def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
-    """From the lowest to the highest value, where both are known and the bar is whole."""
+    """Lines from the lowest to the highest value, if both are known and the bar is whole."""
     import altair as alt
 
     known = [
@@ -218,7 +218,7 @@ def _extent(points: Sequence[ChartPoint]) -> list[float]:
 
 
 def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
-    """What stands at the end of a row."""
+    """The text at the end of a row."""
     if not points:
         return "" if is_own(name) else "not told"
     first = points[0]

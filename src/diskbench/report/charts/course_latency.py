@@ -1,4 +1,4 @@
-"""How late the I/Os of one step were, second by second."""
+"""The latencies of one step, second by second."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _LEAST_KNOWN = 0.5
 
 
 def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | None:
-    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None where
-    the logs tell no latencies.
+    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None if the
+    logs have no latencies.
 
-    A quantile is drawn where enough I/Os back it in at least half of the seconds (MR-10).
+    A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
     import altair as alt
 
@@ -53,7 +53,7 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
     }
     if not shown:
         return None
-    if len(course.tracks) > 1:  # of two directions three lines each are a tangle
+    if len(course.tracks) > 1:  # three lines for each of two directions would be unreadable
         shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
     rows = _rows(shown)
     domain = log_domain([row["value"] for row in rows])
@@ -83,8 +83,7 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
 
 
 def _figures(track: DirectionSeries) -> list[str]:
-    """What can be drawn of a direction: quantiles where they are known, else the mean; the
-    highest."""
+    """The figures to draw for a direction: quantiles if known, else the mean; and the highest."""
     import numpy as np
 
     def known(name: str) -> bool:

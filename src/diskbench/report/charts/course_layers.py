@@ -1,4 +1,4 @@
-"""What lies around the line of a course: phases, cliffs, levels, stalls, rounds, and its words."""
+"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, and labels."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _OVERHANG_PX = 60
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 _NEAR = 0.06
-"""Of the width: rules so near to each other have their words on one side of both."""
+"""Share of the width: the labels of closer rules are on the same side."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Rates that were promised or expected (`word`): what lasts, and what a burst begins with.
-    `most` is the highest that is drawn."""
+    """Promised or expected rates (`word`): the lasting rate, and the rate at the start of a burst.
+    `most` is the highest rate that is drawn."""
 
     lasting: float | None = None
     begin: float | None = None
@@ -49,24 +49,24 @@ class Levels:
 
     @property
     def drawn(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of those in the picture."""
+        """Names and values of the levels in the picture."""
         return tuple(level for level in self._named if self.most is None or level[1] <= self.most)
 
     @property
     def beyond(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of those above the picture."""
+        """Names and values of the levels above the picture."""
         return tuple(level for level in self._named if level not in self.drawn)
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """The values in the picture."""
+        """The values of the levels in the picture."""
         return tuple(value for _, value in self.drawn)
 
 
 def phase_layers(
     course: StepCourse, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
 ) -> list[Any]:
-    """A band a phase (bursts and stalls shaded), lines between them, and names above, with their
+    """A band per phase (bursts and stalls shaded), lines between them, and names above, with their
     levels of the `rate` that the picture shows."""
     import altair as alt
 
@@ -112,7 +112,8 @@ def phase_layers(
 def _phase_names(
     phases: tuple[Phase, ...], seconds: float, rate: Rate | None
 ) -> list[dict[str, Any]]:
-    """Names above the bands, in two rows where one has no room; the longest phases come first."""
+    """Names above the bands, in two rows if one is too narrow; the longest phases are placed
+    first."""
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
     names = []
     for phase in sorted(phases, key=lambda phase: -phase.seconds):
@@ -143,9 +144,9 @@ def _phase_words(phase: Phase, rate: Rate) -> str:
 def cliff_layers(
     course: StepCourse, palette: Palette, x: alt.X, height: int, *, words: bool = True
 ) -> list[Any]:
-    """The cliffs that were found, and the one that was predicted with the range it may lie in.
+    """The cliffs that were found, and the predicted cliff with its range.
 
-    Without `words` the rules alone, under a picture that has them.
+    Without `words` only the rules, for a picture below one that has the labels.
     """
     import altair as alt
 
@@ -196,7 +197,7 @@ def cliff_layers(
 
 
 def _beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
-    """Words right of their rule, where a series that fell leaves room; left of it near the end."""
+    """Labels right of their rule, where a fallen series leaves room; left of it near the end."""
     rows: list[dict[str, Any]] = []
     near = _NEAR * seconds
     for place, (at, text, fill) in enumerate(labels):
@@ -211,7 +212,7 @@ def _beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[s
 
 
 def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list[Any]:
-    """A dashed line a level, named beside the plot."""
+    """A dashed line per level, named beside the plot."""
     import altair as alt
 
     rows = [
@@ -235,7 +236,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
 
 
 def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> list[Any]:
-    """A triangle at the foot of each stall."""
+    """A triangle at the bottom of each stall."""
     import altair as alt
 
     stalls = course.phases.stalls if course.phases else ()
@@ -251,7 +252,7 @@ def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> 
 
 
 def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
-    """Thin lines where the rounds of a repeated step begin."""
+    """Thin lines at the start of each round of a repeated step."""
     starts = [float(at) for at in course.rounds[1:]]
     if not starts:
         return []
@@ -266,7 +267,7 @@ def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
 
 
 def at_field(x: alt.X, field: str) -> alt.X:
-    """The axis of time for another field."""
+    """The time axis for another field."""
     axis: alt.X = x.copy()
     axis["shorthand"] = f"{field}:Q"
     return axis

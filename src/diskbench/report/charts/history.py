@@ -1,5 +1,5 @@
-"""One step of one configuration over time: its trials, the median of each time, its levels, where
-they change, and what else changed then."""
+"""One step of one configuration over time: its trials, the median of each campaign, its levels,
+their changes, and other facts that changed at the same time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 WIDTH = 420
 HEIGHT = 170
 _ROOM = 0.06
-"""Above and below the figures, of their range; our choice."""
+"""Margin above and below the figures, as a share of their range; our choice."""
 _LEAST_RANGE = 0.10
-"""An axis spans at least so much of the median, so that noise does not look like news."""
+"""Minimum span of an axis as a share of the median, so that noise does not look like a change."""
 
 
 def history_chart(
@@ -34,9 +34,9 @@ def history_chart(
     medians: Mapping[str, str],
     marks: Sequence[tuple[str, str]] = (),
 ) -> ChartFigure:
-    """The history of a track. `words` and `links` are of run ids: what a trial's dot says, and the
-    fragment (`#…`) that it leads to; `medians` are of campaigns: what the dot of a time says.
-    `marks` are times with a number: facts that changed, told beside the chart.
+    """The history of a track. `words` and `links` give, by run id, the text of a trial's dot and
+    the fragment (`#…`) that it links to; `medians` give, by campaign, the text of a median's dot.
+    `marks` are times with a number: changed facts, which are explained beside the chart.
     """
     import altair as alt
 
@@ -142,7 +142,7 @@ def _domain(track: MetricHistory) -> list[float]:
 
 
 def _levels(track: MetricHistory) -> list[dict[str, Any]]:
-    """Each level from its first time to its last."""
+    """Each level from its first to its last time."""
     points, changes = track.history.points, track.history.changes
     starts = [points[0].at, *(change.at for change in changes)]
     ends = [*(change.before for change in changes), points[-1].at]

@@ -25,8 +25,8 @@ HEIGHT = 170
 def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
     """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
 
-    Colours are seven steps, equal factors apart: few I/Os that took very long stay visible beside
-    many that did not.
+    Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
+    many fast ones.
     """
     import altair as alt
 
@@ -58,7 +58,7 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
 
 
 def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
-    """Cells of one colour beside each other as one."""
+    """The cells, with adjacent cells of one colour merged."""
     rows: list[dict[str, Any]] = []
     for cell in sorted(found.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
         heat = place_of(cell.per_s, bounds)

@@ -1,7 +1,7 @@
 """Several figures of the same disks side by side, each on an axis of its own.
 
-What a chart with two axes shows, restated: rows are disks, panels are figures (IOPS, read, write),
-so that no line crosses another and every number stands beside its mark.
+It replaces a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so that
+no lines cross and every number is beside its mark.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def multiples_chart(
     ranked: bool = False,
     by_instance: bool = False,
 ) -> ChartFigure:
-    """A panel for each metric and direction in the order in which they come, or for each instance
-    type (then all points are of one metric).
+    """A panel for each metric and direction in order of appearance, or for each instance type (then
+    all points must have one metric).
 
     Raises ValueError for no points.
     """

@@ -1,4 +1,4 @@
-"""Own runs laid over what was published: diamonds, the range of their runs, and their interval."""
+"""Own runs over published figures: diamonds, the range of their runs, and their interval."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def own_layers(
     y: alt.Y,
     palette: Palette,
 ) -> list[Any]:
-    """Marks of own points: `lane` tells their row, `x` encodes a field, `drawn` is where a value
-    lies on that axis."""
+    """Marks of own points: `lane` returns a point's row, `x` encodes a field, `drawn` returns the
+    position of a value on that axis."""
     import altair as alt
 
     if not points:
@@ -57,7 +57,7 @@ def own_layers(
 
 
 def own_text(points: Sequence[ChartPoint], *, brief: bool = False) -> str:
-    """`3,100 (n = 3 runs)`, or of several points their median: `3,100 (n = 7 machines)`."""
+    """`3,100 (n = 3 runs)`, or for several points their median: `3,100 (n = 7 machines)`."""
     centre = middle(points)
     value = bare(points[0].metric, centre.value)
     if brief:

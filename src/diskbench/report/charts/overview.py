@@ -1,4 +1,4 @@
-"""The seconds of many runs in one picture: a row a run, time from left to right, colour as rate."""
+"""The seconds of many runs in one picture: a row per run, time to the right, rate as colour."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def overview_chart(
     name: str = "overview",
     hrefs: Mapping[str, str] | None = None,
 ) -> ChartFigure:
-    """All runs of one step, the first above, with the mean rate of each stretch as colour.
+    """All runs of one step, the first on top, with the mean rate of each stretch as colour.
 
-    Colours are seven steps, equal factors apart. Each row says its run and values, and leads to
-    `hrefs` of its run id.
+    Colours are seven steps, equal factors apart. Each row has hover text with its run and values,
+    and links to the entry of its run id in `hrefs`.
     """
     import altair as alt
 
@@ -109,7 +109,7 @@ def overview_chart(
 
 
 def _range(bands: Sequence[Band], width: int) -> list[float]:
-    """The lowest and the highest mean of a stretch that is not nothing."""
+    """The lowest and the highest nonzero mean of a stretch."""
     lows, highs = [], []
     for band in bands:
         rates = means(band, width)
@@ -121,8 +121,7 @@ def _range(bands: Sequence[Band], width: int) -> list[float]:
 
 
 def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
-    """Where runs stalled, the longest first to be kept: a stretch's mean does not show three
-    seconds."""
+    """Marks of the longest stalls: the mean of a stretch does not show a stall of three seconds."""
     stalls = [
         (seconds, {"start": start, "top": row, "low": row + 1})
         for row, band in enumerate(bands)
@@ -147,7 +146,7 @@ def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _row_marks(count: int) -> list[int]:
-    """The first run and every 1, 2, 5, 10 … of them: at most a dozen."""
+    """The first run and every 1, 2, 5, 10 … runs: at most a dozen ticks."""
     step = next(
         k * 10**power for power in range(9) for k in (1, 2, 5) if count / (k * 10**power) <= 11
     )

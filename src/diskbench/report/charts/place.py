@@ -1,6 +1,6 @@
-"""Places for labels beside dots, so that none lies over another, over a dot or outside: a dot's
-label is tried right, left, above, below and at the corners, the first free place is taken, and a
-label with no free place is left to the words at its mark. Greedy, from the most crowded dot on."""
+"""Places labels beside dots without overlaps: a label is tried right, left, above, below and at the
+corners of its dot, and the first free place is used. A label without a free place is omitted: the
+hover text of its mark names the dot. Greedy, starting with the most crowded dot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Align = Literal["left", "right", "center"]
 
 @dataclass(frozen=True)
 class Dot:
-    """A dot in pixels from the top left, and its label; without text it takes its room only."""
+    """A dot in pixels from the top left, and its label; without text it only occupies space."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a label stands: its anchor in pixels, to which it is aligned."""
+    """The place of a label: its anchor in pixels, and the alignment to it."""
 
     x: float
     y: float
@@ -38,8 +38,8 @@ _Box = tuple[float, float, float, float]
 
 
 def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed | None, ...]:
-    """A place for each dot's label, or None where there is no room. Labels may stand to the right
-    of the plot's edge by a quarter of its width, but nowhere else outside."""
+    """A place for each dot's label, or None if there is no room. Labels may extend beyond the right
+    edge of the plot by a quarter of its width, but nowhere else."""
     taken: list[_Box] = [(d.x - _DOT, d.y - _DOT, d.x + _DOT, d.y + _DOT) for d in dots]
     places: list[Placed | None] = [None] * len(dots)
     edge = (0.0, 0.0, width * 1.25, height)

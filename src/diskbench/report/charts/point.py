@@ -1,4 +1,4 @@
-"""One figure of one disk, as the charts over many runs take it: published or measured."""
+"""One figure of one disk for the charts over many runs: published or measured."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from diskbench.report.charts.measure import with_unit
 Source = Literal["published", "measured"]
 
 OTHER = "other"
-"""The provider in legends of those without a label of their own (Plugin.label)."""
+"""The legend entry of providers without a label (Plugin.label)."""
 _MOST_IDS = 4
 
 
 def provider_label(provider: str) -> str | None:
-    """What stands in legends for a provider; None for one without a label."""
+    """The label of a provider in legends; None if it has none."""
     plugin = known_plugin(provider)
     return plugin.label or None if plugin else None
 
 
 def provider_labels() -> tuple[str, ...]:
-    """The labels of all providers, those that rent first."""
+    """The labels of all providers, renting providers first."""
     in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
     return tuple(plugin.label for plugin in in_order if plugin.label)
 
@@ -67,7 +67,7 @@ class ChartPoint:
     doubt: str = ""
     words: str = ""
     machine: str = ""
-    """What points that depend on each other share; empty: a machine of its own."""
+    """The same for points that depend on each other; empty: a machine of its own."""
 
     @property
     def where(self) -> str:
@@ -77,7 +77,7 @@ class ChartPoint:
 
     @property
     def runs(self) -> str:
-        """The ids of its runs; of more than four the first, the last, and how many."""
+        """The ids of its runs; for more than four the first, the last, and the number."""
         if len(self.run_ids) <= _MOST_IDS:
             return ", ".join(self.run_ids)
         return f"{self.run_ids[0]} to {self.run_ids[-1]} ({len(self.run_ids)} runs)"
@@ -92,7 +92,7 @@ class ChartPoint:
 
     @property
     def description(self) -> str:
-        """What stands at its mark: which run, of what, the values, n and what to doubt."""
+        """The text at its mark: run, subject, values, n and doubts."""
         who = f"run {self.runs}" if self.run_ids else self.words or self.source
         parts = [who, self.label, self.where, self.step, with_unit(self.metric, self.value)]
         if self.low is not None and self.high is not None:
@@ -104,8 +104,8 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class Middle:
-    """Several points of one thing together: their median, and its interval where six machines or
-    more were measured."""
+    """Several points of one disk: their median, and its interval if six or more machines were
+    measured."""
 
     points: tuple[ChartPoint, ...]
     value: float
@@ -120,7 +120,7 @@ class Middle:
 
 
 def middle(points: Sequence[ChartPoint]) -> Middle:
-    """The median of points, a value a machine: the median of those that share one (MR-5)."""
+    """The median of points with one value per machine: the median of those that share it (MR-5)."""
     by_machine: dict[str, list[float]] = {}
     for place, point in enumerate(points):
         by_machine.setdefault(point.machine or f"#{place}", []).append(point.value)
@@ -131,12 +131,12 @@ def middle(points: Sequence[ChartPoint]) -> Middle:
 
 
 def of_source(points: Iterable[ChartPoint], source: Source) -> tuple[ChartPoint, ...]:
-    """Those that were published, or measured."""
+    """The points of one source: published or measured."""
     return tuple(point for point in points if point.source == source)
 
 
 def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
-    """The unit, n and the interval of each source, and what to know before believing a mark."""
+    """The unit, n and the interval of each source, and the meaning of doubted marks."""
     words = [unit, sample_words(points)]
     if any(point.doubt for point in points):
         words.append("hollow: doubted")
@@ -145,7 +145,7 @@ def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
 
 
 def sample_words(points: Sequence[ChartPoint]) -> str:
-    """What n is in a chart, and its interval, in one clause for each source.
+    """n and its interval in a chart, in one clause for each source.
 
     `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
     """

@@ -1,7 +1,7 @@
-"""Price against performance: a dot a disk, dearer to the right, faster upwards.
+"""Price against performance: one dot per disk, price to the right, speed upwards.
 
-Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left, so that what a dollar
-buys can be read off: a disk above the line of another is the better bargain.
+Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line
+of another delivers more per dollar.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 @dataclass(frozen=True)
 class Priced:
-    """A figure, and what its disk costs in a month in US dollars. `source` is where that stands."""
+    """A figure, and the price of its disk in US dollars per month. `source` cites the price."""
 
     point: ChartPoint
     usd: float
@@ -40,14 +40,14 @@ class Priced:
 
     @property
     def per(self) -> float:
-        """Dollars a month for 1,000 IOPS, or for 100 MB/s; infinite where nothing was done."""
+        """Dollars per month for 1,000 IOPS, or for 100 MB/s; infinite if the figure is 0."""
         unit = _PER[self.point.metric][0]
         return self.usd / (self.point.value / unit) if self.point.value else math.inf
 
 
 @dataclass(frozen=True)
 class _Plane:
-    """Both axes: a value is a share of the way along."""
+    """Both axes: maps a price and a value to pixels."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -63,7 +63,7 @@ class _Plane:
 def price_chart(
     priced: Sequence[Priced], palette: Palette, *, name: str, heading: str, prices_of: str
 ) -> ChartFigure:
-    """Disks by price and figure; `prices_of` says whose prices these are and of when.
+    """Disks by price and figure; `prices_of` names the source and the date of the prices.
 
     Raises ValueError for figures of several metrics, none, or one that has no price per unit.
     """
@@ -73,7 +73,7 @@ def price_chart(
         raise ValueError(f"nothing is sold by {metric}")
     prices, values = [disk.usd for disk in priced], [disk.point.value for disk in priced]
     positive = min(prices) > 0 and min(values) > 0
-    # The axis that the values ask for, or the one on which more labels find a place.
+    # Use the axis that suits the values, or the one on which more labels fit.
     log = positive and (
         wants_log(prices)
         or wants_log(values)
@@ -120,7 +120,7 @@ def _row(disk: Priced) -> dict[str, Any]:
 
 
 def _usd(usd: float) -> str:
-    """In cents: a price a month is no sum of thousandths."""
+    """A price in dollars and cents: a monthly price needs no more precision."""
     return f"${usd:,.2f}" if usd >= 0.01 else format_usd(usd)
 
 
@@ -140,7 +140,7 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
 
 
 def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
-    """The interval of several own points of one disk, where there are enough."""
+    """The interval of several own points of one disk, if there are enough."""
     disks: dict[str, list[Priced]] = {}
     for disk in priced:
         if disk.point.source == "measured":
@@ -154,7 +154,7 @@ def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -
 
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
-    """Each dot with its label; of several of one name only the first is labelled."""
+    """Each dot with its label; of several dots with one name only the first is labelled."""
     seen: set[str] = set()
     dots = []
     for disk in priced:
@@ -165,7 +165,7 @@ def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
 
 
 def _labelled(priced: Sequence[Priced], *, log: bool) -> int:
-    """How many labels find a place."""
+    """The number of labels that fit."""
     dots = _label_dots(priced, _plane(priced, log_x=log, log_y=log))
     return sum(spot is not None for spot in place(dots, width=WIDTH, height=HEIGHT))
 
@@ -177,7 +177,7 @@ def _label(point: ChartPoint) -> str:
 def _bargains(
     priced: Sequence[Priced], metric: str, plane: _Plane, palette: Palette, x: alt.X, y: alt.Y
 ) -> list[Any]:
-    """Lines of equal price for a unit, one a power of ten, with their price at the lower end."""
+    """Lines of equal price per unit, one per power of ten, with the price at the lower end."""
     import altair as alt
 
     unit, words = _PER[metric]

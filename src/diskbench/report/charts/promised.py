@@ -1,5 +1,5 @@
-"""Measured against promised: the promise as a mark and a range, what was measured as a dot, and the
-ratio of both in words. A disk that bursts has two promises, and the ratio is to the lasting one
+"""Measured against promised: the promise as a mark and a range, the measurement as a dot, and the
+ratio of both as text. A disk that bursts has two promises; the ratio refers to the lasting one
 unless the figure was measured on credit."""
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROW = 30
 
 @dataclass(frozen=True)
 class ChartPromise:
-    """What was promised, in the unit of the metric: `value`, and the plausible range of it.
+    """A promise in the unit of the metric: `value` and its plausible range.
 
-    `burst` is what was promised while credit lasts; None where nothing bursts. `source` says who
-    promised it, with a date.
+    `burst` is the promise while credit lasts; None if the disk does not burst. `source` says who
+    made the promise, with a date.
     """
 
     value: float
@@ -43,8 +43,8 @@ class ChartPromise:
 
 @dataclass(frozen=True)
 class FigureBesidePromise:
-    """A figure and the promise that it is held against. `on_credit`: it was measured while the
-    burst lasted, so the burst is what it is held against. `interval` is that of the figure."""
+    """A figure and the promise that it is compared with. `on_credit`: it was measured during the
+    burst, so it is compared with the burst. `interval` is that of the figure."""
 
     point: ChartPoint
     promise: ChartPromise
@@ -53,7 +53,7 @@ class FigureBesidePromise:
 
     @property
     def against(self) -> float:
-        """The promise that counts."""
+        """The promised value that the figure is compared with."""
         burst = self.promise.burst
         return burst if self.on_credit and burst is not None else self.promise.value
 
@@ -79,8 +79,8 @@ def promised_chart(
     heading: str,
     by: str = "the catalogue",
 ) -> ChartFigure:
-    """Figures of one metric, each beside its promise; one whose promise is 0 has no ratio, and is
-    no input.
+    """Figures of one metric, each beside its promise. A promise must not be 0, because it has no
+    ratio.
 
     Raises ValueError for figures of several metrics, or none.
     """
@@ -165,7 +165,7 @@ def _drawing(
     layers += interval_rule(spans, palette, {"x": at("span_low"), "x2": "span_high:Q", "y": y})
     colours = {"published": palette.series[0], "measured": palette.ink}
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
-    # In a column of their own, where no mark can lie under them.
+    # In a separate column, so that no mark is below the text.
     told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
     words = alt.Chart({"values": told_rows}).mark_text(
         align="left", color=palette.ink, aria=False, x=WIDTH + 10
@@ -195,14 +195,14 @@ def _row(beside: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:
 
 
 def _interval(held: Sequence[FigureBesidePromise]) -> tuple[float, float] | None:
-    """That of the figure, or over the machines of a row."""
+    """The interval of the only figure, or over the machines of a row."""
     if len(held) == 1:
         return held[0].interval
     return middle([beside.point for beside in held]).interval
 
 
 def _words(held: Sequence[FigureBesidePromise]) -> str:
-    """What stands beside a row: of several figures their median against the first one's promise."""
+    """The text beside a row; for several figures their median against the first one's promise."""
     first = held[0]
     if len(held) == 1:
         return first.words

@@ -1,5 +1,5 @@
-"""The charts of reports, by name. A file of this folder registers what it draws; `report --chart`,
-its help and completion, the pages, the docs and the tests read them from here."""
+"""The charts of reports, by name. Each module of this package registers its charts; `report
+--chart`, its help and completion, the pages, the docs and the tests read this registry."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Need = Literal[
     "the evidence of one run",
 ]
 LIST = "list"
-"""What `--chart` takes instead of a name, to list the charts."""
+"""The value of `--chart` that lists the charts."""
 MOST_OVER = 8
-"""Figures over steps, runs and trials that one page has."""
+"""The most figures over steps, runs and trials on one page."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A kind of chart: the `name` that `--chart` takes, its `title`, what it `needs`, its place
-    among others on a page (`rank`, the least first), and how it is drawn: one figure or more, or
-    none where the data gives no picture."""
+    """A kind of chart: the `name` that `--chart` takes, its `title`, the data that it `needs`, its
+    `rank` on a page (the lowest first), and the function that draws it: one or more figures, or
+    none if the data does not allow any."""
 
     name: str
     title: str
@@ -63,7 +63,7 @@ def chart(name: str, *, title: str, needs: Need, rank: int) -> Callable[[Draw], 
 
 @cache
 def charts() -> tuple[Chart, ...]:
-    """All charts, those for one trial first, in the order of a page."""
+    """All charts in the order of a page, those for one trial first."""
     package = import_module("diskbench.report.charts")
     for module in pkgutil.iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
@@ -85,7 +85,7 @@ def find_chart(name: str) -> Chart:
 
 
 def chart_lines() -> Iterator[str]:
-    """Name, title and need of each chart, a line each."""
+    """Name, title and need of each chart, one per line."""
     wide = max(len(kind.name) for kind in charts())
     for kind in charts():
         yield f"{kind.name:<{wide}}  {kind.title} (needs {kind.needs})"
@@ -100,12 +100,12 @@ def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
 
 
 def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
-    """The figures of one run of a single trial; none of several trials."""
+    """The figures of one run of a single trial; empty for several trials."""
     return tuple(_drawn(data, palette, get_args(Need)[3])) if data.single is not None else ()
 
 
 def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
-    """The figures of one chart. Raises UnknownName, and InvalidValue where there is none."""
+    """The figures of one chart. Raises UnknownName, and InvalidValue if there is no figure."""
     kind = find_chart(name)
     figures = tuple(kind.draw(data, palette)) if data.meets(kind.needs) else ()
     if not figures:

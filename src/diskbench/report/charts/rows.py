@@ -1,4 +1,4 @@
-"""Points as rows of a chart: their order, and what each mark carries."""
+"""Points as rows of a chart: their order, and the data of each mark."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 DWARFS = 3.0
-"""Values are broken out of a linear axis when the least of them is so many times the largest of the
-rest, and they are a third of six values or more, or fewer. Our choice."""
+"""Values are cut on a linear axis if the lowest of them exceeds the largest of the rest by this
+factor, and if they are at most a third of six or more values. Our choice."""
 _LEAST = 6
 
 
 def row(point: ChartPoint) -> Row:
-    """What a mark of a point needs, values as they are."""
+    """The fields of a point's mark, with unscaled values."""
     fields: Row = {
         "label": point.label,
         "key": point.key or point.label,
@@ -36,7 +36,7 @@ def row(point: ChartPoint) -> Row:
 
 
 def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
-    """The labels, each once: by value, the largest first, or as they come."""
+    """The distinct labels: by value, the largest first, or in order of appearance."""
     best: dict[str, float] = {}
     for point in points:
         best.setdefault(point.label, point.value)
@@ -44,7 +44,7 @@ def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
 
 
 def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
-    """The largest value that does not dwarf the others, and how many do (0: none)."""
+    """The largest value that does not dwarf the others, and the number of values that do."""
     ordered = sorted(values)
     most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
     for count in range(most, 0, -1):
@@ -55,7 +55,7 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
 
 
 def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
-    """A colour for each provider, always the same one; labels say the provider, too."""
+    """A fixed colour for each provider; labels name the provider as well."""
     import altair as alt
 
     domain = [*provider_labels(), OTHER]
@@ -71,7 +71,7 @@ def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: b
 
 
 def carried(rows: Sequence[Row]) -> dict[str, Any]:
-    """The encodings by which marks carry their words, and their link where any has one."""
+    """The encodings of the marks' text, and of their link if any has one."""
     import altair as alt
 
     encodings: dict[str, Any] = {"description": alt.Description("description:N")}

@@ -1,8 +1,8 @@
-"""One disk run after run: where it falls, where it was predicted to fall, and by how much.
+"""One disk run after run: where it falls, where the fall was predicted, and by how much.
 
-A panel for each figure (IOPS, read, write), the runs along the bottom. What a post states of a
-stretch of runs is a level without dots; what was measured run by run is a line with a dot a run;
-what the catalogue predicts is dashed.
+A panel for each figure (IOPS, read, write), with the runs on the horizontal axis. A level that a
+post states for a stretch of runs has no dots; measured runs are a line with a dot per run;
+predictions of the catalogue are dashed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _LABEL_PX = 14
 class ChartRunLine:
     """One figure of one disk: (run, value) with runs counted from 1, in the unit of `metric`.
 
-    `run_ids` and `hrefs`, where there are any, stand beside `values`. `stated`: a post states these
-    levels of stretches of runs; no run was told by itself.
+    `run_ids` and `hrefs`, if not empty, are parallel to `values`. `stated`: a post states these
+    levels for stretches of runs, not for single runs.
     """
 
     label: str
@@ -52,13 +52,13 @@ class ChartRunLine:
     stated: bool = False
     words: str = ""
     marks: tuple[str, ...] = ()
-    """What a reader must know first: emulated, imported."""
+    """Marks that qualify the figures: emulated, imported."""
 
 
 @dataclass(frozen=True)
 class CliffMark:
-    """The run in which a disk fell: as predicted, as published, or as found in the seconds. `of`
-    says whose it is, where a chart has several."""
+    """The run in which a disk fell: predicted, published, or measured. `of` names the owner if a
+    chart has several."""
 
     run: int
     origin: Origin
@@ -82,9 +82,9 @@ def runs_chart(
     cliffs: Sequence[CliffMark] = (),
     notes: str = "",
 ) -> ChartFigure:
-    """Lines of one or several figures over their runs, with cliffs marked.
+    """Lines of one or more figures over their runs, with cliffs marked.
 
-    Raises ValueError where there is no run.
+    Raises ValueError if there is no run.
     """
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
@@ -177,7 +177,7 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
 def _dots(
     rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
 ) -> alt.Chart:
-    """A mark a run, which carries the run's words. Levels have ones that cannot be seen."""
+    """A mark per run with the run's text; invisible for levels."""
     import altair as alt
 
     marks = alt.Chart({"values": rows}).mark_point(
@@ -203,7 +203,7 @@ def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
 
 
 def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Stretches of consecutive runs with one value."""
+    """Stretches of consecutive runs with equal values."""
     stretches: list[list[dict[str, Any]]] = []
     for row in rows:
         last = stretches[-1][-1] if stretches else None
@@ -215,7 +215,7 @@ def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def _wide(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A level from the beginning of its first run to the end of its last."""
+    """A level from the start of its first run to the end of its last."""
     first, last = rows[0], rows[-1]
     return [first | {"run": first["run"] - 0.4}, last | {"run": last["run"] + 0.4}]
 

@@ -1,7 +1,7 @@
 """Latency distributions as lines: the CDF, and the percentile plot with its tail drawn out.
 
 percentile plot   x = −log₁₀(1 − p): 90, 99, 99.9 and 99.99 % lie equally far apart
-last point        the highest p that N I/Os bear out, pᴺ = 0.05 (MR-10)
+last point        the highest p that N I/Os support, pᴺ = 0.05 (MR-10)
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def percentile_chart(
 def cdf_chart(
     spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency distribution"
 ) -> ChartFigure:
-    """The share of I/Os that took at most so long, at most six lines."""
+    """The share of I/Os up to each latency, at most six lines."""
     import altair as alt
 
     spread, of = _some(spread), len(spread)
@@ -184,7 +184,7 @@ def _drawn(
 
 
 def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
-    """Those of the directions where they tell the lines apart, else one for each line."""
+    """The colours of the directions if they distinguish the lines, else one for each line."""
     directions = [distribution.direction for distribution in spread]
     if len(set(directions)) == len(directions):
         return [palette.direction(name) for name in directions]
@@ -192,7 +192,7 @@ def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
 
 
 def _names(spread: Sequence[Distribution]) -> list[str]:
-    """What tells the lines apart: the direction, the step, or both; then the run."""
+    """The shortest distinct names of the lines: direction, step, or both; then the run."""
     several_steps = len({distribution.step for distribution in spread}) > 1
     several_runs = len({distribution.run_id for distribution in spread}) > 1
     names = []
@@ -207,7 +207,7 @@ def _names(spread: Sequence[Distribution]) -> list[str]:
 
 
 def _tail(distribution: Distribution, name: str) -> list[dict[str, Any]]:
-    """Points of a percentile plot: a bucket lies at the share of I/Os up to it."""
+    """Points of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
     rows = [
         {"x": -math.log10(max(1 - p, 1e-12)), "ns": float(ns), "line": name}
         for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
@@ -233,8 +233,8 @@ def _shares(distribution: Distribution, name: str) -> list[dict[str, Any]]:
 
 
 def _fewer(rows: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
-    """At most so many rows, evenly along an axis; both ends stay. A CDF rises, so it has no peaks
-    that could be lost."""
+    """At most _MOST_POINTS rows, evenly spaced along an axis, with both ends. A CDF only rises, so
+    it has no peaks to lose."""
     if len(rows) <= _MOST_POINTS:
         return rows
     low, high = rows[0][along], rows[-1][along]
@@ -258,7 +258,7 @@ def _marks(distribution: Distribution, name: str) -> list[dict[str, Any]]:
 
 
 def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:
-    """At most six of them, evenly chosen, with the first and the last."""
+    """At most six distributions, evenly chosen, with the first and the last."""
     if len(spread) <= MOST_LINES:
         return spread
     last = len(spread) - 1

@@ -1,4 +1,4 @@
-"""The most telling runs of the commonest step in full: the steadiest, the fallen, the stalled …"""
+"""Representative runs of the most common step in full: the median, the fallen, the stalled …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of one trial beside what was promised of its disk."""
+"""The steps of one trial beside the promise of its disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
 
 
 def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
-    """The figure of a step beside its promise; None where nothing is promised, or measured."""
+    """The figure of a step beside its promise; None if either is missing."""
     main = verdict.stands_for
     figures = main.promised
     if figures is None or not figures.iops or not main.iops:

@@ -1,4 +1,4 @@
-"""The runs of one trial one after the other: the steps that changed most, and where they fell."""
+"""The runs of one trial in order: the steps that changed most, and where they fell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 MOST_STEPS = 2
-"""Steps that are drawn run after run: those that changed most."""
+"""The number of steps drawn run after run: those that changed most."""
 
 
 @chart(

@@ -1,4 +1,4 @@
-"""Several trials beside each other: by disk, region and hour, and by what their disks cost."""
+"""Several trials side by side: by disk, region and hour, and by the price of their disks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from diskbench.report.charts.spread import By
 
 MOST_BARS = 40
-"""Subjects beyond which a bar each is no picture: then it is how far they lie apart."""
+"""The most subjects with a bar each; beyond, the chart shows their spread."""
 LEAST_APART = 4
-"""Fewer trials say nothing of regions and hours."""
+"""Fewer trials say nothing about regions and hours."""
 
 
 @chart("trials", title="a step over all trials, by subject", needs="several trials", rank=10)
@@ -81,5 +81,5 @@ def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Ch
 
 
 def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[ChartPoint]]]]:
-    """The first steps that several trials have, numbered."""
+    """The first steps that several trials share, numbered."""
     yield from enumerate(islice(points_by_step(data.groups).items(), MOST_STEPS))

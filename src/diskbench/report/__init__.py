@@ -1,1 +1,1 @@
-"""What a person reads: tables and pages."""
+"""Results for people: tables, pages, charts and the site."""

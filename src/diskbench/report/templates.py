@@ -1,5 +1,5 @@
-"""The frame of every HTML page: templates that escape what they are given, colours that follow the
-reader's light or dark mode, and a policy by which a page asks nobody for anything."""
+"""The frame of every HTML page: templates that escape their values, colours that follow the
+reader's light or dark mode, and a content security policy that forbids all network requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROOM = "diskbench.report"
 
 @cache
 def environment() -> jinja2.Environment:
-    """Templates of this room, escaping all that they are given."""
+    """The environment of this package's templates, which escape every value."""
 
     def source(name: str) -> str:
         return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
@@ -41,14 +41,14 @@ def environment() -> jinja2.Environment:
 
 @cache
 def asset(name: str) -> str:
-    """A shipped script or style sheet."""
+    """The text of a script or style sheet of this package."""
     return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def styled(sheet: str, script: str) -> dict[str, Any]:
-    """What a page of its own needs: style with the colours of charts, script, and its policy."""
+    """The values that a standalone page needs: style with the chart colours, script and policy."""
     return {
-        # Both are files of ours, and hold nothing of anybody's data.
+        # Both are files of this package and contain no user data.
         "style": Markup(f"{colours()}\n{asset(sheet)}"),  # noqa: S704
         "script": Markup(script),  # noqa: S704
         "policy": policy(*([script] if script else [])),
@@ -56,8 +56,8 @@ def styled(sheet: str, script: str) -> dict[str, Any]:
 
 
 def policy(*scripts: str) -> Markup:
-    """The content security policy of a page with these scripts: it may ask nobody for anything."""
-    allowed = " ".join(f"'{source_hash(one)}'" for one in scripts) or "'none'"
+    """The content security policy of a page: only these scripts run, and nothing is fetched."""
+    allowed = " ".join(f"'{source_hash(script)}'" for script in scripts) or "'none'"
     return Markup(  # noqa: S704 - made of hashes alone
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -65,12 +65,13 @@ def policy(*scripts: str) -> Markup:
 
 
 def finalized(value: object) -> object:
-    """What a template writes: text with its control characters visible. Markup is of our making."""
+    """A template's value with control characters made visible; our own Markup unchanged."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def colours() -> str:
-    """The page's variables: light, or dark where the system says so and the switch does not."""
+    """The page's CSS variables: light, or dark if the system asks for dark and the reader's switch
+    does not say otherwise."""
     light, dark = (
         "; ".join(f"{name}: {value}" for name, value in {**own, **variables(palette)}.items())
         for own, palette in ((_LIGHT, PICTURE), (_DARK, DARK))
@@ -85,5 +86,5 @@ def colours() -> str:
 
 
 def source_hash(script: str) -> str:
-    """What a content security policy names an inline script by (W3C CSP 3, section 2.3.1)."""
+    """The hash source of an inline script in a content security policy (W3C CSP 3, 2.3.1)."""
     return "sha256-" + b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,1 +1,1 @@
-"""What a report shows, brought together once and free of how it is shown."""
+"""The content of a report, assembled once, independent of its format."""

@@ -1,5 +1,5 @@
-"""What charts are drawn of: the trials of a report, and the seconds of their runs, read when a
-chart asks for them. Evidence that is gone costs a report its charts alone."""
+"""The data of charts: the trials of a report, and the seconds of their runs, read when a chart
+needs them. If evidence is missing, a report lacks only its charts."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""
 LEAST_COURSE_S = 10
-"""A shorter step says nothing second by second beside others."""
+"""A shorter step is not worth a chart second by second beside others."""
 LEAST_DETAIL_S = 60
-"""A shorter step has no latency over time: its distribution says as much."""
+"""A shorter step gets no chart of latency over time: its distribution shows as much."""
 LEAST_RUNS = 3
-"""Runs from which on they are drawn beside or after each other."""
+"""Charts over runs need at least this many runs."""
 MOST_STEPS = 3
-"""Steps that are drawn over several trials or runs: those that most runs have."""
+"""Number of steps drawn over several trials or runs: those that most runs have."""
 
 
 @dataclass(frozen=True)
 class ChartData:
-    """Trials in groups with their stored form by id, all runs (rows), and the one `run` that is
-    shown from inside. Runs are read one after the other, and of many runs only bands are kept, so
-    that 500 runs of an hour take some 10 MB."""
+    """Trials in groups with their stored form by id, all runs (database rows), and the one `run`
+    that is shown in detail. Runs are read one by one, and of many runs only bands are kept, so that
+    500 runs of an hour take about 10 MB."""
 
     groups: tuple[Group, ...]
     stored: Mapping[str, StoredTrial]
@@ -58,21 +58,21 @@ class ChartData:
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:
-        """Of all groups, in order."""
+        """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
     def single(self) -> TrialView | None:
-        """The trial that all is about; None of several."""
+        """The only trial; None if there are several."""
         return self.trials[0] if len(self.trials) == 1 else None
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the run that is shown from inside; None of an imported one."""
+        """The plan of the run that is shown in detail; None for an imported run."""
         return self.stored[self.run.trial_id].plan
 
     def meets(self, need: str) -> bool:
-        """Whether a need of the registry is met, as far as that is known without evidence."""
+        """Whether a chart's need is met, as far as that is known without evidence."""
         match need:
             case "one trial":
                 return self.single is not None
@@ -90,17 +90,17 @@ class ChartData:
 
     @property
     def courses_left_out(self) -> int:
-        """How many more of its steps could be drawn."""
+        """The number of further steps that could be drawn."""
         return len(self._courses[MOST_COURSES:])
 
     @cached_property
     def detailed(self) -> StepCourse | None:
-        """The step whose latencies are drawn over time: the first that lasts long enough."""
-        return next((one for one in self.courses if one.seconds >= LEAST_DETAIL_S), None)
+        """The step whose latencies are drawn over time: the first that is long enough."""
+        return next((course for course in self.courses if course.seconds >= LEAST_DETAIL_S), None)
 
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
-        """Latencies over time of the detailed step; none without logs of them."""
+        """Latencies over time of the detailed step; empty without latency logs."""
         store = self.evidence.store(self.run)
         if self.detailed is None or store is None:
             return ()
@@ -113,40 +113,46 @@ class ChartData:
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
-        """How long the I/Os of each measured step of the run took."""
+        """The latency distribution of each measured step of the run."""
         store = self.evidence.store(self.run)
         if store is None:
             return ()
         try:
-            found = distributions(histogram_frame(store, self.run.run_id))
+            spreads = distributions(histogram_frame(store, self.run.run_id))
         except DiskbenchError as error:
             self._warn("histogram", self.run, error)
             return ()
         filled = self._filled(self.run)
-        return tuple(one for one in found if one.step not in filled)
+        return tuple(spread for spread in spreads if spread.step not in filled)
 
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:
-        """Latency over throughput of the trial of the run, a curve a family of steps."""
-        trial = next(one.trial for one in self.trials if one.trial.trial_id == self.run.trial_id)
+        """Latency over throughput of the run's trial, a curve per family of steps."""
+        trial = next(
+            trial.trial for trial in self.trials if trial.trial.trial_id == self.run.trial_id
+        )
         return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
 
     @cached_property
     def bands(self) -> tuple[Sequence[Band], ...]:
         """The seconds of all runs step by step, of the steps that most runs have."""
-        found = [band(one) for row in self.runs for one in self.courses_of(row)]
-        return tuple(one for one in by_step(found) if len(one) >= LEAST_RUNS)[:MOST_STEPS]
+        bands = [band(course) for row in self.runs for course in self.courses_of(row)]
+        return tuple(of_step for of_step in by_step(bands) if len(of_step) >= LEAST_RUNS)[
+            :MOST_STEPS
+        ]
 
     def courses_of(self, row: Run) -> tuple[StepCourse, ...]:
         """The steps of a run of ten seconds or more, in the order of the plan."""
-        return tuple(one for one in self._read(row) if one.seconds >= LEAST_COURSE_S)
+        return tuple(course for course in self._read(row) if course.seconds >= LEAST_COURSE_S)
 
     @cached_property
     def _courses(self) -> list[StepCourse]:
-        found = self._read(self.run)
-        # A few seconds say nothing beside others; alone they are all there is.
-        long = [one for one in found if one.seconds >= LEAST_COURSE_S or len(found) == 1]
-        return sorted(long, key=lambda one: not (one.phases and one.phases.cliffs))
+        courses = self._read(self.run)
+        # A short step is left out beside others; alone it is all there is.
+        long = [
+            course for course in courses if course.seconds >= LEAST_COURSE_S or len(courses) == 1
+        ]
+        return sorted(long, key=lambda course: not (course.phases and course.phases.cliffs))
 
     def _read(self, row: Run) -> tuple[StepCourse, ...]:
         store = self.evidence.store(row)
@@ -157,10 +163,14 @@ class ChartData:
         try:
             return courses(
                 series_frame(store, run_id),
-                tuple(one for one in trial.phases if one.run_id == run_id),
+                tuple(phase for phase in trial.phases if phase.run_id == run_id),
                 trial.plan,
                 run=row.number,
-                said={at: one for (whose, at), one in trial.foreseen.items() if whose == run_id},
+                said={
+                    at: expectation
+                    for (whose, at), expectation in trial.foreseen.items()
+                    if whose == run_id
+                },
                 wanted=lambda step: step not in filled,
             )
         except DiskbenchError as error:
@@ -170,11 +180,11 @@ class ChartData:
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
         plan = self.stored[row.trial_id].plan
-        return frozenset(one.name for one in (plan.steps if plan else ()) if one.role == "fill")
+        return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
     def _warn(self, what: str, row: Run, error: DiskbenchError) -> None:
-        """Say what a report lacks; imported runs seldom have any seconds, and of many runs a few
-        may lack them."""
+        """Log what a report lacks; imported runs seldom have seconds, and a few of many runs may
+        lack them."""
         seldom = row.imported or self.single is None
         level = logging.INFO if seldom else logging.WARNING
         message = "no %s of run %s in the page: %s"

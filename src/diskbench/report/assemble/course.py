@@ -1,9 +1,9 @@
-"""What a step did, second by second, beside what it was expected to do: data for charts.
+"""The figures of a step second by second, beside its expectation: data for charts.
 
-The clock of a Course is that of its phases: from the first second with a row, rounds of a repeated
-step after each other without the pauses between them, and without the last second of each round
-but the last (store/phases.py). The very last second is seldom whole, and what was in flight
-completes in it: of steps of ten seconds or more it is left out.
+A course uses the clock of its phases: it starts at the first second with a row, and the rounds of
+a repeated step follow each other without pauses and without the last second of each round but the
+final one (store/phases.py). The final second of a step is seldom complete, and I/O in flight
+completes in it: it is left out for steps of ten seconds or more.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LONG_S = 10
 
 @dataclass(frozen=True)
 class DirectionSeries:
-    """One direction of a step: a value a second, NaN where its logs tell nothing. Latencies in ns:
-    the mean, the quantiles and the highest of the I/Os of that second."""
+    """One direction of a step: a value per second, NaN if the logs have none. Latencies in ns:
+    mean, quantiles and maximum of the I/Os of that second."""
 
     iops: Floats
     bytes_per_s: Floats
@@ -44,8 +44,8 @@ class DirectionSeries:
 
 @dataclass(frozen=True)
 class Predicted:
-    """When the credit was expected to be used up, in seconds of the step; `earliest_s` and
-    `latest_s` where it depends on the sizes of the requests."""
+    """The expected time at which the credit is used up, in seconds of the step; `earliest_s` and
+    `latest_s` are set if it depends on the request sizes."""
 
     at_s: float
     earliest_s: float
@@ -54,8 +54,8 @@ class Predicted:
 
 @dataclass(frozen=True)
 class StepCourse:
-    """One step of one run; `run` counts the runs of its trial from 1. `rounds` are the seconds in
-    which its rounds begin, empty where it is not repeated. Directions that did nothing are left
+    """One step of one run; `run` is the number of the run in its trial, from 1. `rounds` are the
+    seconds at which its rounds begin, empty if it is not repeated. Directions without I/O are left
     out of `tracks`."""
 
     run_id: str
@@ -70,7 +70,7 @@ class StepCourse:
     predicted: Predicted | None = None
 
     def total(self, figure: str) -> Floats:
-        """All directions of a rate summed; what is not known counts for nothing."""
+        """The sum of a rate over all directions; unknown values count as 0."""
         import numpy as np
 
         total = np.zeros(self.seconds)
@@ -90,14 +90,14 @@ def courses(
 ) -> tuple[StepCourse, ...]:
     """The courses of one run's steps in order, from its series (`load_series`).
 
-    `plan` is where the run came from and `run` its number in the trial: they tell what was
-    expected; of an imported run `said` does, by the index of the step. Only steps whose names
-    are `wanted`. Steps of a second or none have no course.
+    The expectation follows from the run's `plan` and its number `run` in the trial; for an imported
+    run it is given in `said`, by step index. Only steps whose names are `wanted` are returned.
+    Steps of one second or less have no course.
     """
     if not series.height:
         return ()
-    found = {one.step_index: one for one in phases}
-    told = []
+    by_index = {phase.step_index: phase for phase in phases}
+    steps = []
     for rows in _groups(series):
         first = rows[0]
         name, index = str(first["step"][0]), int(first["step_index"][0])
@@ -108,7 +108,7 @@ def courses(
             continue
         of_round = first["round"][0]
         expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
-        told.append(
+        steps.append(
             StepCourse(
                 run_id=str(first["run_id"][0]),
                 run=run,
@@ -117,16 +117,16 @@ def courses(
                 seconds=seconds,
                 tracks=tracks,
                 rounds=rounds if of_round is not None else (),
-                phases=found.get(index),
+                phases=by_index.get(index),
                 expected=expected,
                 predicted=_predicted(plan, expected, index, run, seconds),
             )
         )
-    return tuple(told)
+    return tuple(steps)
 
 
 def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
-    """The rows of each step, those of the rounds of one together."""
+    """The rows of each step, with all its rounds in one group."""
     groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
     for frame in series.sort("step_index", maintain_order=True).partition_by(
         "step_index", maintain_order=True
@@ -140,7 +140,7 @@ def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
 def _tracks(
     rounds: Sequence[pl.DataFrame],
 ) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """The tracks by direction, the seconds in which the rounds begin, and how many there are."""
+    """The tracks by direction, the seconds at which the rounds begin, and the total seconds."""
     import numpy as np
 
     lengths = []
@@ -164,11 +164,11 @@ def _tracks(
 def _whole(
     tracks: Mapping[str, DirectionSeries], rounds: tuple[int, ...], seconds: int
 ) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """Without the last second, where there are enough without it."""
+    """The tracks without the last second, if enough seconds remain."""
     last = seconds - 1 if seconds >= _LONG_S else seconds
     cut = {
-        direction: DirectionSeries(**{name: getattr(one, name)[:last] for name in _COLUMNS})
-        for direction, one in tracks.items()
+        direction: DirectionSeries(**{name: getattr(track, name)[:last] for name in _COLUMNS})
+        for direction, track in tracks.items()
     }
     return cut, rounds, last
 
@@ -181,7 +181,7 @@ _COLUMNS = {
     "p99_ns": "p99_ns",
     "max_ns": "lat_max_ns",
 }
-"""Field of a Track → column of the series."""
+"""Field of DirectionSeries → column of the series."""
 
 
 def _fill(
@@ -202,19 +202,22 @@ def _fill(
 def _predicted(
     plan: Plan | None, expected: Expectation | None, index: int, run: int, seconds: int
 ) -> Predicted | None:
-    """Where credit should run out within a step: as the whole run was simulated, else from what
-    its load alone would take."""
+    """When credit should run out within a step: from the simulation of the whole run, else from the
+    step's own load."""
     if expected is None or not expected.bursts:
         return None
-    found = plan.expectation if plan else None
-    step = found.step(place_of(plan, index), run) if plan and found else None
+    foreseen = plan.expectation if plan else None
+    step = foreseen.step(place_of(plan, index), run) if plan and foreseen else None
     gone = [
-        one
-        for one in (found.credits if found else ())
-        if one.gone_s is not None and (one.run or 1) == run and step and one.step == step.name
+        credit
+        for credit in (foreseen.credits if foreseen else ())
+        if credit.gone_s is not None
+        and (credit.run or 1) == run
+        and step
+        and credit.step == step.name
     ]
     if step is not None and gone:
-        first = min(gone, key=lambda one: one.gone_s or 0.0)
+        first = min(gone, key=lambda credit: credit.gone_s or 0.0)
         at = (first.gone_s or 0.0) - step.start_s
         early = at if first.earliest_s is None else first.earliest_s - step.start_s
         late = at if first.latest_s is None else first.latest_s - step.start_s

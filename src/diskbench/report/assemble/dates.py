@@ -1,22 +1,22 @@
-"""Times of rows (ISO 8601 in UTC) for a reader, and what stands where nobody knows one."""
+"""Times of database rows (ISO 8601 in UTC) for a reader, and the text for an unknown time."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 NO_DATE = "no date"
-"""Of what was imported from a file that tells no time."""
+"""Text for a run imported from a file without a time."""
 
 
 def local_time(utc: str | None) -> str:
-    """A time of a row as its reader's clock showed it."""
+    """A time of a row in the local timezone."""
     if not utc:
         return NO_DATE
     return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def local_moment(utc: str | None) -> str:
-    """The same with its zone, for what is read elsewhere and later."""
+    """The same with its timezone, for output that is read elsewhere and later."""
     if not utc:
         return NO_DATE
     return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z")

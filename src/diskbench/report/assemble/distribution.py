@@ -1,10 +1,10 @@
-"""How the latencies of one step and direction are spread: data for charts.
+"""The latency distribution of one step and direction: data for charts.
 
     p(v)     I/Os in buckets up to v, over all N of them (fio's own rule, stat.c)
     highest  the highest quantile that may be drawn: p with pᴺ = 0.05, so p = 0.05^(1/N) (MR-10)
 
-Counts of the jobs of a step are summed; those of several runs or rounds never are: a run at 3,000
-IOPS would outvote one at 100.
+Counts are summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would
+outweigh one at 100.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ _KINDS = ("lat", "clat")
 _ORDER = ("read", "write", "trim", "mixed", "sync")
 _TAIL = 0.05
 SHOWN = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-"""The quantiles that are marked in a picture of a tail, where N allows."""
+"""The quantiles marked in a plot of a tail, if N is large enough."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Buckets of latencies in ns, ascending, with how many I/Os fell into each; `completion_only`
-    where fio kept no total latency. `round` is the one that it is of, for a step that is
-    repeated."""
+    """Buckets of latencies in ns, ascending, with the I/Os in each; `completion_only`: fio recorded
+    no total latency. `round` is the round of a repeated step."""
 
     run_id: str
     step: str
@@ -43,12 +42,12 @@ class Distribution:
 
     @property
     def n(self) -> int:
-        """How many I/Os there are."""
+        """The number of I/Os."""
         return int(self.counts.sum())
 
     @property
     def highest(self) -> float:
-        """The highest fraction whose quantile N I/Os bear out (MR-10)."""
+        """The highest fraction whose quantile N I/Os support (MR-10)."""
         return math.exp(math.log(_TAIL) / self.n) if self.n else 0.0
 
     def shares(self) -> NDArray[np.float64]:
@@ -58,7 +57,7 @@ class Distribution:
         return np.asarray(np.cumsum(self.counts) / max(self.n, 1), dtype=np.float64)
 
     def quantile(self, fraction: float) -> float | None:
-        """Quantile `fraction` in ns, as fio finds it; None where too few I/Os back it."""
+        """Quantile `fraction` in ns, computed as fio does; None if too few I/Os support it."""
         import numpy as np
 
         if not self.n or fraction > self.highest:
@@ -68,20 +67,20 @@ class Distribution:
 
 
 def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
-    """Those of one run's steps in order (`load_histogram`), read before write.
+    """The distributions of one run's steps in order (`load_histogram`), read before write.
 
-    Total latency where fio kept it, else completion latency. Of a step with rounds the last.
+    Total latency if fio recorded it, else completion latency. The last round of a repeated step.
     """
     if not histogram.height:
         return ()
-    found: dict[tuple[str, str, str], Distribution] = {}
+    by_key: dict[tuple[str, str, str], Distribution] = {}
     keys = ["step", "direction", "kind", "step_index"]
     for (step, direction, kind, index), rows in histogram.group_by(keys, maintain_order=True):
         key = (str(step), str(direction), str(kind))
-        if kind not in _KINDS or (key in found and found[key].step_index > index):
+        if kind not in _KINDS or (key in by_key and by_key[key].step_index > index):
             continue
         ordered = rows.sort("latency_ns")
-        found[key] = Distribution(
+        by_key[key] = Distribution(
             run_id=str(ordered["run_id"][0]),
             step=str(step),
             step_index=int(index),
@@ -91,12 +90,16 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
             round=ordered["round"][0],
             completion_only=kind == "clat",
         )
-    return _chosen(list(found.values()))
+    return _chosen(list(by_key.values()))
 
 
-def _chosen(found: Sequence[Distribution]) -> tuple[Distribution, ...]:
-    total = {(one.step, one.direction) for one in found if not one.completion_only}
+def _chosen(spreads: Sequence[Distribution]) -> tuple[Distribution, ...]:
+    total = {(spread.step, spread.direction) for spread in spreads if not spread.completion_only}
     kept = [
-        one for one in found if not one.completion_only or (one.step, one.direction) not in total
+        spread
+        for spread in spreads
+        if not spread.completion_only or (spread.step, spread.direction) not in total
     ]
-    return tuple(sorted(kept, key=lambda one: (one.step_index, _ORDER.index(one.direction))))
+    return tuple(
+        sorted(kept, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
+    )

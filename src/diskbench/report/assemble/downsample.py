@@ -1,7 +1,7 @@
-"""Fewer points for a long series, without losing what a person looks for in it.
+"""Fewer points for a long series, without losing its extremes and stalls.
 
 The shape is kept by MinMaxLTTB (Van Der Donckt et al. 2023, arXiv:2305.00332), by `tsdownsample`.
-It alone may drop an extreme, so these are put in beside what it chooses:
+It may drop an extreme, so these points are added to its choice:
 
     the lowest and the highest value
     of each stall its first and last second, and the seconds around it, or the line would lean
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 MOST_POINTS = 600
-"""What a line of 300 pixels shows at twice the density of a plain screen. Our choice."""
+"""Points for a line of 300 pixels at double pixel density. Our choice."""
 LEAST_POINTS = 16
 STALLED = 0.01
-"""Of the median of what moved: a second below it did next to nothing."""
+"""Share of the median of the active seconds: a second below it counts as stalled."""
 
 
 def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
-    """The places of at most `n_out` values (at least 16) that show the series, ascending.
+    """The indices of at most `n_out` values (at least 16) that represent the series, ascending.
 
-    NaN is a second of which nothing is known; none of them is kept when the series is thinned.
+    NaN marks a second without data; NaNs are dropped when the series is thinned.
     """
     import numpy as np
 
@@ -57,7 +57,7 @@ def _thinned(values: Floats, n_out: int) -> Places:
 
 
 def _stall_places(values: Floats, most: int) -> Places:
-    """The seconds that show the stalls: at most `most` of them."""
+    """The indices of at most `most` seconds that show the stalls."""
     import numpy as np
 
     still = stalled(values)
@@ -74,7 +74,7 @@ def _stall_places(values: Floats, most: int) -> Places:
 
 
 def stalled(values: Floats) -> NDArray[np.bool_]:
-    """Whether each second did next to nothing, beside the median of those that did something."""
+    """Whether each second did almost nothing, relative to the median of the active seconds."""
     import numpy as np
 
     moving = values[values > 0]

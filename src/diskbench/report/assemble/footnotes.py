@@ -1,4 +1,4 @@
-"""What a reader must know below a table of figures: units, loads, levels, and what a dash means."""
+"""Footnotes of a table of figures: units, loads, levels, and the meaning of a dash."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ if TYPE_CHECKING:
 
 
 def footnotes(lines: Sequence[StepLine]) -> tuple[str, ...]:
-    """The notes that these lines call for, whatever surface shows them; none for no line."""
+    """The footnotes that these lines need, for every output format; empty without lines."""
     return tuple(text for text, applies in _notes(lines) if applies) if lines else ()
 
 
 def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
     roles = {line.role for line in lines}
-    levels = ", ".join(f"({level})" for level in dict.fromkeys(one.level for one in lines) if level)
+    levels = ", ".join(
+        f"({level})" for level in dict.fromkeys(line.level for line in lines) if level
+    )
     return (
         ("MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs", True),
         (f"{levels} = of that level alone, not of the whole step: it had several", bool(levels)),
         (
             "– = latencies of both sides of a fall, so none is told",
-            any(one.crosses for one in lines),
+            any(line.crosses for line in lines),
         ),
         (
             "latency of offered steps: arrivals at a fixed rate; of the others: at full load",
@@ -35,19 +37,19 @@ def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
         ),
         (
             "median of an even number: the worse of the two in the middle, no mean of them",
-            any(one.iops.n % 2 == 0 for one in lines),
+            any(line.iops.n % 2 == 0 for line in lines),
         ),
-        ("(3–7) = median of these rounds", any(one.rounds for one in lines)),
+        ("(3–7) = median of these rounds", any(line.rounds for line in lines)),
         (
             "– = too few I/Os for this quantile (p99 needs 299, p99.9 2,995)",
-            any(one.p50_ns and not one.p99_9_ns for one in lines),
+            any(line.p50_ns and not line.p99_9_ns for line in lines),
         ),
         (
             "latency of a write with syncs: that of fsync or fdatasync, not of write()",
-            any(one.latency_of_sync for one in lines),
+            any(line.latency_of_sync for line in lines),
         ),
         (
             "latency is completion latency: fio kept no other",
-            any(one.completion_only for one in lines),
+            any(line.completion_only for line in lines),
         ),
     )

@@ -1,14 +1,14 @@
-"""What a rented disk promised, and what of it was seen, in two lines above the table.
+"""The promise of a rented disk, and what was observed of it, in two lines above the table.
 
 A burstable disk serves its burst until its credit is used up, so a figure above the baseline says
-nothing of the baseline. Whether the credit ran out follows from what the run did, step by step:
+nothing about the baseline. Whether the credit ran out is computed from the run, step by step:
 
     balance ← min(capacity, balance + (baseline - charged rate) × runtime), from a full bucket
     the credit ran out in the first step that leaves less than a tenth
 
-with a request above the largest that counts once charged as several (catalog/lookup.py), and
-without the steps that fill. Where the seconds of a step show the cliff itself, they tell it
-(analysis/phases.py).
+where a request above the largest size that counts once is charged as several (catalog/lookup.py),
+and steps that fill are left out. If the seconds of a step show the cliff itself, they are used
+instead (analysis/phases.py).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from diskbench.model.result import Measurement
 
 _ABOVE = 1.1
-"""How far above the baseline a rate must be to be called a burst; our choice."""
+"""A rate above the baseline by this factor is called a burst; our choice."""
 _NEARLY = 0.9
-"""Between steps a bucket refills a little, and the last second of a step is seldom whole."""
+"""Tolerance: a bucket refills a little between steps, and a step's last second is seldom whole."""
 
 
 @dataclass(frozen=True)
 class HeadlinePromise:
-    """What was rented (empty: nothing), what its disk promises, and how long its credit was made to
-    last; `shared` where other trials had the machine, too."""
+    """The rented offer (empty: nothing was rented), the promise of its disk, and the scale of its
+    credit in time; `shared`: other trials used the machine as well."""
 
     offer: str
     promise: str
@@ -51,45 +51,47 @@ class HeadlinePromise:
 
 
 def promised(rental: Rental) -> HeadlinePromise:
-    """The promise of a rental; without figures for a disk of no catalogue."""
+    """The promise of a rental; without figures for a disk that no catalogue lists."""
     disk, cloud = rental.disk, rental.cloud or rental.scope.provider
-    found = None
+    promises = None
     if disk is not None and disk.count == 1:
         try:
-            found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+            promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
         except UserError:
-            found = None
-    return HeadlinePromise(rental.offer, rental.promise, found, rental.spec.time_scale)
+            promises = None
+    return HeadlinePromise(rental.offer, rental.promise, promises, rental.spec.time_scale)
 
 
 def expected(promise: Promise) -> HeadlinePromise:
-    """The promise of a machine that was there: what its owner expects."""
+    """The promise of a machine that was not rented: its owner's expectation."""
     return HeadlinePromise("", promise.words())
 
 
 def headline(
-    told: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+    promise: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
 ) -> str:
-    """What was seen of burst and baseline, in the order of the run; a step in which the credit ran
-    out is never given one figure for both (MR-3): its phases tell each. Empty where none show a
-    cliff and the disk has no burst bucket, or nothing went above its baseline."""
-    pools = told.limits.pools if told is not None and told.limits is not None else ()
+    """What was observed of burst and baseline, in the order of the run. A step in which the credit
+    ran out never gets one figure for both levels (MR-3): its phases give one each. Empty if no step
+    shows a cliff and the disk has no burst bucket, or if no rate exceeded its baseline."""
+    pools = promise.limits.pools if promise is not None and promise.limits is not None else ()
     if seen := cliff_words(phases):
-        base = next((one.iops.baseline for one in pools if one.iops and capacity(one.iops)), None)
+        base = next(
+            (pool.iops.baseline for pool in pools if pool.iops and capacity(pool.iops)), None
+        )
         return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
-    if told is None:
+    if promise is None:
         return ""
-    return next((text for pool in pools if (text := _of_pool(told, pool, rows))), "")
+    return next((text for pool in pools if (text := _of_pool(promise, pool, rows))), "")
 
 
-def _of_pool(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
+def _of_pool(promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
     allowance = pool.iops
     if allowance is None or not capacity(allowance):
         return ""
-    steps = _steps(told, pool, rows)
+    steps = _steps(promise, pool, rows)
     if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
         return ""
-    last = _runs_out_in(steps, scaled(allowance, time_scale=told.time_scale))
+    last = _runs_out_in(steps, scaled(allowance, time_scale=promise.time_scale))
     base = format_iops(allowance.baseline)
     if last is None:
         peak = max(step.rate for step in steps)
@@ -109,30 +111,32 @@ def _of_pool(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measureme
 
 @dataclass(frozen=True)
 class _Step:
-    """One step of the run in order: I/Os charged a second, both directions, and for how long."""
+    """One step of the run: charged I/Os per second over both directions, and its seconds."""
 
     name: str
     rate: float
     seconds: float
 
 
-def _steps(told: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> list[_Step]:
+def _steps(
+    promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]
+) -> list[_Step]:
     directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
-    found: dict[tuple[str, int, int | None], _Step] = {}
+    by_step: dict[tuple[str, int, int | None], _Step] = {}
     for row in rows:
         counts = row.scope == "step" and row.role not in ("fill", "canary")
         if not counts or row.direction not in directions or not row.runtime_ns:
             continue
         key = (row.run_id, row.step_index, row.round)
-        before = found.get(key, _Step(row.step, 0.0, 0.0))
+        before = by_step.get(key, _Step(row.step, 0.0, 0.0))
         seconds = row.runtime_ns / NS_PER_S
-        rate = before.rate + _charged(told, row) / seconds
-        found[key] = _Step(row.step, rate, max(before.seconds, seconds))
-    return list(found.values())
+        rate = before.rate + _charged(promise, row) / seconds
+        by_step[key] = _Step(row.step, rate, max(before.seconds, seconds))
+    return list(by_step.values())
 
 
 def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
-    """The position of the step in which the credit ran out; None where some was left."""
+    """The index of the step in which the credit ran out; None if some was left."""
     balance = full = capacity(allowance)
     for position, step in enumerate(steps):
         balance = balance_after(allowance, balance, step.rate, step.seconds)
@@ -141,8 +145,8 @@ def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
     return None
 
 
-def _charged(told: HeadlinePromise, row: Measurement) -> float:
-    """The I/Os that a row was charged: a large request counts as several."""
-    if told.limits is None or not row.ios:
+def _charged(promise: HeadlinePromise, row: Measurement) -> float:
+    """The charged I/Os of a row: a large request counts as several."""
+    if promise.limits is None or not row.ios:
         return row.ios
-    return row.ios * told.limits.accounting.ios(row.bytes / row.ios)
+    return row.ios * promise.limits.accounting.ios(row.bytes / row.ios)

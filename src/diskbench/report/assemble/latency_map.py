@@ -1,9 +1,8 @@
-"""Where the latencies of a step lay over its time: counts by stretch of time and bucket, for a heat
-map.
+"""The latencies of a step over time: counts by time stretch and latency bucket, for a heat map.
 
-Buckets are those of store/log_latencies.py, joined until there are few enough to be seen; stretches
-are equal numbers of seconds. A cell holds the I/Os of a second of it on average, so that a last,
-shorter stretch is not paler.
+Buckets are those of store/log_latencies.py, merged until they can be distinguished; stretches have
+equal numbers of seconds. A cell holds the mean I/Os per second, so that a shorter last stretch is
+not paler.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_STRETCHES = 90
-"""Columns of three pixels and more."""
+"""The most columns that are at least three pixels wide."""
 _MOST_BUCKETS = 36
 _DOUBLINGS = (1, 2, 4, 8)
-"""How many buckets a power of two is cut into: the most that give few enough."""
+"""Buckets per power of two: the finest division within the limit of buckets is used."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class MapCell:
 
 @dataclass(frozen=True)
 class MapColumn:
-    """What lay in one column: I/Os, and the buckets of median, p99 and highest latency (their upper
-    edges), p99 None where too few I/Os back it."""
+    """One column: I/Os, and the upper edges of the buckets of median, p99 and highest latency; p99
+    is None if too few I/Os support it."""
 
     start_s: float
     end_s: float
@@ -66,12 +65,12 @@ def latency_maps(
     counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
 ) -> tuple[LatencyMap, ...]:
     """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
-    repeated step after each other. Steps of fewer than two seconds have none."""
+    repeated step follow each other. Steps of fewer than two seconds have no map."""
     import polars as pl
 
     if not counted.height:
         return ()
-    found = []
+    maps = []
     for frames in _groups(counted):
         rows = _after_each_other(frames)
         seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
@@ -79,8 +78,8 @@ def latency_maps(
             continue
         for direction in rows["direction"].unique(maintain_order=True).sort().to_list():
             mine = rows.filter(pl.col("direction") == direction)
-            found.append(_map(mine, seconds, most_stretches))
-    return tuple(found)
+            maps.append(_map(mine, seconds, most_stretches))
+    return tuple(maps)
 
 
 def _groups(counted: pl.DataFrame) -> list[list[pl.DataFrame]]:
@@ -114,7 +113,7 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
         .agg(pl.col("count").sum(), pl.col("from_ns").min(), pl.col("to_ns").max())
         .sort("stretch", "bucket")
     )
-    # Buckets are as wide wherever they are, also where a part of one was empty.
+    # All buckets have equal width, even if a part of one is empty.
     edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
     joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
     cells = tuple(
@@ -143,12 +142,14 @@ def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
 
 
 def _bucket(rows: pl.DataFrame) -> pl.Series:
-    """A number for each row's bucket, of the finest division that stays within what can be seen."""
+    """The bucket number of each row, at the finest division within the limit of buckets."""
     import polars as pl
 
     low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]
     doublings = math.log2(float(rows["to_ns"].max()) / low)  # type: ignore[arg-type]
-    fitting = [one for one in _DOUBLINGS if doublings * one <= _MOST_BUCKETS]
+    fitting = [
+        per_doubling for per_doubling in _DOUBLINGS if doublings * per_doubling <= _MOST_BUCKETS
+    ]
     parts = max(fitting, default=1)
     octave = pl.col("from_ns").clip(1).log(2).floor()
     part = ((pl.col("from_ns") / 2**octave - 1) * parts).floor()
@@ -171,7 +172,7 @@ def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn,
     def reached(fraction: float) -> pl.Expr:
         return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("total")).min()
 
-    found = totals.group_by("stretch", maintain_order=True).agg(
+    columns = totals.group_by("stretch", maintain_order=True).agg(
         pl.col("total").first(),
         reached(0.5).alias("p50"),
         reached(0.99).alias("p99"),
@@ -186,5 +187,5 @@ def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn,
             p99_ns=p99 if total >= needed(0.99) else None,
             max_ns=highest,
         )
-        for stretch, total, p50, p99, highest in found.iter_rows()
+        for stretch, total, p50, p99, highest in columns.iter_rows()
     )

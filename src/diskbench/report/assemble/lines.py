@@ -1,11 +1,11 @@
-"""What a result says, line by line: one line a step and direction, over the runs of one trial.
+"""The figures of a result: one line per step and direction, over the runs of one trial.
 
     value of a run        the figure of its step in that direction (analysis/figure.py)
-    Spread                of the runs at one level: the one in the middle, the lowest, the highest
+    Spread                of the runs at one level: the median, the lowest, the highest
 
-Runs are a series on one machine and disk: their middle and range are shown, no interval is drawn
+Runs are a series on one machine and disk: their median and range are shown, no interval is computed
 from them (MR-5), and distributions are never merged over runs, because a run at 3,000 IOPS would
-outvote one at 100. Latencies of a step that fell off a cliff are of both levels, and are not told.
+outweigh one at 100. Latencies of a step with a cliff mix both levels, and are not shown.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
 
 @dataclass(frozen=True)
 class Spread:
-    """The values of one figure, a value a run in the order of the runs. `worst_is_high`: it is a
-    latency, or another cost."""
+    """The values of one figure, one per run in the order of the runs. `worst_is_high`: high values
+    are bad, as for a latency."""
 
     values: tuple[float, ...]
     worst_is_high: bool = False
 
     @property
     def median(self) -> float:
-        """The value in the middle; of an even number the worse of the two there, so that it is
-        always one that was measured."""
+        """The median; for an even number the worse of the two middle values, so that it is always a
+        measured value."""
         return middle(self.values, worst_is_high=self.worst_is_high)
 
     @property
@@ -61,18 +61,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class StepLine:
-    """One step and direction. A figure is None unless every run and round that goes in has it.
+    """One step and direction. A figure is None unless every included run and round has it.
 
-    A quantile that needs more I/Os than some run did (MR-10) would else be the median of other
-    runs than its neighbours, and p99.9 could come out below p99.
+    Otherwise a quantile that needs more I/Os than some runs have (MR-10) would be a median over
+    fewer runs than its neighbours, and p99.9 could come out below p99.
 
-    `cpu` is a fraction of one core. `mean` is total latency, or completion latency where fio kept
-    no other (`completion_only`). `rounds` are the first and last round that went in.
-    `level` is what the figures are of, where the step has several levels, in a run or over its
-    runs (`runs` are how many there are in all, and `by_run` is the IOPS of each); with `crosses`
-    there are no latencies, for a cliff lies between them.
-    With `latency_of_sync` the latencies of a write are those of the syncs that followed it: until
-    then what was written is not durable, and write() alone may end in the page cache.
+    `cpu` is a fraction of one core. `mean` is total latency, or completion latency if fio recorded
+    no other (`completion_only`). `rounds` are the first and the last round included.
+    `level` names the level of the figures if the step has several, within a run or over its runs
+    (`runs` is the number of all runs, `by_run` the IOPS of each); with `crosses` there are no
+    latencies, because they would span a cliff.
+    With `latency_of_sync` the latencies of a write are those of the syncs that followed it: before
+    the sync the data is not durable, and write() alone may end in the page cache.
     """
 
     step: str
@@ -95,13 +95,13 @@ class StepLine:
 
     @property
     def runs(self) -> int:
-        """How many runs it was measured in, at whatever level."""
+        """The number of runs that measured it, at any level."""
         return len(self.by_run)
 
 
 @dataclass(frozen=True)
 class WarningGroup:
-    """Warnings of one code and advice, a case a step, in order of first appearance."""
+    """Warnings with equal code and advice, one case per step, in order of first appearance."""
 
     code: str
     advice: str
@@ -115,57 +115,62 @@ def lines(
 ) -> tuple[StepLine, ...]:
     """The lines of one trial's rows, in the order of the steps, read before write.
 
-    `phases` and `verdicts` are those of its runs, as far as they are known: they tell which levels
-    there are. Only merged rows count. Canaries are left out, and so is the fill unless there is
-    nothing else.
+    `phases` and `verdicts` are those of its runs, as far as they are known: they define the levels.
+    Only merged rows count. Canaries are left out, and so is the fill unless it is the only step.
     """
     rows = [row for row in measurements if row.scope == "step" and row.role not in _NOT_SHOWN]
     rows = [row for row in rows if row.role != "fill"] or rows
     courses = courses_by_step(phases)
-    kinds = {(one.run_id, one.step): one.stands_for.kind for one in verdicts}
+    kinds = {(verdict.run_id, verdict.step): verdict.stands_for.kind for verdict in verdicts}
     steps: dict[str, list[Measurement]] = {}
     for row in rows:
         if row.ios:
             steps.setdefault(row.step, []).append(row)
-    found: dict[tuple[str, str], StepLine] = {}
+    by_key: dict[tuple[str, str], StepLine] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
     for name, of in steps.items():
         first = min(row.step_index for row in of)
         for direction in dict.fromkeys(row.direction for row in of):
-            found[name, direction] = _line(of, direction, courses, kinds)
+            by_key[name, direction] = _line(of, direction, courses, kinds)
             order[name, direction] = (first, DIRECTION_ORDER.index(direction))
-    told = [found[key] for key in sorted(found, key=order.__getitem__)]
-    return tuple(_with_sync(line, found.get((line.step, "sync"))) for line in told)
+    in_order = [by_key[key] for key in sorted(by_key, key=order.__getitem__)]
+    return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in in_order)
 
 
 def runs_words(line: StepLine) -> str:
-    """`3 runs`, or `2 of 5 runs` where the others were at another level."""
+    """`3 runs`, or `2 of 5 runs` if the others were at another level."""
     return f"{line.iops.n} of {line.runs} runs" if line.iops.n < line.runs else f"{line.runs} runs"
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
     """Warnings by code and advice, in order of first appearance.
 
-    Of several for one step (several runs, rounds or jobs) the first is told and the rest counted.
+    If one step has several (runs, rounds or jobs), the first is shown and the rest are counted.
     """
-    found: dict[tuple[str, str], dict[str | None, list[str]]] = {}
-    for one in warnings:
-        messages = found.setdefault((one.code, one.advice), {}).setdefault(one.step, [])
-        messages.append(one.message)
+    by_code: dict[tuple[str, str], dict[str | None, list[str]]] = {}
+    for warning in warnings:
+        messages = by_code.setdefault((warning.code, warning.advice), {}).setdefault(
+            warning.step, []
+        )
+        messages.append(warning.message)
     return tuple(
-        WarningGroup(code, advice, tuple((step, _told(told)) for step, told in cases.items()))
-        for (code, advice), cases in found.items()
+        WarningGroup(
+            code,
+            advice,
+            tuple((step, _first_and_count(messages)) for step, messages in cases.items()),
+        )
+        for (code, advice), cases in by_code.items()
     )
 
 
-def _told(messages: Sequence[str]) -> str:
+def _first_and_count(messages: Sequence[str]) -> str:
     more = len(messages) - 1
     return f"{messages[0]} (and {more} more like it)" if more else messages[0]
 
 
 @dataclass(frozen=True)
 class _Run:
-    """One run of a step in one direction: the rows that make its figure."""
+    """One run of a step in one direction: the rows behind its figure."""
 
     window: tuple[Measurement, ...]
     figure: Figure
@@ -198,8 +203,8 @@ def _line(
         known = [[value for value in window if value is not None] for window in figures]
         if known != figures:
             return None
-        told = tuple(of_rounds(window, worst_is_high=True) for window in known)
-        return Spread(told, worst_is_high=True)
+        values = tuple(of_rounds(window, worst_is_high=True) for window in known)
+        return Spread(values, worst_is_high=True)
 
     def latency(figure: Callable[[Measurement], float | None]) -> Spread | None:
         return None if crosses else spread(figure)

@@ -1,4 +1,4 @@
-"""Latency against throughput: the steps of one trial that differ in their load alone.
+"""Latency against throughput: the steps of one trial that differ only in their load.
 
     closed loop   steps of one pattern and block size at three queue depths or more. A point is
                   saturated where no deeper queue brings 5 % more IOPS, from the second such
@@ -6,8 +6,7 @@
     offered       steps at given rates (MR-11). A point is saturated where the disk could not
                   follow: what the run warned of
 
-Of several runs each figure is the one in the middle (analysis/figure.py). Thresholds are our
-choice.
+With several runs, each figure is the median run's (analysis/figure.py). Thresholds are our choice.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _DIRECTIONS = ("read", "write", "trim")
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """One step: what it was asked for (`QD 8`, `75 %`) and what came of it. `load` orders points:
-    I/Os in flight, or the share offered; latencies in ns, None where too few I/Os back them."""
+    """One step: its load (`QD 8`, `75 %`) and its result. `load` orders the points: I/Os in flight,
+    or the offered share; latencies in ns, None if too few I/Os support them."""
 
     step: str
     words: str
@@ -46,7 +45,8 @@ class LoadPoint:
 
 @dataclass(frozen=True)
 class LoadCurve:
-    """The points of one pattern, block size and direction, by load; `runs` stand behind each."""
+    """The points of one pattern, block size and direction, by load; each is based on `runs`
+    runs."""
 
     name: str
     direction: str
@@ -60,12 +60,12 @@ def load_curves(
     warnings: Sequence[Warning] = (),
     plan: Plan | None = None,
 ) -> tuple[LoadCurve, ...]:
-    """The curves in one trial's rows; none where fewer than three loads of one kind were tried.
+    """The curves in one trial's rows; a curve needs at least three loads of one kind.
 
-    `plan` tells the rates that were offered; without it such steps go by their names.
+    `plan` gives the offered rates; without it such steps are labelled with their names.
     """
     shares = _shares(plan)
-    doubted = {one.step for one in warnings if one.code == SATURATED.code}
+    doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
     groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
     for row in measurements:
         if row.scope != "step" or row.direction not in _DIRECTIONS or not row.ios:
@@ -80,8 +80,8 @@ def load_curves(
             _point(step, rows, shares.get(step) if offered else None, saturated=step in doubted)
             for step, rows in steps.items()
         ]
-        points = sorted((one for one in points if one.load), key=lambda one: one.load)
-        if len({one.load for one in points}) < LEAST_POINTS:
+        points = sorted((point for point in points if point.load), key=lambda point: point.load)
+        if len({point.load for point in points}) < LEAST_POINTS:
             continue
         first = next(iter(steps.values()))[0]
         curves.append(
@@ -117,11 +117,11 @@ def _point(
 
 def _with_knee(points: Sequence[LoadPoint]) -> list[LoadPoint]:
     flat = [
-        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * one.iops
-        for at, one in enumerate(points)
+        max((later.iops for later in points[at + 1 :]), default=0.0) < NO_MORE * point.iops
+        for at, point in enumerate(points)
     ]
     knee = next((at for at, still in enumerate(flat) if all(flat[at:])), len(points))
-    return [replace(one, saturated=at > knee) for at, one in enumerate(points)]
+    return [replace(point, saturated=at > knee) for at, point in enumerate(points)]
 
 
 def _name(row: Measurement) -> str:
@@ -131,13 +131,13 @@ def _name(row: Measurement) -> str:
 
 
 def _shares(plan: Plan | None) -> Mapping[str, float]:
-    """Step → the share of an earlier step's rate that it offers."""
-    found: dict[str, float] = {}
+    """Step → its offered rate as a share of an earlier step's rate."""
+    shares: dict[str, float] = {}
     for step in plan.steps if plan else ():
         if "% of" not in step.job or not references(parse(step.job).sections):
             continue
         for job in jobs(parse(step.job).sections):
             asked = share_of(job.get("rate_iops"))
             if asked:
-                found[step.name] = asked[0]
-    return found
+                shares[step.name] = asked[0]
+    return shares

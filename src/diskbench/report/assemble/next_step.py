@@ -1,4 +1,4 @@
-"""The one thing worth doing after a result: a command, with its reason."""
+"""The proposed next step after a result: a command with its reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.subject import Subject
 
 BURST_ONLY = frozenset({"quick"})
-"""Profiles too short to leave a burst (method.md B10): their figures describe burst credit."""
+"""Profiles too short to outlast a burst (method.md B10): their figures describe burst credit."""
 RUNS = 5
 GO_ON = "the run stays as it is; go on with it"
 
@@ -30,19 +30,19 @@ class NextStep:
 
 def next_step(
     subject: Subject,
-    found: Sequence[StepLine],
+    lines: Sequence[StepLine],
     warnings: Sequence[WarningGroup],
     *,
     on_page: bool = False,
 ) -> NextStep:
-    """What to do after this result; the most serious doubt decides."""
+    """The next step after this result, chosen by the most serious doubt."""
     last = subject.run_ids[-1] if subject.run_ids else "last"
     codes = {group.code for group in warnings}
     if subject.state == SUSPENDED:
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
         return NextStep("start it again", run_again(subject, subject.runs_planned))
-    if not found:
+    if not lines:
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("look again when it is finished", f"diskbench results show {last}")
@@ -61,12 +61,12 @@ def next_step(
 
 
 def go_on(trial_id: str) -> str:
-    """The command that goes on with a run which stands where its process left it."""
+    """The command that continues an interrupted run."""
     return f"diskbench resume {trial_id}"
 
 
 def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
-    """A log of fio's that was imported has a series and no summary."""
+    """The next step without rows: an imported fio log has a series and no summary."""
     if "imported" not in subject.marks:
         return NextStep("see what happened", f"diskbench results show {last}")
     if on_page:
@@ -76,12 +76,12 @@ def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
 
 
 def _run_other(subject: Subject, profile: str) -> str:
-    """Another profile on the same target; parameters belong to the profile they were given to."""
+    """The command for another profile on the same target, without the old profile's parameters."""
     return _joined("diskbench run", subject.target_flags, "--profile", shlex.quote(profile))
 
 
 def run_again(subject: Subject, runs: int) -> str:
-    """The command that measures the same again, with so many runs."""
+    """The command that repeats the measurement with `runs` runs."""
     profile = shlex.quote(subject.profile_typed or subject.profile)
     several = f"--runs {runs}" if runs > 1 else ""
     flags = (subject.target_flags, "--profile", profile, subject.trial_flags, several)

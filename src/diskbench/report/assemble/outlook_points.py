@@ -1,4 +1,4 @@
-"""What a plan foresees, as charts take it: promises, prices, and the course of runs."""
+"""The expectation of a plan as chart data: promises, prices, and predicted runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from diskbench.report.charts.point import ChartPoint
 
 _ABOVE = 1.05
-"""A figure so far above the lasting promise was measured on credit, and is held against the burst.
-Our choice."""
+"""A figure above the lasting promise by this factor was measured on credit, and is compared with
+the burst. Our choice."""
 
 
 def held_of(
     point: ChartPoint, outlook: PlanExpectation | None, *, source: str = ""
 ) -> FigureBesidePromise | None:
-    """A figure beside what its disk promises for the figure's step; None where nothing is promised,
-    or it is no rate."""
+    """A figure beside the promise of its disk for the same step; None without a promise, or if the
+    figure is not a rate."""
     step = _step(outlook, point.step)
     expected = outlook.of(step) if outlook and step else None
     if expected is None or point.metric not in ("iops", "bytes_per_s"):
@@ -41,7 +41,7 @@ def held_of(
 
 
 def monthly_usd(outlook: PlanExpectation | None) -> float | None:
-    """What a month of the disk costs, with transactions; None where no price is known."""
+    """The price of the disk per month in US dollars, with transactions; None if unknown."""
     price = outlook.price if outlook else None
     return price.total_usd if price and price.total_usd else None
 
@@ -49,8 +49,9 @@ def monthly_usd(outlook: PlanExpectation | None) -> float | None:
 def predicted_lines(
     outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
 ) -> tuple[ChartRunLine, ...]:
-    """The mean rate of each run that the catalogue predicts, for (step, metric, direction)."""
-    found = []
+    """The mean rate that the catalogue predicts for each run, for each (step, metric,
+    direction)."""
+    lines = []
     for name, metric, direction in steps:
         first = _step(outlook, name)
         if outlook is None or first is None:
@@ -64,19 +65,19 @@ def predicted_lines(
             per = expected.load.block_bytes if metric == "bytes_per_s" else 1
             values.append((run, step.mean_iops * per))
         if values:
-            found.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
-    return tuple(found)
+            lines.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
+    return tuple(lines)
 
 
 def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
-    """The run in which the first bucket is empty; none where none is emptied."""
-    gone = [one for one in outlook.credits if one.gone_s is not None] if outlook else []
+    """The run in which the first bucket runs empty; empty if none does."""
+    gone = [credit for credit in outlook.credits if credit.gone_s is not None] if outlook else []
     if not gone:
         return ()
-    first = min(gone, key=lambda one: one.gone_s or 0.0)
+    first = min(gone, key=lambda credit: credit.gone_s or 0.0)
     words = f"predicted: credit is gone in run {first.run}, in {first.step}"
     return (CliffMark(first.run or 1, "predicted", words),)
 
 
 def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
-    return next((one for one in outlook.steps if one.name == name), None) if outlook else None
+    return next((step for step in outlook.steps if step.name == name), None) if outlook else None

@@ -1,4 +1,4 @@
-"""The seconds of many runs of a step at once, and which runs are worth a picture of their own."""
+"""The seconds of many runs of a step at once, and the runs that deserve a chart of their own."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 MOST_STRETCHES = 100
 MOST_CELLS = 12_000
-"""Of one picture: more make it heavier than what they show. Our choice."""
+"""The most cells of one chart: more enlarge the file without showing more. Our choice."""
 MOST_TELLING = 6
 
 
 @dataclass(frozen=True)
 class Band:
-    """One run of a step: the I/Os of each second (bytes where its logs tell no I/Os), its median
+    """One run of a step: the I/Os of each second (bytes if its logs have no I/Os), its median
     second, when it fell (None: it did not), and its stalls as (start, seconds)."""
 
     run_id: str
@@ -34,18 +34,18 @@ class Band:
 
     @property
     def stalled_s(self) -> float:
-        """How long it stalled in all."""
+        """The total stalled time in seconds."""
         return sum(seconds for _, seconds in self.stalls)
 
     @property
     def seconds(self) -> int:
-        """How long it is."""
+        """The length in seconds."""
         return int(self.values.size)
 
 
 @dataclass(frozen=True)
 class Span:
-    """Stretches of run `row` (from 0) beside each other that have the same step of `heat`."""
+    """Adjacent stretches of run `row` (from 0) with the same step of `heat`."""
 
     row: int
     start_s: float
@@ -55,7 +55,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Telling:
-    """A run that stands out, and why in words."""
+    """A run that stands out, and the reason as text."""
 
     run_id: str
     why: str
@@ -76,75 +76,78 @@ def band(course: StepCourse) -> Band:
         values=values.astype(np.float32),
         median=float(np.median(values)),
         fell_s=phases.cliffs[0].at_s if phases and phases.cliffs else None,
-        stalls=tuple((one.start_s, one.seconds) for one in phases.stalls) if phases else (),
+        stalls=tuple((stall.start_s, stall.seconds) for stall in phases.stalls) if phases else (),
     )
 
 
 def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
-    """The bands of each step of which there are two or more, the commonest step first."""
-    found: dict[tuple[str, str], list[Band]] = {}
-    for one in bands:
-        found.setdefault((one.step, one.figure), []).append(one)
-    several = [tuple(group) for group in found.values() if len(group) > 1]
+    """The bands of each step that has two or more, the most common step first."""
+    groups: dict[tuple[str, str], list[Band]] = {}
+    for band in bands:
+        groups.setdefault((band.step, band.figure), []).append(band)
+    several = [tuple(group) for group in groups.values() if len(group) > 1]
     return tuple(sorted(several, key=len, reverse=True))
 
 
 def spans(
     bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
 ) -> tuple[Span, ...]:
-    """Each run in stretches of equal length, those of one step of heat joined.
+    """Each run in stretches of equal length; adjacent stretches of one step of heat are merged.
 
-    `bounds` are where the steps of heat end. Stretches grow until there are few enough spans.
+    `bounds` are the upper bounds of the steps of heat. Stretches grow until the number of spans is
+    within the limit.
     """
-    found: list[Span] = []
+    joined: list[Span] = []
     count = most
     while count >= 1:
         width = stretch_s(bands, count)
-        found = [span for row, one in enumerate(bands) for span in _spans(row, one, width, bounds)]
-        if len(found) <= MOST_CELLS:
+        joined = [
+            span for row, band in enumerate(bands) for span in _spans(row, band, width, bounds)
+        ]
+        if len(joined) <= MOST_CELLS:
             break
         count //= 2
-    return tuple(found)
+    return tuple(joined)
 
 
 def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
-    """How long a stretch is for `count` of them in the longest run."""
-    return -(-max((one.seconds for one in bands), default=1) // count)
+    """The length of a stretch in seconds if the longest run has `count` of them."""
+    return -(-max((band.seconds for band in bands), default=1) // count)
 
 
-def means(one: Band, width: int) -> NDArray[np.float64]:
+def means(band: Band, width: int) -> NDArray[np.float64]:
     """The mean of each stretch of `width` seconds."""
     import numpy as np
 
-    starts = np.arange(0, one.seconds, width)
-    sums = np.add.reduceat(one.values.astype(np.float64), starts)
-    lengths = np.diff(np.append(starts, one.seconds))
+    starts = np.arange(0, band.seconds, width)
+    sums = np.add.reduceat(band.values.astype(np.float64), starts)
+    lengths = np.diff(np.append(starts, band.seconds))
     return np.asarray(sums / lengths)
 
 
-def _spans(row: int, one: Band, width: int, bounds: Sequence[float]) -> list[Span]:
+def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
     import numpy as np
 
-    heats = np.searchsorted(np.asarray(bounds), means(one, width), side="right").tolist()
-    found, at = [], 0
+    heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
+    joined, at = [], 0
     for heat, same in groupby(heats):
         count = len(list(same))
-        end = min((at + count) * width, one.seconds)
-        found.append(Span(row, at * width, end, heat))
+        end = min((at + count) * width, band.seconds)
+        joined.append(Span(row, at * width, end, heat))
         at += count
-    return found
+    return joined
 
 
 def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
-    """At most so many runs that show what there is: the one in the middle, the lowest, the highest,
-    the first and the last to fall, the one that stalled longest. A run is told once."""
+    """At most `most` representative runs: the median, the lowest, the highest, the first and the
+    last to fall, and the one that stalled longest. No run appears twice."""
     if not bands:
         return ()
-    ordered = sorted(bands, key=lambda one: one.median)
+    ordered = sorted(bands, key=lambda band: band.median)
     fell = sorted(
-        (one for one in bands if one.fell_s is not None), key=lambda one: one.fell_s or 0.0
+        (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
     )
-    stalled = [one for one in bands if one.stalled_s]
+    stalled = [band for band in bands if band.stalled_s]
     count = f"of {len(bands):,} runs"
     asked = [
         (ordered[len(ordered) // 2], f"the middle {count}"),
@@ -154,9 +157,9 @@ def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, .
     if fell:
         asked += [(fell[0], f"the first to fall {count}"), (fell[-1], f"the last to fall {count}")]
     if stalled:
-        longest = max(stalled, key=lambda one: one.stalled_s)
+        longest = max(stalled, key=lambda band: band.stalled_s)
         asked.append((longest, f"the longest stall {count}"))
-    found: dict[str, Telling] = {}
-    for one, why in asked:
-        found.setdefault(one.run_id, Telling(one.run_id, why))
-    return tuple(found.values())[:most]
+    chosen: dict[str, Telling] = {}
+    for telling_run, why in asked:
+        chosen.setdefault(telling_run.run_id, Telling(telling_run.run_id, why))
+    return tuple(chosen.values())[:most]

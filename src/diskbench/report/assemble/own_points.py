@@ -1,5 +1,5 @@
-"""Own trials as points and lines over published figures: a point a trial and figure, the mean over
-its runs, because the posts give means (catalog/published_beside.py)."""
+"""Own trials as points and lines beside published figures: one point per trial and figure, the mean
+over its runs, because the posts give means (catalog/published_beside.py)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _APART = 2.0
-"""Runs of which one is so many times another are of different regimes. Our choice."""
+"""Runs that differ by this factor belong to different regimes. Our choice."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial and the figures that it matches. `runs` are its rows as in the database, and
-    `measurements` those of each run. `doubts` says why a step of a run, by the run's id and the
-    step's name, is not simply believed."""
+    """One trial and its matching figures. `runs` are its database rows, `measurements` those of
+    each run. `doubts` gives the reason why a step of a run, by run id and step name, is doubted."""
 
     figures: tuple[Published, ...]
     runs: tuple[Run, ...]
@@ -51,13 +50,15 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
     cliffs: dict[CliffMark, None] = {}
     outlooks: dict[str, PlanExpectation] = {}
     for trial in trials:
-        of_trial = [one for figure in trial.figures if (one := _point(trial, figure)) is not None]
+        of_trial = [
+            point for figure in trial.figures if (point := _point(trial, figure)) is not None
+        ]
         points += of_trial
         lines += _lines(trial, of_trial)
         expected = trial.plan.expectation if trial.plan else None
         if expected is not None and of_trial:
             outlooks[of_trial[0].run_ids[0]] = expected
-            predicted = (replace(one, of="yours") for one in predicted_cliffs(expected))
+            predicted = (replace(cliff, of="yours") for cliff in predicted_cliffs(expected))
             cliffs |= dict.fromkeys(predicted)
         numbers = {run.run_id: run.number for run in trial.runs}
         cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
@@ -65,23 +66,26 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
 
 
 def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
-    """The run from which on a figure stays down, of the figure that falls first."""
-    found = []
-    for one in points:
-        fall = fall_of(one.values)
+    """The run from which on a figure stays low, for the figure that falls first."""
+    falls = []
+    for point in points:
+        fall = fall_of(point.values)
         if fall is not None:
-            before, after = with_unit(one.metric, fall.before), with_unit(one.metric, fall.after)
-            words = f"found: {one.step}, from {before} or more to {after} or less"
-            found.append(CliffMark(numbers[one.run_ids[fall.index]], "measured", words))
-    return (min(found, key=lambda mark: mark.run),) if found else ()
+            before, after = (
+                with_unit(point.metric, fall.before),
+                with_unit(point.metric, fall.after),
+            )
+            words = f"found: {point.step}, from {before} or more to {after} or less"
+            falls.append(CliffMark(numbers[point.run_ids[fall.index]], "measured", words))
+    return (min(falls, key=lambda mark: mark.run),) if falls else ()
 
 
 def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
-    """The first run in whose seconds a cliff was found; `numbers` are those of the runs, from 1."""
-    found = [one for one in phases if one.cliffs and one.run_id in numbers]
-    if not found:
+    """The first run in whose seconds a cliff was found; `numbers` are run numbers from 1, by id."""
+    fallen = [phase for phase in phases if phase.cliffs and phase.run_id in numbers]
+    if not fallen:
         return ()
-    first = min(found, key=lambda one: (numbers[one.run_id], one.step_index))
+    first = min(fallen, key=lambda phase: (numbers[phase.run_id], phase.step_index))
     cliff = first.cliffs[0]
     words = (
         f"found: in run {numbers[first.run_id]}, {first.step}, after {cliff.at_s:.0f} s, from "
@@ -126,35 +130,42 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
 
 
 def _doubt(values: Sequence[float]) -> str:
-    """A mean over runs on credit and runs without is a mean of nothing (MR-3)."""
+    """The doubt about a mean over runs with and without credit: it describes neither (MR-3)."""
     if len(values) < 2 or max(values) < _APART * min(values):
         return ""
     return "the mean spans runs far apart: look at them one by one (a chart of throttling)"
 
 
 def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
-    """The first doubt in the runs that a figure is the mean of."""
-    told = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
-    return next(filter(None, told), "")
+    """The first doubt about the runs whose mean is the figure."""
+    doubts = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
+    return next(filter(None, doubts), "")
 
 
 def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
-    """A line for each metric and direction, a value a run."""
+    """A line for each metric and direction, with a value per run."""
     numbers = {run.run_id: run.number for run in trial.runs}
-    found: dict[tuple[str, str], ChartRunLine] = {}
-    for one in points:
+    lines: dict[tuple[str, str], ChartRunLine] = {}
+    for point in points:
         values = tuple(
-            (numbers[run_id], value) for run_id, value in zip(one.run_ids, one.values, strict=True)
+            (numbers[run_id], value)
+            for run_id, value in zip(point.run_ids, point.values, strict=True)
         )
         line = ChartRunLine(
-            one.label, one.metric, "measured", values, one.direction, one.run_ids, marks=one.marks
+            point.label,
+            point.metric,
+            "measured",
+            values,
+            point.direction,
+            point.run_ids,
+            marks=point.marks,
         )
-        found.setdefault((one.metric, one.direction), line)
-    return list(found.values())
+        lines.setdefault((point.metric, point.direction), line)
+    return list(lines.values())
 
 
 def _machine(trial: Trial) -> str:
-    """A rented machine is its trial's own; one that was there before may have had others."""
+    """The machine's identity: a rented machine belongs to one trial, another may be shared."""
     first = trial.runs[0]
     if trial.plan is not None and trial.plan.rental is not None:
         return first.trial_id

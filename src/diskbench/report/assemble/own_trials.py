@@ -1,4 +1,4 @@
-"""Own trials that may be laid over a chart of published figures, and why others may not."""
+"""Own trials that match a chart of published figures, and why others do not."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def own_trials(
     books: Books,
     include_emulated: bool,
 ) -> tuple[OwnTrials, tuple[str, ...]]:
-    """The trials of these runs (rows) as points and lines over a chart, and why others are left
-    out, in words. Without `include_emulated` only what says something of a cloud's disk counts."""
+    """The trials of these runs (database rows) as points and lines of a chart, and the reasons why
+    others are left out. Without `include_emulated`, only measurements of a cloud's disk count."""
     by_trial: dict[str, list[Run]] = {}
     for run in runs:
         by_trial.setdefault(run.trial_id, []).append(run)
@@ -46,11 +46,11 @@ def own_trials(
     taken: list[Trial] = []
     left_out: dict[str, None] = {}
     for of_trial in by_trial.values():
-        found = _trial(database, of_trial, figures, evidence, books, include_emulated)
-        if isinstance(found, str):
-            left_out[found] = None
+        trial = _trial(database, of_trial, figures, evidence, books, include_emulated)
+        if isinstance(trial, str):
+            left_out[trial] = None
         else:
-            taken.append(found)
+            taken.append(trial)
     return own_of(taken), tuple(left_out)
 
 
@@ -62,7 +62,7 @@ def _trial(
     books: Books,
     include_emulated: bool,
 ) -> Trial | str:
-    """The trial with the figures that it matches, or why it lies over none of them."""
+    """The trial with its matching figures, or the reason why it matches none."""
     first = runs[0]
     marks = tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
     if marks and not include_emulated:
@@ -90,18 +90,20 @@ def _trial(
 
 
 def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
-    """Why steps of runs are not believed, in words behind which `doubtful` goes without saying."""
+    """Why steps of runs are not believed, without the prefix `doubtful`."""
     return {
-        (one.run_id, one.step): believe_words(one.believe, one.reasons).removeprefix("doubtful: ")
-        for one in verdicts
-        if one.believe != "yes"
+        (verdict.run_id, verdict.step): believe_words(
+            verdict.believe, verdict.reasons
+        ).removeprefix("doubtful: ")
+        for verdict in verdicts
+        if verdict.believe != "yes"
     }
 
 
 def _why_not(run_id: str, matched: Match) -> str:
-    """Why a trial lies over nothing of a chart: its disk is on other charts, or on none."""
+    """Why a trial matches nothing in a chart: its disk is on other charts, or on none."""
     if matched.figures:
-        disks = ", ".join(dict.fromkeys(group(one) for one in matched.figures))
+        disks = ", ".join(dict.fromkeys(group(figure) for figure in matched.figures))
         return f"{run_id} matches {disks}, which this chart does not show"
-    near = "; ".join(f"{one.name}: {one.words}" for one in matched.nearest[:1])
+    near = "; ".join(f"{near.name}: {near.words}" for near in matched.nearest[:1])
     return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"

@@ -1,4 +1,4 @@
-"""Phases in words: one line a phase, with its level and its time, and a cliff in one line."""
+"""Phases as text: one line per phase with its level and time, and a cliff in one line."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ MOST_LINES = 24
 _MOST_STALLS = 3
 
 
-def phase_lines(found: Sequence[StepPhases]) -> list[str]:
-    """The phases of each step: its name with how steady it ended, a line a phase, and its stalls.
+def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
+    """The phases of each step: its name and steadiness, a line per phase, and its stalls.
 
-    Of several runs, and past the room that there is, only steps are told that did more than keep
-    one level. Empty for steps of one level that were too short to be called steady.
+    With several runs or too many lines, only steps with several phases or stalls are shown. Empty
+    for steps of one level that were too short to be called steady.
     """
-    runs = list(dict.fromkeys(one.run_id for one in found))
-    told = [one for one in found if is_eventful(one) or one.steady.state != "too short"]
-    if len(runs) > 1 or sum(len(one.phases) + 1 for one in told) > MOST_LINES:
-        told = [one for one in told if is_eventful(one)]
+    runs = list(dict.fromkeys(step.run_id for step in steps))
+    shown = [step for step in steps if is_eventful(step) or step.steady.state != "too short"]
+    if len(runs) > 1 or sum(len(step.phases) + 1 for step in shown) > MOST_LINES:
+        shown = [step for step in shown if is_eventful(step)]
     lines: list[str] = []
-    for number, one in enumerate(told):
-        if len(lines) + len(one.phases) + 1 > MOST_LINES and lines:
-            lines.append(f"{len(told) - number} more steps have phases: --output json")
+    for number, step in enumerate(shown):
+        if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
+            lines.append(f"{len(shown) - number} more steps have phases: --output json")
             break
-        run = f" (run {runs.index(one.run_id) + 1})" if len(runs) > 1 else ""
-        rounds = f" in {one.rounds} rounds" if one.rounds else ""
-        lines.append(f"{one.step}{run}: {one.steady.words()}{rounds}")
-        lines += _columns(one)
-        if one.stalls:
-            lines.append(f"  {_stalls(one)}")
+        run = f" (run {runs.index(step.run_id) + 1})" if len(runs) > 1 else ""
+        rounds = f" in {step.rounds} rounds" if step.rounds else ""
+        lines.append(f"{step.step}{run}: {step.steady.words()}{rounds}")
+        lines += _columns(step)
+        if step.stalls:
+            lines.append(f"  {_stalls(step)}")
     return lines
 
 
-def is_eventful(found: StepPhases) -> bool:
-    """Whether a step did more than keep one level."""
-    return len(found.phases) > 1 or bool(found.stalls)
+def is_eventful(step: StepPhases) -> bool:
+    """Whether a step has several phases or stalls."""
+    return len(step.phases) > 1 or bool(step.stalls)
 
 
-def cliff_words(found: Sequence[StepPhases]) -> str:
-    """`burst 3,000 for 31:02 of randread, then baseline 100`, of the first step in which credit
-    ran out; empty where there is none."""
-    for one in found:
-        kinds = [phase.kind for phase in one.phases]
+def cliff_words(steps: Sequence[StepPhases]) -> str:
+    """`burst 3,000 for 31:02 of randread, then baseline 100`, for the first step in which credit
+    ran out; empty if there is none."""
+    for step in steps:
+        kinds = [phase.kind for phase in step.phases]
         if "burst" not in kinds or "baseline" not in kinds:
             continue
-        burst, baseline = one.phases[kinds.index("burst")], one.phases[kinds.index("baseline")]
-        if one.cliffs and burst.start_s < baseline.start_s:
+        burst, baseline = step.phases[kinds.index("burst")], step.phases[kinds.index("baseline")]
+        if step.cliffs and burst.start_s < baseline.start_s:
             lasted = clock(baseline.start_s - burst.start_s)
             return (
-                f"burst {_level(burst)} for {lasted} of {one.step}, "
+                f"burst {_level(burst)} for {lasted} of {step.step}, "
                 f"then baseline {_level(baseline)}"
             )
     return ""
@@ -67,14 +67,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
-def _columns(found: StepPhases) -> list[str]:
+def _columns(step: StepPhases) -> list[str]:
     rows = [
         (
             phase.kind,
             f"{clock(phase.start_s)}–{clock(phase.end_s)}",
             *_figures(phase),
         )
-        for phase in found.phases
+        for phase in step.phases
     ]
     wide = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
     return [
@@ -98,13 +98,13 @@ def _level(phase: Phase) -> str:
     return f"{format_mb_per_s(phase.bytes_per_s or 0.0)} MB/s"
 
 
-def _stalls(found: StepPhases) -> str:
-    longest = sorted(found.stalls, key=lambda one: -one.seconds)[:_MOST_STALLS]
-    first = sorted(longest, key=lambda one: one.start_s)
-    told = ", ".join(f"{one.seconds:.0f} s at {clock(one.start_s)}" for one in first)
-    count = len(found.stalls)
+def _stalls(step: StepPhases) -> str:
+    longest = sorted(step.stalls, key=lambda stall: -stall.seconds)[:_MOST_STALLS]
+    first = sorted(longest, key=lambda stall: stall.start_s)
+    words = ", ".join(f"{stall.seconds:.0f} s at {clock(stall.start_s)}" for stall in first)
+    count = len(step.stalls)
     if count == 1:
-        return f"1 stall: {told}"
-    total = sum(one.seconds for one in found.stalls)
+        return f"1 stall: {words}"
+    total = sum(stall.seconds for stall in step.stalls)
     longest_of = "" if count <= _MOST_STALLS else ", the longest"
-    return f"{count} stalls, {total:.0f} s in all{longest_of}: {told}"
+    return f"{count} stalls, {total:.0f} s in all{longest_of}: {words}"

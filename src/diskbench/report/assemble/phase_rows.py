@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One phase of one step; `steady` stands at the first of a step."""
+    """One phase of one step; `steady` is set only in the first row of a step."""
 
     step: str
     steady: str
@@ -28,29 +28,29 @@ class PhaseRow:
     mb_per_s: str
 
 
-def phase_rows(found: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
-    """A row a phase, in order; a step of one of several runs is named with the run's number."""
-    return tuple(row for one in found for row in _rows(one, run_ids))
+def phase_rows(steps: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
+    """A row per phase, in order; with several runs the step's name includes the run's number."""
+    return tuple(row for step in steps for row in _rows(step, run_ids))
 
 
-def stall_notes(found: Sequence[StepPhases]) -> tuple[str, ...]:
-    """One sentence for each step that stalled: how often, for how long, and when first."""
+def stall_notes(steps: Sequence[StepPhases]) -> tuple[str, ...]:
+    """One sentence for each step that stalled: number of stalls, total time, first stall."""
     return tuple(
-        f"{one.step}: {counted(len(one.stalls), 'stall')}, "
-        f"{sum(stall.seconds for stall in one.stalls):.0f} s in all, "
-        f"the first at {clock(one.stalls[0].start_s)}."
-        for one in found
-        if one.stalls
+        f"{step.step}: {counted(len(step.stalls), 'stall')}, "
+        f"{sum(stall.seconds for stall in step.stalls):.0f} s in all, "
+        f"the first at {clock(step.stalls[0].start_s)}."
+        for step in steps
+        if step.stalls
     )
 
 
-def _rows(found: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
-    several = len(run_ids) > 1 and found.run_id in run_ids
-    run = f", run {run_ids.index(found.run_id) + 1}" if several else ""
-    for number, phase in enumerate(found.phases):
+def _rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
+    several = len(run_ids) > 1 and step.run_id in run_ids
+    run = f", run {run_ids.index(step.run_id) + 1}" if several else ""
+    for number, phase in enumerate(step.phases):
         yield PhaseRow(
-            step=f"{found.step}{run}",
-            steady=found.steady.words() if number == 0 else "",
+            step=f"{step.step}{run}",
+            steady=step.steady.words() if number == 0 else "",
             kind=phase.kind,
             when=f"{clock(phase.start_s)}–{clock(phase.end_s)}",
             iops=_level(phase),

@@ -1,4 +1,4 @@
-"""The price of a disk in words: a month of it, and what a measured rate of it costs."""
+"""The price of a disk as text: per month, and per measured rate."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import DiskPrice
 
 SMALL_BLOCK = 64 * KIB
-"""Up to this block size a disk is priced by its IOPS, above by its bytes a second."""
+"""Up to this block size a disk is priced by IOPS, above it by bytes per second."""
 
 
 def price_lines(price: DiskPrice) -> Iterator[str]:
-    """A month of the disk, and what 1,000 IOPS and 100 MB/s of it cost."""
+    """The price of the disk per month, and per 1,000 IOPS and 100 MB/s."""
     if price.total_usd is None:
         yield "what a month of it costs is not known"
         return
@@ -35,8 +35,8 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
 
 
 def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
-    """`$0.80 per 1,000 IOPS`: a month of the disk over the measured `rate` (blocks a second);
-    empty where either is not known."""
+    """`$0.80 per 1,000 IOPS`: the monthly price over the measured `rate` (blocks per second); empty
+    if either is unknown."""
     if price is None or not price.total_usd or not rate:
         return ""
     if block is None or block <= SMALL_BLOCK:

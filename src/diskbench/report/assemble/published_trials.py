@@ -1,4 +1,4 @@
-"""Runs beside what others published of the same disk and workload, trial by trial."""
+"""Runs beside published figures of the same disk and workload, trial by trial."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def compared(
 ) -> ComparePublishedDocument:
     """Runs, or all of their trials, beside published figures.
 
-    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
-    InvalidValue where no run is left that says anything about a cloud's disk.
+    Names with a slash, or of a post, select figures; others select runs. Raises UnknownName for an
+    unknown name, InvalidValue if no run remains that says anything about a cloud's disk.
     """
     ids = [name for name in names if "/" in name or name in SEEDS]
-    figures = tuple({one.id: one for name in ids for one in find_published(name)}.values())
+    figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
     trials = _trials(engine, [name for name in names if name not in ids] or ["last"], alone=alone)
     marked = [runs for runs in trials if _marks(runs)]
     taken = [runs for runs in trials if include_emulated or runs not in marked]
@@ -56,17 +56,17 @@ def compared(
 
 
 def _trials(engine: Engine, names: Sequence[str], *, alone: bool) -> list[tuple[Run, ...]]:
-    """The runs that are named, or with all others of their trials, each trial once."""
-    found: dict[str, list[Run]] = {}
+    """The named runs (`alone`), or all runs of their trials, each trial once."""
+    trials: dict[str, list[Run]] = {}
     named = runs_named(engine, names)
     runs = {run.run_id: run for run in find_runs(engine, run_ids=named)}
     for run in (runs[run_id] for run_id in named):
-        of_trial = found.setdefault(run.trial_id, [])
+        of_trial = trials.setdefault(run.trial_id, [])
         if alone:
             of_trial.append(run)
         elif not of_trial:
             of_trial += find_runs(engine, [Filter("trial_id", "=", run.trial_id)])
-    return [tuple(sorted(of, key=lambda one: int(one.run_index))) for of in found.values()]
+    return [tuple(sorted(of, key=lambda run: int(run.run_index))) for of in trials.values()]
 
 
 def _marks(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _beside(
     steps = [step for run_id in run_ids for step in results[run_id]]
     when = first.started_at or first.measured_at
     plan = find_plan(engine, first.trial_id)
-    courses = courses_by_step([one for run in runs for one in evidence.phases(run, plan)])
+    courses = courses_by_step([phase for run in runs for phase in evidence.phases(run, plan)])
     return trial_beside(
         asked_of(first, plan),
         levelled_rows([row for step in steps for row in step.measurements], courses),

@@ -1,4 +1,4 @@
-"""A whole report: its trials in groups, its charts, and the words over all of them, once."""
+"""A whole report: its trials in groups, its charts, and the text about all of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """Trials of the same subject: replicates. `words` say what was asked for, `short` what of it
-    other groups of the report did not ask for. `rows` are their results together, with the columns
-    `shown`; `counted` says how many trials, runs and machines they are of."""
+    """Trials of the same subject: replicates. `words` describe the subject, `short` only what
+    differs from other groups of the report. `rows` are their common results, with the columns
+    `shown`; `counted` is the number of trials, runs and machines."""
 
     words: str
     trials: tuple[TrialView, ...]
@@ -33,23 +33,23 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What the group is called beside others."""
+        """The name of the group beside others."""
         return self.short or self.words
 
     @property
     def href(self) -> str:
-        """What leads to its only trial on the same page; empty where it has several."""
+        """The link to its only trial on the same page; empty if it has several."""
         return f"#{self.trials[0].id}" if len(self.trials) == 1 else ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that was asked for, in words, with its charts: `over` the runs and trials, and `inside`
-    one run, `inside_of`. `asked` are the words of whoever asked; `made` says when and by which
-    version. `left_out` says what was not drawn or read, and why. `folded`: each of several trials
-    has a section of its own. `published`: its readers did not measure it, so they get no next step.
-    `common` is what all groups asked for, which their short names leave out. `chart` names the only
-    chart that was asked for; empty: all."""
+    """A report as text with its charts: `over` the runs and trials, and `inside` one run,
+    `inside_of`. `asked` are the user's selection words; `made` says when and by which version.
+    `left_out` says what was not drawn or read, and why. `folded`: each of several trials has its
+    own section. `published`: the readers did not measure it, so they get no next step. `common` is
+    the part of the subject that all groups share, which their short names leave out. `chart` names
+    the only requested chart; empty: all."""
 
     asked: str
     groups: tuple[Group, ...]
@@ -65,18 +65,18 @@ class Report:
 
     @property
     def trials(self) -> tuple[TrialView, ...]:
-        """Of all groups, in order."""
+        """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
     def single(self) -> TrialView | None:
-        """The trial that the report is about; None of several."""
+        """The only trial of the report; None if there are several."""
         trials = self.trials
         return trials[0] if len(trials) == 1 else None
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return sum(len(trial.runs) for trial in self.trials)
 
     @property
@@ -90,39 +90,39 @@ class Report:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a reader must know of any of its trials: emulated, imported, unverified."""
+        """The marks of all its trials: emulated, imported, unverified."""
         return tuple(dict.fromkeys(mark for trial in self.trials for mark in trial.subject.marks))
 
     @property
     def sentences(self) -> tuple[str, str]:
-        """What was measured, and what came of it: of its trial, or of all of them."""
+        """What was measured and the result, for the only trial or for all of them."""
         return self.single.sentences if self.single is not None else many_sentences(self)
 
     @property
     def shown(self) -> frozenset[str]:
-        """The columns of results that are not empty throughout."""
+        """The columns of the results that are not empty in all rows."""
         return frozenset(name for group in self.groups for name in group.shown)
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """The directions that the charts of one trial tell by colour; none without a choice."""
+        """The directions that the charts of one trial distinguish by colour; empty if only one."""
         seen = {line.direction for line in self.single.lines} if self.single else set()
         return tuple(name for name in DIRECTION_ORDER if name in seen) if len(seen) > 1 else ()
 
     @property
     def next(self) -> NextStep | None:
-        """What its reader may do after it; None for readers who cannot."""
+        """The proposed next step; None for readers who cannot measure again."""
         return self.single.next_on_page if self.single and not self.published else None
 
 
 def group_view(words: str, trials: Sequence[TrialView], short: str = "", number: int = 1) -> Group:
-    """The group of trials with what they say together; `number` names its rows on a page."""
-    facts = [one.trial for one in trials]
-    machines = len({one.machine or one.trial_id for one in facts})
-    told = (
+    """The group of trials with their common results; `number` names its rows on a page."""
+    facts = [trial.trial for trial in trials]
+    machines = len({fact.machine or fact.trial_id for fact in facts})
+    counts = (
         counted(len(trials), "trial"),
-        counted(sum(len(one.runs) for one in trials), "run"),
+        counted(sum(len(trial.runs) for trial in trials), "run"),
         counted(machines, "machine"),
     )
     rows = result_rows(facts, of=f"group-{number}")
-    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(told))
+    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(counts))

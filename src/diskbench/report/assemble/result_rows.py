@@ -1,4 +1,4 @@
-"""The table of results: what was measured beside what was promised, in words ready to be shown.
+"""The table of results: measured beside promised figures, as text.
 
     measured    a value a machine: of its runs the one in the middle; of several machines their
                 median, with its interval from six machines on (MR-6), else the lowest and highest
@@ -7,7 +7,7 @@
     price       a month of the disk over the measured rate: of blocks up to 64 KiB per 1,000 IOPS,
                 of larger ones per 100 MB/s; of what lasts, for a burst is not bought by the month
 
-A step that fell off a cliff has a row a level: no figure spans it (MR-3).
+A step with a cliff has a row per level: no figure spans a cliff (MR-3).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WORST_FIRST = ("no", "doubtful", "yes")
 
 @dataclass(frozen=True)
 class RowCell:
-    """A figure, and what is said below it in small letters."""
+    """A figure, and the small text below it."""
 
     text: str = NONE
     small: str = ""
@@ -48,8 +48,8 @@ class RowCell:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is of how many runs it is the figure; `believe` is the
-    verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `stands` is the number of runs whose figure it is; `believe` is
+    the verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
@@ -68,7 +68,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class _Found:
-    """One level of one step of one run, with whose it is."""
+    """One level of one step of one run, with its verdict and trial."""
 
     trial: TrialFacts
     verdict: Verdict
@@ -76,13 +76,14 @@ class _Found:
 
     @property
     def lasts(self) -> bool:
-        """Whether the step's figure stands for it, and it is no burst."""
+        """Whether it is the level that stands for the step, and not a burst."""
         return self.verdict.stands_for is self.level and self.level.kind != "burst"
 
 
 def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRow, ...]:
-    """A row a step and level over all trials, in the order of the steps; a row a step of trials
-    without verdicts. Rows are named after `of`, by default the run, or the trial of several."""
+    """A row per step and level over all trials, in the order of the steps; a row per step for
+    trials without verdicts. Row ids contain `of`, by default the id of the only run, or of the
+    trial."""
     name = of or trial_name(trials[0])
     levels: dict[tuple[str, str, int], list[_Found]] = {}
     for trial in trials:
@@ -100,50 +101,52 @@ def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRo
     numbers: Counter[str] = Counter()
     rows = []
     for step, kind, _ in sorted(levels, key=lambda key: list(steps).index(key[0])):
-        found = levels[step, kind, _]
+        of_level = levels[step, kind, _]
         number = numbers[step]
         numbers[step] += 1
-        when = _when(kind, found, runs[step])
-        rows.append(_row(row_id(name, step, str(number or "")), step, when, found))
+        when = _when(kind, of_level, runs[step])
+        rows.append(_row(row_id(name, step, str(number or "")), step, when, of_level))
     return tuple(rows)
 
 
 def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
-    """Of the columns that may be empty throughout, those that are not: `promised`, `price`."""
-    told = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
-    return frozenset(name for name, cells in told.items() if any(one.text != NONE for one in cells))
+    """The optional columns (`promised`, `price`) that are not empty in all rows."""
+    columns = {"promised": [row.promised for row in rows], "price": [row.price for row in rows]}
+    return frozenset(
+        name for name, cells in columns.items() if any(cell.text != NONE for cell in cells)
+    )
 
 
 def trial_name(trial: TrialFacts) -> str:
-    """What rows of a trial are named after: its one run, or the trial of several."""
+    """The id in the row ids of a trial: that of its only run, or else of the trial."""
     return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
 
 
-def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
-    verdicts = [one.verdict for one in found]
-    levels = [one.level for one in found]
-    worst = min(verdicts, key=lambda one: _WORST_FIRST.index(one.believe))
-    names = Counter(one.limiter.name for one in levels)
+def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
+    verdicts = [of_run.verdict for of_run in of_runs]
+    levels = [of_run.level for of_run in of_runs]
+    worst = min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.believe))
+    names = Counter(level.limiter.name for level in levels)
     most = names.most_common(1)[0][0]
-    common = shown_stretch([one for one in levels if one.limiter.name == most])
-    promise = next((one.promised for one in levels if one.promised is not None), None)
-    lasts = any(one.lasts for one in found)
-    trial = found[0].trial
+    common = shown_stretch([level for level in levels if level.limiter.name == most])
+    promise = next((level.promised for level in levels if level.promised is not None), None)
+    lasts = any(of_run.lasts for of_run in of_runs)
+    trial = of_runs[0].trial
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    rates = _samples(found, lambda one: one.iops)
+    rates = _samples(of_runs, lambda level: level.iops)
     rate = repeats(rates).median if rates else None
     price = price_words(trial.price, rate, block) if lasts else ""
     return ResultRow(
         id=id_,
         step=step,
-        stands=sum(one.verdict.stands_for is one.level for one in found),
+        stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
         when=when,
-        iops=_figure(found, lambda one: one.iops, format_iops),
-        mb_per_s=_figure(found, lambda one: one.bytes_per_s, format_mb_per_s),
+        iops=_figure(of_runs, lambda level: level.iops, format_iops),
+        mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),
         promised=_range(promise.iops, promise.low_iops, promise.high_iops)
         if promise
         else RowCell(),
-        ratio=_ratio(found),
+        ratio=_ratio(of_runs),
         price=RowCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
@@ -153,7 +156,7 @@ def _row(id_: str, step: str, when: str, found: Sequence[_Found]) -> ResultRow:
 
 
 def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
-    phases = [one for trial in trials for one in trial.phases]
+    phases = [phase for trial in trials for phase in trial.phases]
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):
         iops = _spread(line.iops, format_iops)
@@ -170,55 +173,57 @@ def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
     return tuple(rows)
 
 
-def _when(kind: str, found: Sequence[_Found], runs: int) -> str:
-    """`burst 0:00–0:31`; of several runs only which level, and in how many of them."""
+def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
+    """`burst 0:00–0:31`; for several runs only the level, and the number of runs that have it."""
     if runs > 1:
-        return f"{kind} in {len(found)} of {runs} runs".strip() if len(found) < runs else kind
-    level = found[0].level
+        return f"{kind} in {len(of_runs)} of {runs} runs".strip() if len(of_runs) < runs else kind
+    level = of_runs[0].level
     if level.start_s is None or level.end_s is None:
         return kind
     return f"{kind} {clock(level.start_s)}–{clock(level.end_s)}".strip()
 
 
-def _samples(found: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
-    """A sample a trial: of its runs the one in the middle, whatever is picked of it."""
+def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) -> list[Sample]:
+    """One sample per trial: the value that `pick` takes from the level of its median run."""
     levels: dict[str, list[Judged]] = {}
     machines: dict[str, str] = {}
-    for one in found:
-        levels.setdefault(one.trial.trial_id, []).append(one.level)
-        machines[one.trial.trial_id] = one.trial.machine or one.trial.trial_id
+    for of_run in of_runs:
+        levels.setdefault(of_run.trial.trial_id, []).append(of_run.level)
+        machines[of_run.trial.trial_id] = of_run.trial.machine or of_run.trial.trial_id
     picked = {name: pick(shown_stretch(of)) for name, of in levels.items()}
-    return [Sample(name, one, machines[name]) for name, one in picked.items() if one is not None]
+    return [
+        Sample(name, value, machines[name]) for name, value in picked.items() if value is not None
+    ]
 
 
 def _figure(
-    found: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
+    of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
 ) -> RowCell:
-    samples = _samples(found, pick)
+    samples = _samples(of_runs, pick)
     if not samples:
         return RowCell()
     together = repeats(samples)
     if together.interval is not None:
         return RowCell(show(together.median), _interval(together.interval, show))
-    values = [value for one in found if (value := pick(one.level)) is not None]
+    values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
     return RowCell(show(together.median), _span(values, show))
 
 
-def _ratio(found: Sequence[_Found]) -> RowCell:
-    samples = _samples(found, lambda one: one.ratio)
+def _ratio(of_runs: Sequence[_Found]) -> RowCell:
+    samples = _samples(of_runs, lambda level: level.ratio)
     if not samples:
         return RowCell()
     together = repeats(samples)
-    told = (
+    words = (
         _interval(together.interval, _percent)
         if together.interval
         else NO_INTERVAL.format(n=together.n)
     )
-    return RowCell(_percent(together.median), told)
+    return RowCell(_percent(together.median), words)
 
 
-def _interval(one: MedianInterval, show: Callable[[float], str]) -> str:
-    return f"{one.coverage:.0%}: {show(one.low)}–{show(one.high)}"
+def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
+    return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
 def _spread(found: Spread, show: Callable[[float], str]) -> RowCell:

@@ -16,15 +16,15 @@ class StepSeconds:
 
     @property
     def n(self) -> int:
-        """How many seconds there are."""
+        """The number of seconds."""
         return max((len(points) for points in self.directions.values()), default=0)
 
 
 def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
-    """Series rows (as `diskbench.load_series` gives them) by step, in the order of the steps.
+    """Series rows (from `diskbench.load_series`) by step, in the order of the steps.
 
-    Directions that did nothing are left out. Of a step with rounds the last one is kept: its
-    seconds are the ones nearest to the steady state.
+    Directions without I/O are left out. Of a repeated step the last round is kept: its seconds are
+    nearest to the steady state.
     """
     steps: dict[str, tuple[int, dict[str, list[tuple[int, float]]]]] = {}
     for row in rows:
@@ -35,6 +35,8 @@ def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
             points = steps[name][1].setdefault(str(row["direction"]), [])
             points.append((int(row["second"]), float(row["iops"] or 0.0)))
     return tuple(
-        StepSeconds(name, {d: tuple(sorted(p)) for d, p in found.items() if any(v for _, v in p)})
-        for name, (_, found) in sorted(steps.items(), key=lambda item: item[1][0])
+        StepSeconds(
+            name, {d: tuple(sorted(p)) for d, p in directions.items() if any(v for _, v in p)}
+        )
+        for name, (_, directions) in sorted(steps.items(), key=lambda item: item[1][0])
     )

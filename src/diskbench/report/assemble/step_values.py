@@ -1,4 +1,4 @@
-"""What a trial lastingly gave, step by step, as charts over runs and trials draw it."""
+"""The lasting level of each step of a trial, for charts over runs and trials."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepValue:
-    """The figure of one step of one trial in IOPS, and that of each run; `kind` is the level that
-    it is of."""
+    """The IOPS of one step of one trial, and of each run; `kind` is the kind of its level."""
 
     step: str
     direction: str
@@ -32,87 +31,93 @@ class StepValue:
 
 
 def step_values(view: TrialView) -> list[StepValue]:
-    """The steps of a trial: as they were judged, else as its rows say. Of a run in which a step
-    fell it is the level that lasts: a mean over both is neither (MR-3)."""
+    """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
+    its value is the lasting level: a mean over both levels describes neither (MR-3)."""
     trial = view.trial
     if not trial.verdicts:
         ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
         return [
-            StepValue(one.step, one.direction, one.by_run, ids, one.iops.median)
-            for one in view.lines
-            if one.runs == len(ids) and min(one.by_run)
+            StepValue(line.step, line.direction, line.by_run, ids, line.iops.median)
+            for line in view.lines
+            if line.runs == len(ids) and min(line.by_run)
         ]
     values = []
     for step, verdicts in verdicts_by_step(trial.verdicts).items():
-        rates = {one.run_id: one.stands_for.iops for one in verdicts if one.stands_for.iops}
+        rates = {
+            verdict.run_id: verdict.stands_for.iops
+            for verdict in verdicts
+            if verdict.stands_for.iops
+        }
         if rates:
-            main = shown([one for one in verdicts if one.run_id in rates]).stands_for
-            told, ids = tuple(rates.values()), tuple(rates)
-            values.append(StepValue(step, "total", told, ids, main.iops or 0.0, main.kind or ""))
+            main = shown([verdict for verdict in verdicts if verdict.run_id in rates]).stands_for
+            figures, ids = tuple(rates.values()), tuple(rates)
+            values.append(StepValue(step, "total", figures, ids, main.iops or 0.0, main.kind or ""))
     return values
 
 
 def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
-    """Steps of `least` trials or more, by the name of step and direction, a point a trial; labels
-    leave out what all of them share."""
+    """Steps of `least` trials or more, by step and direction, a point per trial; labels leave out
+    the words that all of them share."""
     steps: dict[tuple[str, str], list[ChartPoint]] = {}
     for group in groups:
         for view in group.trials:
-            for one in step_values(view):
-                steps.setdefault((one.step, one.direction), []).append(_point(group, view, one))
+            for value in step_values(view):
+                steps.setdefault((value.step, value.direction), []).append(
+                    _point(group, view, value)
+                )
     return {
-        step if direction == "total" or direction in step else f"{step} {direction}": _told_apart(
-            of
-        )
+        step
+        if direction == "total" or direction in step
+        else f"{step} {direction}": _distinct_labels(of)
         for (step, direction), of in steps.items()
         if len(of) >= least
     }
 
 
-def _told_apart(points: Sequence[ChartPoint]) -> list[ChartPoint]:
-    """Labels without the words that all of them have, the first (what it is) left as it is."""
-    parts = [one.label.split(", ") for one in points]
+def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
+    """Points whose labels lack the words shared by all; the first word (the kind) is kept."""
+    parts = [point.label.split(", ") for point in points]
     if len(set(map(tuple, parts))) == 1:
         return list(points)
     shared = set(parts[0]).intersection(*parts[1:])
     return [
-        replace(one, label=", ".join([of[0], *(part for part in of[1:] if part not in shared)]))
-        for one, of in zip(points, parts, strict=True)
+        replace(point, label=", ".join([of[0], *(part for part in of[1:] if part not in shared)]))
+        for point, of in zip(points, parts, strict=True)
     ]
 
 
-def _point(group: Group, view: TrialView, one: StepValue) -> ChartPoint:
+def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
     trial = view.trial
     promised = trial.subject.promised
     region, _, _ = trial.place.partition(",")
-    several = len(one.values) > 1
+    several = len(value.values) > 1
     return ChartPoint(
         label=group.name,
         metric="iops",
-        value=one.value,
-        direction=one.direction,
+        value=value.value,
+        direction=value.direction,
         key=trial.trial_id,
         region=region,
         disk=promised.offer if promised else "",
         profile=trial.subject.profile,
-        step=" ".join(filter(None, (one.step, one.kind))),
-        values=one.values,
+        step=" ".join(filter(None, (value.step, value.kind))),
+        values=value.values,
         run_ids=trial.subject.run_ids,
-        low=min(one.values) if several else None,
-        high=max(one.values) if several else None,
-        n=len(one.values),
+        low=min(value.values) if several else None,
+        high=max(value.values) if several else None,
+        n=len(value.values),
         statistic="median",
         when=trial.runs[0].when,
         href=row_href(trial.trial_id),
         marks=trial.subject.marks,
         machine=trial.machine or trial.trial_id,
-        doubt=_doubt(trial.verdicts, one),
+        doubt=_doubt(trial.verdicts, value),
     )
 
 
-def _doubt(verdicts: Sequence[Verdict], one: StepValue) -> str:
-    """Why none of the runs that the figure is of is to be believed; empty where one is."""
-    told = [found for found in verdicts if found.step == one.step]
-    if not told or any(found.believe != "no" for found in told):
+def _doubt(verdicts: Sequence[Verdict], value: StepValue) -> str:
+    """Why none of the runs behind the figure is believed; empty if any is believed."""
+    of_step = [verdict for verdict in verdicts if verdict.step == value.step]
+    if not of_step or any(verdict.believe != "no" for verdict in of_step):
         return ""
-    return believe_words("no", told[0].reasons).partition(": ")[2]
+    return believe_words("no", of_step[0].reasons).partition(": ")[2]

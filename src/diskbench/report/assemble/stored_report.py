@@ -1,4 +1,4 @@
-"""A report of stored runs: read once, put into words once, with its charts."""
+"""A report of stored runs: read once, worded once, with its charts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 class ReportReader:
     """Reads trials from a database and their evidence; the catalogue is opened once. `is_suspended`
-    tells of a trial's id whether `diskbench resume` would go on with it."""
+    returns for a trial's id whether `diskbench resume` would continue it."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class ReportReader:
     def read(
         self, runs: Sequence[Run], shown: Callable[[TrialFacts], TrialFacts] | None = None
     ) -> ReadReport:
-        """The trials of runs (rows) by what was asked for, in the order of time. `shown` says what
-        of a trial is put into words; all of it by default."""
+        """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
+        reduces a trial to the facts to show; by default all."""
         self._read_ahead(runs)
         steps = load_results(self.database, *(row.run_id for row in runs))
         rows_of: dict[str, list[Run]] = defaultdict(list)
@@ -65,13 +65,13 @@ class ReportReader:
         stored: dict[str, StoredTrial] = {}
         groups: dict[Any, list[TrialFacts]] = defaultdict(list)
         for trial_id, rows in rows_of.items():
-            suspended = any(one.state != "done" for one in rows) and self._is_suspended(trial_id)
+            suspended = any(row.state != "done" for row in rows) and self._is_suspended(trial_id)
             trial = stored[trial_id] = read_trial(
                 self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
             )
             facts = trial_facts(trial)
             subject = subject_of(trial.runs[0], _rent(trial))
-            # What was imported tells little of its subject but the name of its file.
+            # Imported runs have little more than a file name as their subject.
             file = facts.subject.title if trial.runs[0].imported else ""
             groups[subject, file].append(shown(facts) if shown else facts)
         named = [subject for subject, file in groups if not file]
@@ -80,17 +80,17 @@ class ReportReader:
         views = tuple(
             group_view(
                 file or words(subject) or "all",
-                [trial_view(one) for one in found],
+                [trial_view(trial) for trial in trials],
                 file or words(subject, without=without),
                 number,
             )
-            for number, ((subject, file), found) in enumerate(groups.items(), 1)
+            for number, ((subject, file), trials) in enumerate(groups.items(), 1)
         )
         return ReadReport(views, stored, words(common))
 
     def _read_ahead(self, runs: Sequence[Run]) -> None:
-        """Make the series of runs that have none yet, as imported ones: all at once is faster than
-        each when it is asked for."""
+        """Make the series of runs that have none yet, such as imported ones: all at once is faster
+        than each on demand."""
         by_store: dict[str | None, list[Run]] = defaultdict(list)
         for row in runs if len(runs) >= LEAST_RUNS else ():
             by_store[row.evidence_url].append(row)
@@ -102,7 +102,8 @@ class ReportReader:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """Trials in groups with their stored form by id; `common` is what all groups asked for."""
+    """Trials in groups with their stored form by id; `common` is the subject that all groups
+    share."""
 
     groups: tuple[Group, ...]
     stored: dict[str, StoredTrial]
@@ -117,20 +118,20 @@ def stored_report(
     *,
     chart: str | None = None,
 ) -> Report:
-    """The report on these runs (rows, oldest first), as `asked` for, with all its charts, or with
-    the one that is named. Raises UnknownName for its name, InvalidValue where it has nothing to
-    draw."""
-    found = reader.read(runs)
-    trials = [trial for group in found.groups for trial in group.trials]
+    """The report on these runs (database rows, oldest first) with all charts, or with only `chart`.
+    `asked` are the user's selection words. Raises UnknownName for an unknown chart, InvalidValue if
+    it has nothing to draw."""
+    read = reader.read(runs)
+    trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
     run = _telling(runs, asked, fell.run_id if fell else "")
-    data = ChartData(found.groups, found.stored, reader.evidence, runs, run)
+    data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
     now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
     report = Report(
         asked=" ".join([*asked, *filters]),
-        groups=found.groups,
+        groups=read.groups,
         inside_of=str(run.run_id),
-        common=found.common,
+        common=read.common,
         made=f"made {now} by diskbench {__version__}",
     )
     if chart is not None:
@@ -139,7 +140,7 @@ def stored_report(
 
 
 def with_charts(report: Report, data: ChartData) -> Report:
-    """The report with all charts that its data gives, and what is not drawn of it."""
+    """The report with all charts that its data allows, and the list of what is not drawn."""
     inside = drawn_inside(data, PAGE)
     more = data.courses_left_out if inside else 0
     left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
@@ -147,10 +148,10 @@ def with_charts(report: Report, data: ChartData) -> Report:
 
 
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
-    """What a file without a name of its own is called: the run that was asked for, or how many."""
+    """The default file name of a report: the requested run, or the number of runs."""
     ids = [row.run_id for row in runs]
     typed = _named(runs, asked)
-    named = next((one for one in ids if one in typed), ids[-1])
+    named = next((run_id for run_id in ids if run_id in typed), ids[-1])
     if len({run.trial_id for run in runs}) == 1:
         return str(named)
     since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
@@ -158,8 +159,8 @@ def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
 
 
 def _telling(runs: Sequence[Run], asked: Sequence[str], fell: str) -> Run:
-    """The run that is shown from inside: the one that was named, else the one in which the disk
-    `fell`, else the last."""
+    """The run that is shown in detail: the named one, else the one in which the disk `fell`, else
+    the last."""
     typed = _named(runs, asked)
     named = [run for run in runs if run.run_id in typed]
     fallen = [run for run in runs if run.run_id == fell]
@@ -167,13 +168,13 @@ def _telling(runs: Sequence[Run], asked: Sequence[str], fell: str) -> Run:
 
 
 def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
-    """The runs of which somebody typed the id, or the beginning of it."""
+    """The runs that the user selected by id or by a prefix of it."""
     known = [Known(str(run.run_id), "run") for run in runs]
-    found = set()
+    ids = set()
     for text in asked:
-        with contextlib.suppress(UserError):  # a trial, a label, dates: no single run
-            found.add(meant(text, known, "run").id)
-    return found
+        with contextlib.suppress(UserError):  # a trial, a label or dates: not a single run
+            ids.add(meant(text, known, "run").id)
+    return ids
 
 
 def _rent(trial: StoredTrial) -> dict[str, Any] | None:

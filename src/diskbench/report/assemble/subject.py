@@ -1,4 +1,4 @@
-"""What a result is about: the words above every table, chart and page."""
+"""The subject of a result: the text above every table, chart and page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
 SHARED = "cells of its matrix use the machine in turn: no independent samples"
-"""Of a machine that other trials had, too."""
+"""Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
-"""State of runs that nobody works on and that `diskbench resume` goes on with."""
+"""State of interrupted runs that `diskbench resume` can continue."""
 _UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
@@ -36,9 +36,9 @@ _UNFINISHED = {
 
 @dataclass(frozen=True)
 class Subject:
-    """One trial: its profile, machine, disk and runs, in words for a person.
+    """One trial: its profile, machine, disk and runs, as text.
 
-    `marks` are what a reader must know before believing a number: emulated, imported, unverified.
+    `marks` qualify the figures: emulated, imported, unverified.
     """
 
     profile: str
@@ -50,33 +50,33 @@ class Subject:
     fio: str
     run_ids: tuple[str, ...]
     when: str | None = None
-    """When the first run began, UTC; None where nobody knows."""
+    """Start of the first run, UTC; None if unknown."""
     state: str | None = None
     marks: tuple[str, ...] = ()
     profile_typed: str = ""
-    """The profile as it was given, a name or a path, for the same command."""
+    """The profile as it was given, a name or a path, to repeat the command."""
     target_flags: str = ""
-    """The flags that name the target again, for the command that is proposed next."""
+    """The flags that select the same target, for the proposed next command."""
     trial_flags: str = ""
-    """The other flags of the same trial: its profile's parameters and its labels."""
+    """The other flags of the trial: profile parameters and labels."""
     runs_planned: int = 1
-    """How many runs of one machine and disk were asked for."""
+    """The requested number of runs on one machine and disk."""
     promised: HeadlinePromise | None = None
-    """What was rented for it, or what its owner expects; None for neither."""
+    """The promise of the rented disk, or what its owner expects; None without either."""
     trial_id: str = ""
     steps_planned: int | None = None
-    """Steps of one run; None where that is not known, as of a loop."""
+    """Steps of one run; None if unknown, as for a loop."""
     thresholds: tuple[Threshold, ...] = ()
-    """What the profile says that its figures must keep to."""
+    """The thresholds of the profile that the figures must meet."""
 
     @property
     def ended_early(self) -> bool:
-        """Whether a run ended before its last step; what it measured is no finished result."""
+        """Whether a run ended before its last step, so that its result is incomplete."""
         return self.state in ENDED_EARLY
 
 
 def subject_of_plan(plan: Plan) -> Subject:
-    """The subject of a trial that is planned, running or just done."""
+    """The subject of a planned, running or just finished trial."""
     facts = plan.facts
     return Subject(
         profile=plan.profile.name,
@@ -102,13 +102,13 @@ def subject_of_plan(plan: Plan) -> Subject:
 def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     """The subject of stored runs of one trial, oldest first.
 
-    `plan` is where they came from; imported runs have none, and only the words of their rows.
+    `plan` is the plan of the trial; imported runs have none, so their rows are the only source.
     """
     row = rows[0]
     marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
-    found = subject_of_plan(plan) if plan else _subject_of_row(row)
+    subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
-        found,
+        subject,
         run_ids=tuple(one.run_id for one in rows),
         when=row.when,
         state=next((one.state for one in rows if one.state != "done"), "done"),
@@ -155,7 +155,7 @@ def machine(facts: HostFacts, address: str | None) -> str:
 def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
     """`/dev/nvme1n1, Amazon Elastic Block Store, 20 GiB, nvme`; empty where nothing is known.
 
-    A path that stands beside it already (`known_path`) is not said twice.
+    A path that is shown beside it already (`known_path`) is not repeated.
     """
     if disk is None:
         return ""
@@ -166,7 +166,7 @@ def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
 
 
 def target(plan: Plan) -> str:
-    """Where is written: a directory and its filesystem, or a device."""
+    """The target that fio writes to: a directory and its filesystem, or a device."""
     if plan.target.kind == "device":
         made = plan.target.filesystem
         return plan.target.path + (f" (new {made})" if made != "none" else " (raw)")
@@ -175,7 +175,7 @@ def target(plan: Plan) -> str:
 
 
 def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> str:
-    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or where it is unknown."""
+    """`interrupted: 1 of 8 steps measured`; empty for a finished result, or if unknown."""
     word = _UNFINISHED.get(subject.state or "")
     if word is None:
         return ""
@@ -188,8 +188,8 @@ def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> s
 
 
 def _target_flags(plan: Plan) -> str:
-    """Where the trial wrote to: the machine, the target, its filesystem and size; and what its
-    owner expects of it, whatever it is measured with."""
+    """The flags for the machine, the target, its filesystem and size, and for the figures that its
+    owner expects, independent of the profile."""
     words = _target_words(plan)
     if plan.cell.promise:
         figures = plan.cell.promise.model_dump(exclude_none=True).items()
@@ -222,7 +222,7 @@ def _target_words(plan: Plan) -> list[str]:
 
 
 def _trial_flags(plan: Plan) -> str:
-    """What else was typed for this profile: parameters and labels."""
+    """The other flags given for this profile: parameters and labels."""
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]

@@ -1,4 +1,4 @@
-"""Many trials in two sentences: how much was measured, and how far the disks lie apart."""
+"""Many trials in two sentences: how much was measured, and how far the disks differ."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Lasting:
-    """What one subject lastingly gave in a step."""
+    """The lasting level of one subject in a step."""
 
     words: str
     row: ResultRow
 
     @property
     def iops(self) -> float:
-        """As it is shown; 0 where it is no number."""
+        """The shown IOPS; 0 if the cell is not a number."""
         digits = self.row.iops.text.replace(",", "")
         return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
 def many_sentences(report: Report) -> tuple[str, str]:
-    """How much was measured; and of the step that most groups have, the slowest and the fastest."""
+    """How much was measured; then the slowest and the fastest group in the most common step."""
     return _counted(report), _apart(report)
 
 
@@ -37,7 +37,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def _counted(report: Report) -> str:
-    trials = [one.trial for one in report.trials]
+    trials = [trial.trial for trial in report.trials]
     machines = len({trial.machine or trial.trial_id for trial in trials})
     of = counted(len(report.groups), "subject")
     return (
@@ -49,21 +49,22 @@ def _counted(report: Report) -> str:
 def _apart(report: Report) -> str:
     steps: dict[str, list[_Lasting]] = {}
     for group in report.groups:
-        # Of a step the level that most runs stand for, and that is the one they ended on.
+        # The level of a step that most runs stand for, which is the level they ended on.
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             steps.setdefault(step, []).append(_Lasting(group.name, row))
-    told = {step: [one for one in found if one.iops] for step, found in steps.items()}
-    # What a cache answered says nothing of a disk; it is only told where there is nothing else.
+    numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
+    # Cached figures say nothing about a disk; they are used only if there are no others.
     believed = {
-        step: [one for one in found if one.row.believe != "no"] for step, found in told.items()
+        step: [level for level in lasting if level.row.believe != "no"]
+        for step, lasting in numbered.items()
     }
-    told = believed if any(believed.values()) else told
-    step, found = max(told.items(), key=lambda item: len(item[1]), default=("", []))
-    if not found:
+    numbered = believed if any(believed.values()) else numbered
+    step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
+    if not lasting:
         return ""
-    least, most = min(found, key=_iops), max(found, key=_iops)
-    if len(found) == 1 < len(report.groups):
+    least, most = min(lasting, key=_iops), max(lasting, key=_iops)
+    if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
     if least is most:
         ratio = most.row.ratio
@@ -76,8 +77,8 @@ def _apart(report: Report) -> str:
     )
 
 
-def _iops(one: _Lasting) -> float:
-    return one.iops
+def _iops(lasting: _Lasting) -> float:
+    return lasting.iops
 
 
 def _sure(row: ResultRow) -> str:

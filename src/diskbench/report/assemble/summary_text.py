@@ -1,8 +1,8 @@
-"""A result in two sentences, and why it slowed down, for somebody who never saw the tool.
+"""A result in two sentences, and why it slowed down, for readers who do not know the tool.
 
-The first sentence says what was bought, the second what it gave and what set that pace. They speak
-of the step that tells most: one that fell off a cliff, else one that gave less than it was
-promised, else the first.
+The first sentence says what was bought, the second what it delivered and what limited it. They
+describe the most informative step: one that fell off a cliff, else one that delivered less than
+was promised, else the first.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_report import TrialFacts
 
 KEPT = 0.9
-"""From this share of its promise on a disk is said to keep it (MR-12 calls 10 % near)."""
+"""A disk keeps its promise from this ratio on (MR-12 calls 10 % near)."""
 _NOT_ASKED = frozenset({"queue-depth", "offered", "latency"})
-"""Limiters by which a load asked for less than was promised."""
+"""Limiters that mean that the load requested less than was promised."""
 _MOST_DOUBTED = 3
 
 BECAUSE: dict[LimiterName, str] = {
@@ -53,14 +53,14 @@ BECAUSE: dict[LimiterName, str] = {
     "network": "the network between machine and disk was full",
     "unknown": "nothing that was seen tells what set that pace",
 }
-"""What a limiter means, as the end of a sentence."""
+"""The meaning of each limiter, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
 class LastingFall:
-    """A step that fell for good: its level before and after, and how long the first one lasted, in
-    words (`31 min 02 s`, `4 runs`); `at` is when that was over. `run_id` is the run in which it
-    fell; empty where it fell from one run to the next."""
+    """A step that fell for good: its level before and after, and how long the first level lasted,
+    as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which the step
+    fell; empty if it fell between two runs."""
 
     before: Judged
     after: Judged
@@ -70,62 +70,68 @@ class LastingFall:
 
 
 def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
-    """The first fall: within a run, or from one run to the next where credit was used up by then.
-    None where every step kept its level or rose."""
+    """The first fall: within a run, or between two runs if the credit was used up by then. None if
+    every step kept its level or rose."""
     steps = verdicts_by_step(verdicts)
-    # Of several runs that fell the one that the table shows; of one that fell alone, that one.
-    within = (_within(one) for of_step in steps.values() for one in (shown(of_step), *of_step))
-    found = next((one for one in within if one is not None), None)
-    if found is not None:
-        return found
+    # Prefer the run that the table shows; if it did not fall, the first run that did.
+    within = (
+        _within(verdict) for of_step in steps.values() for verdict in (shown(of_step), *of_step)
+    )
+    fall = next((fall for fall in within if fall is not None), None)
+    if fall is not None:
+        return fall
     between = (_between(of_step) for of_step in steps.values())
-    return next((one for one in between if one is not None), None)
+    return next((fall for fall in between if fall is not None), None)
 
 
 def two_sentences(trial: TrialFacts) -> tuple[str, str]:
-    """What was bought, and what it gave and why. The second is empty where nothing was judged."""
+    """What was bought; what it delivered and why. The second is empty without a verdict."""
     return _bought(trial), _gave(trial.verdicts)
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that tells most where none fell: of the step that gave least of what was asked
-    of it, of the fastest that kept its promise, else the first. None of none."""
-    steps = _one_a_step(verdicts)
-    short = sorted((one for one in steps if _is_short(one)), key=_ratio)
-    kept = sorted((one for one in steps if _is_kept(one)), key=_rate, reverse=True)
+    """The most informative verdict if no step fell: the step with the smallest share of its
+    promise, else the fastest step that kept its promise, else the first. None without verdicts."""
+    steps = _one_per_step(verdicts)
+    short = sorted((step for step in steps if _is_short(step)), key=_ratio)
+    kept = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
     return next(iter([*short, *kept, *steps]), None)
 
 
 def believe_sentence(verdicts: Sequence[Verdict]) -> str:
-    """Which steps not to believe, in one sentence; empty where all are believed."""
-    words = dict.fromkeys(f"{one.step} ({one.words()})" for one in verdicts if one.believe != "yes")
+    """The steps that should not be believed, in one sentence; empty if all are believed."""
+    words = dict.fromkeys(
+        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.believe != "yes"
+    )
     if not words:
         return ""
-    told = list(words)[:_MOST_DOUBTED]
-    more = len(words) - len(told)
-    return f"Not simply to be believed: {'; '.join(told)}{f' and {more} more' if more > 0 else ''}."
+    doubted = list(words)[:_MOST_DOUBTED]
+    more = len(words) - len(doubted)
+    return (
+        f"Not simply to be believed: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
+    )
 
 
 def slowed(trial: TrialFacts) -> tuple[str, ...]:
-    """Why it slowed down, in a few plain sentences; empty where it did not, or nothing is known."""
-    found = fall_of(trial.verdicts)
-    if found is None:
+    """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
+    fall = fall_of(trial.verdicts)
+    if fall is None:
         return ()
-    if found.after.limiter.name != "credit":
-        fell = f"{found.at} it fell from {_figure(found.before)} to {_figure(found.after)}"
-        return (f"{fell}: {BECAUSE[found.after.limiter.name]}.",)
+    if fall.after.limiter.name != "credit":
+        fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
+        return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
     bucket = _bucket(trial.subject.promised)
     if bucket is None:
-        told = (
+        words = (
             "A disk of this kind earns credit all the time and spends it when it does more than "
-            f"its baseline. {found.at} none was left, and the baseline is what stays."
+            f"its baseline. {fall.at} none was left, and the baseline is what stays."
         )
-        return (told,)
+        return (words,)
     return _of_bucket(bucket, trial.subject.promised)
 
 
-def _of_bucket(bucket: Allowance, told: HeadlinePromise | None) -> tuple[str, ...]:
-    scale = told.time_scale if told else 1.0
+def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str, ...]:
+    scale = promise.time_scale if promise else 1.0
     own = scaled(bucket, time_scale=scale)
     held = capacity(own)
     lasts = lasts_s(own) or 0.0
@@ -152,21 +158,23 @@ def _of_bucket(bucket: Allowance, told: HeadlinePromise | None) -> tuple[str, ..
 
 def _bought(trial: TrialFacts) -> str:
     subject = trial.subject
-    told = subject.promised
-    if "imported" in subject.marks and told is None:
+    promise = subject.promised
+    if "imported" in subject.marks and promise is None:
         labels = dict(trial.labels)
-        said = labels.get("as_disk") or labels.get("promise")
-        if said and any(level.promised for one in trial.verdicts for level in one.stretches):
-            return f"Imported was {subject.title}, held against what {said} promises."
+        wished = labels.get("as_disk") or labels.get("promise")
+        if wished and any(
+            level.promised for verdict in trial.verdicts for level in verdict.stretches
+        ):
+            return f"Imported was {subject.title}, held against what {wished} promises."
         return f"Imported was {subject.title}, and of its disk nothing is promised."
-    if told is None:
+    if promise is None:
         what = subject.target or subject.disk or subject.machine
         return f"Measured was {what}, of which nothing is promised."
-    offer = told.offer or subject.disk or subject.target
-    if told.offer:
+    offer = promise.offer or subject.disk or subject.target
+    if promise.offer:
         verb = "You tried" if "emulated" in subject.marks else "You bought"
-        return f"{verb} {offer}" + (f": it promises {told.promise}." if told.promise else ".")
-    return f"Measured was {offer}, expected to give {told.promise}."
+        return f"{verb} {offer}" + (f": it promises {promise.promise}." if promise.promise else ".")
+    return f"Measured was {offer}, expected to give {promise.promise}."
 
 
 def _gave(verdicts: Sequence[Verdict]) -> str:
@@ -174,14 +182,14 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
         first = f"It gave {_figure(fall.before)} for {fall.lasted}"
         return f"{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
-    found = telling(verdicts)
-    if found is None:
+    verdict = telling(verdicts)
+    if verdict is None:
         return ""
-    steps = [one for one in _one_a_step(verdicts) if one.stands_for.ratio is not None]
-    short = [one for one in steps if _is_short(one)]
-    kept = [one for one in steps if _is_kept(one)]
-    main = found.stands_for
-    such = f"{_figure(main)} in {found.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
+    steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
+    short = [step for step in steps if _is_short(step)]
+    kept = [step for step in steps if _is_kept(step)]
+    main = verdict.stands_for
+    such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
         return f"It gave less than it promises in {_of(short, steps)}, the least {such}."
     if kept and len(kept) == len(steps):
@@ -193,8 +201,8 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
     return f"It gave {such}."
 
 
-def _one_a_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Of several runs of a step the one that its figure is of, as in the table."""
+def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """One verdict per step: of several runs the one whose figure the table shows."""
     return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
 
 
@@ -202,67 +210,67 @@ def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
     return f"{len(some)} of {len(steps)} steps"
 
 
-def _is_short(found: Verdict) -> bool:
-    """Whether it gave less than was promised and asked of it."""
-    told = found.stands_for
-    asked = told.limiter.name not in _NOT_ASKED
-    return asked and told.ratio is not None and told.ratio < KEPT
+def _is_short(verdict: Verdict) -> bool:
+    """Whether the step delivered less than was promised, although the load requested it."""
+    measured = verdict.stands_for
+    asked = measured.limiter.name not in _NOT_ASKED
+    return asked and measured.ratio is not None and measured.ratio < KEPT
 
 
-def _is_kept(found: Verdict) -> bool:
-    ratio = found.stands_for.ratio
+def _is_kept(verdict: Verdict) -> bool:
+    ratio = verdict.stands_for.ratio
     return ratio is not None and ratio >= KEPT
 
 
-def _within(found: Verdict) -> LastingFall | None:
-    first, last = found.stretches[0], found.stands_for
+def _within(verdict: Verdict) -> LastingFall | None:
+    first, last = verdict.stretches[0], verdict.stands_for
     if first is last or not _is_lower(last, first):
         return None
     lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
-    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", found.run_id)
+    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id)
 
 
 def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
-    """Runs differ for many reasons: only where credit was used up is that a fall."""
-    levels = [one.stands_for for one in of_step]
+    """A fall between runs. Runs differ for many reasons: it counts only if credit was used up."""
+    levels = [verdict.stands_for for verdict in of_step]
     if levels[-1].limiter.name != "credit" or not _is_lower(levels[-1], levels[0]):
         return None
-    held = next(at for at, one in enumerate(levels) if _is_lower(one, levels[0]))
+    held = next(at for at, level in enumerate(levels) if _is_lower(level, levels[0]))
     runs = f"{held} run{'s'[: held != 1]}"
-    # The figures that the table has of both levels.
+    # Use the figures that the table shows for both levels.
     before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
     if after.limiter.name != "credit" or not _is_lower(after, before):
         after = levels[-1]
     return LastingFall(before, after, runs, f"After {runs}")
 
 
-def _is_lower(one: Judged, than: Judged) -> bool:
-    return one.iops is not None and than.iops is not None and one.iops < KEPT * than.iops
+def _is_lower(judged: Judged, than: Judged) -> bool:
+    return judged.iops is not None and than.iops is not None and judged.iops < KEPT * than.iops
 
 
-def _rate(found: Verdict) -> float:
-    return rate_of(found.stands_for)
+def _rate(verdict: Verdict) -> float:
+    return rate_of(verdict.stands_for)
 
 
-def _ratio(found: Verdict) -> float:
-    return found.stands_for.ratio or 0.0
+def _ratio(verdict: Verdict) -> float:
+    return verdict.stands_for.ratio or 0.0
 
 
-def _beside(one: Judged) -> str:
-    if one.ratio is None or one.promised is None:
+def _beside(judged: Judged) -> str:
+    if judged.ratio is None or judged.promised is None:
         return ""
-    return f" ({one.ratio:.0%} of the {format_iops(one.promised.iops)} promised)"
+    return f" ({judged.ratio:.0%} of the {format_iops(judged.promised.iops)} promised)"
 
 
-def _figure(one: Judged) -> str:
-    words = figure_words(one.iops, one.bytes_per_s)
-    if one.iops is not None and one.bytes_per_s is not None and one.bytes_per_s > 1e8:
-        return f"{words} ({format_mb_per_s(one.bytes_per_s)} MB/s)"
+def _figure(judged: Judged) -> str:
+    words = figure_words(judged.iops, judged.bytes_per_s)
+    if judged.iops is not None and judged.bytes_per_s is not None and judged.bytes_per_s > 1e8:
+        return f"{words} ({format_mb_per_s(judged.bytes_per_s)} MB/s)"
     return words
 
 
-def _bucket(told: HeadlinePromise | None) -> Allowance | None:
-    """The bucket of I/Os of the disk; None where it has none."""
-    pools = told.limits.pools if told and told.limits else ()
+def _bucket(promise: HeadlinePromise | None) -> Allowance | None:
+    """The disk's bucket of I/O credit; None if it has none."""
+    pools = promise.limits.pools if promise and promise.limits else ()
     kept = (pool.iops for pool in pools if pool.iops is not None)
-    return next((one for one in kept if capacity(one)), None)
+    return next((bucket for bucket in kept if capacity(bucket)), None)

@@ -1,4 +1,4 @@
-"""Whether figures keep to what their profile asks: passed or not passed, a line a threshold."""
+"""Whether figures meet their profile's thresholds: passed or not passed, a line per threshold."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class ThresholdLine:
 def threshold_lines(
     thresholds: Sequence[Threshold], lines: Sequence[StepLine]
 ) -> tuple[ThresholdLine, ...]:
-    """Every threshold with the lines that it speaks of, judged by the worst of their runs.
+    """Every threshold with its lines of the result, judged by the worst run.
 
-    A threshold that speaks of no line, or of a figure that too few I/Os back, is `not measured`.
+    A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
-    return tuple(line for one in thresholds for line in _judged(one, lines))
+    return tuple(line for threshold in thresholds for line in _judged(threshold, lines))
 
 
 def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[ThresholdLine]:
@@ -54,12 +54,12 @@ def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[Thresho
         worst = spread.high if threshold.bound == "<" else spread.low
         outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
         of_runs = f", the worst of {spread.n} runs" if spread.n > 1 else ""
-        said = f"{outcome}: {name} is {_shown(threshold, worst)}{of_runs}; asked: {asked}"
-        yield ThresholdLine(outcome, said)
+        text = f"{outcome}: {name} is {_shown(threshold, worst)}{of_runs}; asked: {asked}"
+        yield ThresholdLine(outcome, text)
 
 
 def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
-    found: dict[str, Spread | None] = {
+    spreads: dict[str, Spread | None] = {
         "iops": line.iops,
         "mb_per_s": line.bytes_per_s,
         "mean": line.mean_ns,
@@ -68,7 +68,7 @@ def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
         "p99.9": line.p99_9_ns,
         "max": line.max_ns,
     }
-    return found[threshold.metric]
+    return spreads[threshold.metric]
 
 
 def _asked(threshold: Threshold) -> str:

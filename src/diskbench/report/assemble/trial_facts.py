@@ -1,4 +1,4 @@
-"""A stored trial as a report needs it: its subject, its runs, and where, by what and how again."""
+"""A stored trial as a report needs it: subject, runs, place, versions and command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def trial_facts(stored: StoredTrial) -> TrialFacts:
-    """What a report says of a stored trial."""
+    """The facts of a stored trial for a report."""
     first, plan = stored.runs[0], stored.plan
     subject = subject_of_runs(stored.runs, plan)
     if stored.suspended:
@@ -53,7 +53,7 @@ def _note(row: Run, stored: StoredTrial) -> RunNote:
         error=row.error or "",
         advice=row.advice or "",
         evidence=f"{url}/runs/{row.run_id}/" if url else "",
-        audit=audit_line([one for one in stored.audits if one.run_id == row.run_id]),
+        audit=audit_line([audit for audit in stored.audits if audit.run_id == row.run_id]),
     )
 
 
@@ -63,7 +63,7 @@ def _place(row: Run) -> str:
 
 
 def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
-    found = {
+    versions = {
         "diskbench": row.diskbench_version,
         "fio": (row.fio_version or "").removeprefix("fio-"),
         "kernel": row.kernel,
@@ -73,13 +73,13 @@ def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
         else row.profile,
         "catalogue": plan.catalogue[:12] if plan and plan.catalogue else "",
     }
-    return tuple((name, str(value)) for name, value in found.items() if value)
+    return tuple((name, str(value)) for name, value in versions.items() if value)
 
 
 def _job(plan: Plan | None) -> str:
-    """The job file of each step, each under the name of its step."""
+    """The job files of all steps, each below the name of its step."""
     if plan is None:
         return ""
     return "\n".join(
-        f"# step {one.index + 1}: {one.name}\n{one.job.strip()}\n" for one in plan.steps
+        f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n" for step in plan.steps
     )

@@ -1,4 +1,4 @@
-"""What is known of one trial and its runs, before it is put into words (assemble/trial_view.py)."""
+"""The facts of one trial and its runs, before they become text (assemble/trial_view.py)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunNote:
-    """One run: its state, when it began (UTC, ISO 8601; empty where nobody knows), how it failed
-    and what to do then, where its evidence lies (a URL; empty where that is not known), and whether
-    its figures agree (`audit`, a line)."""
+    """One run: its state, start (UTC, ISO 8601; empty if unknown), error and advice, the URL of its
+    evidence (empty if unknown), and whether its figures agree (`audit`, a line)."""
 
     run_id: str
     state: str
@@ -30,13 +29,13 @@ class RunNote:
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """One machine with one disk, and its runs in their order.
+    """One machine with one disk, and its runs in order.
 
-    `machine` tells trials on one machine, which are one sample between them (empty: its own).
-    `place` is where the machine stood (region, zone). `versions` are names with what they were:
-    diskbench, fio, kernel, catalogue. `job` is what fio was given, `again` the command that
-    measures the same again. `price` is that of a month of the disk, `cost` what the trial cost, in
-    words. `notes` were made while it was planned.
+    `machine` identifies trials on the same machine, which count as one sample (empty: a machine of
+    its own). `place` is the region and zone of the machine. `versions` are names with versions:
+    diskbench, fio, kernel, catalogue. `job` is the fio job text, `again` the command that repeats
+    the measurement. `price` is the monthly price of the disk, `cost` the cost of the trial, as
+    text. `notes` were made during planning.
     """
 
     trial_id: str

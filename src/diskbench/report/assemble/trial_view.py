@@ -1,6 +1,6 @@
-"""One trial as every surface shows it: each figure, doubt, promise and word, assembled once.
+"""One trial as every output format shows it: figures, doubts, promise and text, assembled once.
 
-Terminal, page, Markdown, PDF, picture and site set what a TrialView holds; none of them chooses,
+Terminal, page, Markdown, PDF, picture and site only lay out a TrialView; none of them selects,
 rounds or words anything by itself.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 
 LINKED = ("https://", "http://", "file://")
-"""Addresses that a browser opens; anything else stays text, a `javascript:` above all."""
+"""Schemes that become links; any other address stays text, above all `javascript:`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run; `href` where a browser can open its evidence."""
+    """One run; `href` is set if a browser can open its evidence."""
 
     id: str
     run_id: str
@@ -69,7 +69,7 @@ class RunRow:
 
 @dataclass(frozen=True)
 class TrialView:
-    """What is shown of one trial.
+    """The content of one trial for all output formats.
 
     `facts` are names with their values (what was bought, where, when …). `sentences` say what was
     bought and what it gave; `believe` which steps to doubt, `headline` what was seen of burst and
@@ -109,14 +109,14 @@ class TrialView:
 
     @property
     def subject(self) -> Subject:
-        """What the trial is about."""
+        """The subject of the trial."""
         return self.trial.subject
 
 
 def trial_view(trial: TrialFacts) -> TrialView:
-    """The trial as every surface shows it."""
+    """The trial as every output format shows it."""
     subject = trial.subject
-    found = lines(trial.measurements, trial.phases, trial.verdicts)
+    steps = lines(trial.measurements, trial.phases, trial.verdicts)
     warnings = grouped_warnings(trial.warnings)
     rows = result_rows([trial])
     return TrialView(
@@ -128,24 +128,24 @@ def trial_view(trial: TrialFacts) -> TrialView:
         believe=believe_sentence(trial.verdicts),
         headline=headline(subject.promised, trial.measurements, trial.phases),
         unfinished=unfinished_words(subject, trial.measurements),
-        missing=_missing(trial) if not found else "",
-        lines=found,
-        figures=tuple(_figures(line, trial_name(trial)) for line in found),
-        notes=footnotes(found),
-        runs_n=max((line.runs for line in found), default=0),
+        missing=_missing(trial) if not steps else "",
+        lines=steps,
+        figures=tuple(_figures(line, trial_name(trial)) for line in steps),
+        notes=footnotes(steps),
+        runs_n=max((line.runs for line in steps), default=0),
         rows=rows,
         shown=shown_columns(rows),
-        thresholds=threshold_lines(subject.thresholds, found),
+        thresholds=threshold_lines(subject.thresholds, steps),
         fell=fall_of(trial.verdicts),
         slowed=slowed(trial),
-        phases=phase_rows(trial.phases, [one.run_id for one in trial.runs]),
+        phases=phase_rows(trial.phases, [run.run_id for run in trial.runs]),
         phase_notes=stall_notes(trial.phases),
         phase_lines=tuple(phase_lines(trial.phases)),
         warnings=warnings,
         doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
         runs=tuple(map(_run, trial.runs)),
-        next=next_step(subject, found, warnings),
-        next_on_page=next_step(subject, found, warnings, on_page=True),
+        next=next_step(subject, steps, warnings),
+        next_on_page=next_step(subject, steps, warnings, on_page=True),
     )
 
 
@@ -187,10 +187,10 @@ def _summary(trial: TrialFacts) -> str:
 
 
 def _when(trial: TrialFacts) -> str:
-    """When its runs began; empty before the first."""
+    """The start times of its runs; empty before the first."""
     if not trial.runs:
         return ""
-    first, last = (local_moment(one.when) for one in (trial.runs[0], trial.runs[-1]))
+    first, last = (local_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
     return first if first == last else f"{first} to {last}"
 
 
@@ -209,21 +209,21 @@ def _figures(line: StepLine, name: str) -> FigureRow:
         cells=(
             _cell(line.iops, format_iops),
             _cell(speed, format_mb_per_s),
-            *(_cell(one, format_latency_ns) for one in latencies),
+            *(_cell(latency, format_latency_ns) for latency in latencies),
             _cell(line.cpu, lambda share: f"{share:.0%}"),
         ),
     )
 
 
 def _cell(spread: Spread | None, text: Callable[[float], str]) -> tuple[str, str]:
-    """The median, and lowest–highest where there are several runs."""
+    """The median, and lowest–highest for several runs."""
     if spread is None:
         return NONE, ""
     return text(spread.median), _range(text(spread.low), text(spread.high)) if spread.n > 1 else ""
 
 
 def _range(low: str, high: str) -> str:
-    """`2.50–6.40 ms`: the unit once where both have the same."""
+    """`2.50–6.40 ms`: the unit appears once if both have the same."""
     if low == high:
         return ""
     number, _, unit = low.rpartition(" ")

@@ -1,4 +1,4 @@
-"""Charts: frozen rows in, a Figure out; one file a kind. altair is imported when one is drawn."""
+"""Charts: frozen rows in, a ChartFigure out; one file per kind. altair is imported on drawing."""
 
 from diskbench.report.charts.figure import ChartFigure, document, picture, svg
 from diskbench.report.charts.iops import iops_chart

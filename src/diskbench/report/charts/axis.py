@@ -1,4 +1,4 @@
-"""Axes: when one is logarithmic, what stands at its marks, and room for labels."""
+"""Axes: when to use a logarithmic one, tick values, and room for labels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     import altair as alt
 
 CHARACTER_PX = 6.8
-"""Room for one character of a label: that of a wide font (DejaVu Sans, 11 px), because the page is
-drawn with whatever font its reader has and a label must not be cut off."""
+"""Width of one character of a label in pixels: that of a wide font (DejaVu Sans, 11 px), because
+the reader's font is unknown and a label must not be cut off."""
 LOG_FROM = 100.0
-"""Values that span more than this factor, two decades, go on a logarithmic axis. Our choice."""
+"""Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
 
 Quantity = Literal["iops", "bytes_per_s", "ns", "ratio", "usd"]
 
@@ -25,8 +25,8 @@ LATENCY_LABELS = (
 
 def wants_log(values: Iterable[float]) -> bool:
     """Whether positive values span more than two decades."""
-    found = [value for value in values if value > 0]
-    return bool(found) and max(found) / min(found) > LOG_FROM
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > LOG_FROM
 
 
 def decades(values: Sequence[float]) -> list[float]:
@@ -37,7 +37,7 @@ def decades(values: Sequence[float]) -> list[float]:
 
 
 def whole_seconds(n: int) -> list[int]:
-    """About six marks on whole seconds: every 1, 2, 5, 10, 20, 50 … of them."""
+    """About six ticks at whole seconds: every 1, 2, 5, 10, 20, 50 … seconds."""
     raw = max(n / 6, 1)
     unit = 10 ** math.floor(math.log10(raw))
     step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
@@ -45,12 +45,12 @@ def whole_seconds(n: int) -> list[int]:
 
 
 def label_room(names: Iterable[str]) -> int:
-    """Pixels that the longest of `names` needs beside an axis."""
+    """The width in pixels of the longest of `names` beside an axis."""
     return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
 
 
 def label_axis(names: Sequence[str], field: str = "label") -> alt.Y:
-    """A vertical axis of names in their order, with room for the longest and nothing drawn."""
+    """A vertical axis of names in order, with room for the longest and without line or ticks."""
     import altair as alt
 
     return alt.Y(f"{field}:N", sort=list(names), axis=bare_labels(names))
@@ -71,7 +71,7 @@ def bare_labels(names: Sequence[str]) -> alt.Axis:
 
 
 def direction_colour(colours: Sequence[str], names: Sequence[str]) -> alt.Color:
-    """Colours of directions by name, without a legend: the labels say them too."""
+    """Colours of directions by name, without a legend: the labels name the directions."""
     import altair as alt
 
     scale = alt.Scale(domain=list(names), range=list(colours))

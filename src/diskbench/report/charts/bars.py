@@ -1,7 +1,7 @@
-"""One figure of many disks, the fastest on top, with your own runs beneath what was published.
+"""One figure of many disks, the fastest on top, with own runs below the published figures.
 
-Bars from zero on a linear axis; a value that dwarfs the rest is broken out: its bar is cut, and
-marked as cut. On a logarithmic axis a bar's length would mean nothing, so there each is a dot.
+Bars start at zero on a linear axis; the bar of a value that dwarfs the rest is cut and marked as
+cut. On a logarithmic axis the length of a bar has no meaning, so each value is a dot.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ROW = 22
 _BAR = 13
 _BROKEN = 1.25
 _CUT = (1.06, 1.10)
-"""Where a broken bar ends and where it goes on, as multiples of the largest whole one."""
+"""Where a cut bar is interrupted and where it continues, as multiples of the largest whole bar."""
 _TEXT_GAP = 14
 _ROOMY = 200
-"""Panels narrower than that leave n to the subtitle."""
+"""Narrower panels show n only in the subtitle."""
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """The axis of a drawing: its bounds, and up to which value bars are whole (None: all)."""
+    """The axis of a drawing: its bounds, and the value up to which bars are whole (None: all)."""
 
     metric: str
     log: bool
@@ -47,27 +47,27 @@ class _Scale:
     ticks: int = 4
 
     def drawn(self, value: float) -> float:
-        """Where a value lies."""
+        """The position of a value on the axis."""
         if self.whole_up_to is None or value <= self.whole_up_to:
             return value
         return self.whole_up_to * _BROKEN
 
     def x(self, field: str) -> alt.X:
         """The horizontal position of a field of the rows."""
-        found: alt.X = value_axis(
+        axis: alt.X = value_axis(
             "x", field, self.metric, self.domain, log=self.log, ticks=self.ticks
         )
-        return found
+        return axis
 
 
 def bars_chart(
     points: Sequence[ChartPoint], palette: Palette, *, name: str, heading: str, ranked: bool = True
 ) -> ChartFigure:
-    """Points of one metric. Own points lie in a row beneath the published one of their label.
+    """Points of one metric. Own points are in a row below the published point of the same label.
 
     Raises ValueError for points of several metrics, or none.
     """
-    (metric,) = {one.metric for one in points}
+    (metric,) = {point.metric for point in points}
     values = _extent(points)
     _, broken = rest_and_outliers(values)
     log = wants_log(values) and min(values) > 0
@@ -93,22 +93,22 @@ def panel(
     width: int = WIDTH,
     told: bool = True,
 ) -> alt.LayerChart:
-    """Points of one metric in their rows; those of rows that hold none are said to be missing.
+    """Points of one metric in their rows; a row without points is marked as missing.
 
-    `told`: whether it has the labels and the legend, or stands beside a panel that has them.
+    `told`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
     import altair as alt
 
     metric = points[0].metric
     published, own = of_source(points, "published"), of_source(points, "measured")
     by_lane = in_lanes(points, lanes)
-    texts = {name: _words(found, name, brief=width < _ROOMY) for name, found in by_lane.items()}
+    texts = {name: _words(of_lane, name, brief=width < _ROOMY) for name, of_lane in by_lane.items()}
     scale = _scale(by_lane, texts, metric, log=log, width=width)
     y = lanes.axis(told=told)
     layers: list[Any] = []
     bars = published or own
     if bars:
-        rows = [row(one) | {"row": lanes.of(one)} for one in bars]
+        rows = [row(bar) | {"row": lanes.of(bar)} for bar in bars]
         colour = provider_colour(bars, palette, legend=told)
         layers += (_dots if log else _bars)(rows, scale, y, colour, palette)
     layers += own_layers(own if published else (), lanes.of, scale.x, scale.drawn, y, palette)
@@ -116,10 +116,10 @@ def panel(
     words = [
         {
             "row": name,
-            "at": max(map(scale.drawn, _extent(found)), default=least),
+            "at": max(map(scale.drawn, _extent(of_lane)), default=least),
             "text": texts[name],
         }
-        for name, found in by_lane.items()
+        for name, of_lane in by_lane.items()
     ]
     marks = alt.Chart({"values": words}).mark_text(
         align="left", dx=8, color=palette.ink, aria=False
@@ -136,16 +136,16 @@ def _scale(
     log: bool,
     width: int,
 ) -> _Scale:
-    by_lane = {name: found for name, found in by_lane.items() if found}
+    by_lane = {name: of_lane for name, of_lane in by_lane.items() if of_lane}
     room = {name: (CHARACTER_PX * len(texts[name]) + _TEXT_GAP) / width for name in by_lane}
-    values = [value for found in by_lane.values() for value in _extent(found)]
+    values = [value for of_lane in by_lane.values() for value in _extent(of_lane)]
     if log:
-        ends = [(max(_extent(found)), room[name]) for name, found in by_lane.items()]
+        ends = [(max(_extent(of_lane)), room[name]) for name, of_lane in by_lane.items()]
         low, high = log_domain(values, ends)
         return _Scale(metric, log=True, domain=(low, high), whole_up_to=None)
     rest, broken = rest_and_outliers(values)
     scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=rest if broken else None)
-    drawn = {name: max(map(scale.drawn, _extent(found))) for name, found in by_lane.items()}
+    drawn = {name: max(map(scale.drawn, _extent(of_lane))) for name, of_lane in by_lane.items()}
     top = linear_domain(max(drawn.values()), [(drawn[name], room[name]) for name in drawn])[1]
     return replace(scale, domain=(0.0, top), ticks=4 if width >= _ROOMY else 2)
 
@@ -158,7 +158,7 @@ def _bars(
     layers: list[Any] = []
     for doubted in (False, True):
         pieces = [
-            piece for one in rows if one["doubted"] is doubted for piece in _pieces(one, scale)
+            piece for row in rows if row["doubted"] is doubted for piece in _pieces(row, scale)
         ]
         chart = alt.Chart({"values": pieces})
         bars = (
@@ -173,12 +173,12 @@ def _bars(
     return [*layers, *_spans(rows, scale, y, palette)]
 
 
-def _pieces(one: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
-    """A whole bar, or both parts of one that is cut."""
-    end, whole = scale.drawn(one["value"]), scale.whole_up_to
-    if end == one["value"] or whole is None:
-        return [one | {"from": 0.0, "to": end}]
-    return [one | {"from": 0.0, "to": whole * _CUT[0]}, one | {"from": whole * _CUT[1], "to": end}]
+def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
+    """A whole bar, or both parts of a cut bar."""
+    end, whole = scale.drawn(bar["value"]), scale.whole_up_to
+    if end == bar["value"] or whole is None:
+        return [bar | {"from": 0.0, "to": end}]
+    return [bar | {"from": 0.0, "to": whole * _CUT[0]}, bar | {"from": whole * _CUT[1], "to": end}]
 
 
 def _dots(
@@ -186,7 +186,7 @@ def _dots(
 ) -> list[Any]:
     import altair as alt
 
-    led = [one | {"from": scale.domain[0]} for one in rows]
+    led = [row | {"from": scale.domain[0]} for row in rows]
     lead = alt.Chart({"values": led}).mark_rule(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
@@ -197,14 +197,14 @@ def _dots(
 
 
 def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
-    """From the lowest to the highest value, where both are known and the bar is whole."""
+    """Lines from the lowest to the highest value, if both are known and the bar is whole."""
     import altair as alt
 
     known = [
-        one
-        for one in rows
-        if one["low"] is not None and scale.drawn(one["high"]) == one["high"]
-        and (one["low"] > 0 or not scale.log)
+        row
+        for row in rows
+        if row["low"] is not None and scale.drawn(row["high"]) == row["high"]
+        and (row["low"] > 0 or not scale.log)
     ]  # fmt: skip
     if not known:
         return []
@@ -213,12 +213,12 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
-    values = [value for one in points for value in (one.value, one.low, one.high)]
+    values = [value for point in points for value in (point.value, point.low, point.high)]
     return [value for value in values if value is not None]
 
 
 def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
-    """What stands at the end of a row."""
+    """The text at the end of a row."""
     if not points:
         return "" if is_own(name) else "not told"
     first = points[0]
@@ -230,15 +230,15 @@ def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
 
 
 def _subtitle(points: Sequence[ChartPoint], metric: str) -> str:
-    ends = any(one.low is not None for one in points if one.source == "published")
+    ends = any(point.low is not None for point in points if point.source == "published")
     words = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
     return subtitle(points, title(metric)) + (f"; line: {words}" if ends else "")
 
 
 def _sentence(points: Sequence[ChartPoint], metric: str, heading: str) -> str:
-    best = max(points, key=lambda one: one.value)
-    least = min(points, key=lambda one: one.value)
-    count = len({one.label for one in points})
+    best = max(points, key=lambda point: point.value)
+    least = min(points, key=lambda point: point.value)
+    count = len({point.label for point in points})
     return (
         f"{heading}: {count} disks, from {least.label} with {with_unit(metric, least.value)} "
         f"to {best.label} with {with_unit(metric, best.value)}."

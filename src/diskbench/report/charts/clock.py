@@ -1,4 +1,4 @@
-"""Time axes: seconds since the beginning, from ten of them to several days."""
+"""Time axes: seconds since the start, from ten seconds to several days."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH = 300
-"""Of the plot of everything that happened over time, in pixels."""
+"""Width of all plots over time, in pixels."""
 _STEPS_S = (
     1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
 )  # fmt: skip
 _MOST_TICKS = 6
 _IN_SECONDS = 120
-"""Up to so many seconds the axis counts them; beyond, it is a clock."""
+"""Up to this length the axis shows seconds; beyond, clock times."""
 
 
 def ticks(seconds: float) -> list[int]:
-    """At most seven marks on round times, 0 first."""
+    """At most seven ticks at round times, starting at 0."""
     day = 24 * 3600
-    step = next((one for one in _STEPS_S if seconds / one <= _MOST_TICKS), None)
+    step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), None)
     step = step or day * (int(seconds / day / _MOST_TICKS) + 1)
     return list(range(0, int(seconds) + 1, step))
 

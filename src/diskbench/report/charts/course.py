@@ -1,4 +1,4 @@
-"""What one step did second by second, its phases named, and its cliff beside the predicted one."""
+"""One step second by second, with named phases and its cliff beside the predicted one."""
 
 from __future__ import annotations
 
@@ -47,15 +47,14 @@ _DASHES = {
 _WORDS: dict[Rate, str] = {"iops": "IOPS", "bytes_per_s": "Throughput"}
 _UNITS: dict[Rate, str] = {"iops": "I/Os in each second", "bytes_per_s": "MB/s in each second"}
 _FAR_ABOVE = 3.0
-"""A level further above all that was reached is told in words: it would press the rest flat."""
+"""A level above the reached maximum by this factor is only named: it would flatten the rest."""
 
 
 def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -> ChartFigure:
-    """IOPS or bytes a second of a step, over time.
+    """IOPS or bytes per second of a step, over time.
 
-    Phases are shaded and named, a cliff found and the one predicted are marked with words, levels
-    that were expected are lines. A linear and a logarithmic axis where its levels lie two decades
-    apart.
+    Phases are shaded and named, found and predicted cliffs are marked with text, expected levels
+    are lines. There is a linear and a logarithmic axis if the levels are two decades apart.
     """
     levels = _levels(course, rate)
     log = wants_log(_usual(course, rate))
@@ -77,7 +76,7 @@ def _drawing(
 
     x = time_axis(course.seconds)
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
-    if len(tracks) > 1:  # what phases and promises are about
+    if len(tracks) > 1:  # phases and promises refer to the total
         tracks["total"] = course.total(rate)
     lines = line_rows(tracks)
     values = [row["value"] for row in lines] + list(levels.shown)
@@ -103,7 +102,7 @@ def _drawing(
 
 
 def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
-    """The points of the lines, thinned; a second is drawn at its middle."""
+    """The points of the lines, downsampled; a second is drawn at its middle."""
     share = max(n_out // max(len(tracks), 1), 250)
     return [
         {"second": int(place) + 0.5, "value": float(f"{values[place]:.5g}"), "direction": name}
@@ -113,7 +112,7 @@ def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[
 
 
 def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
-    """A line a direction, with its own colour and dash; a legend where there are several."""
+    """A line per direction, with its own colour and dash; a legend if there are several."""
     import altair as alt
 
     drawn = {row["direction"] for row in lines}
@@ -131,12 +130,13 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
 
 
 def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
-    """The levels of its phases; of a step without them, what its seconds did that did not stall."""
+    """The levels of its phases; for a step without phases, the values of seconds without a
+    stall."""
     import numpy as np
 
     phases = course.phases.phases if course.phases else ()
-    found = [getattr(one, rate) for one in phases if one.kind != "stall"]
-    if len(known := [value for value in found if value]) > 1:
+    rates = [getattr(phase, rate) for phase in phases if phase.kind != "stall"]
+    if len(known := [value for value in rates if value]) > 1:
         return known
     total = course.total(rate)
     ordered = np.sort(total[~stalled(total)])
@@ -150,12 +150,12 @@ def _levels(course: StepCourse, rate: Rate) -> Levels:
     if expected is None or expected.lasting.limited_by is None:
         return Levels()
     lasting, begin = getattr(expected.lasting, rate), getattr(expected.begin, rate)
-    found = Levels(lasting=lasting, begin=begin if expected.bursts else None)
-    found = replace(
-        found, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
+    levels = Levels(lasting=lasting, begin=begin if expected.bursts else None)
+    levels = replace(
+        levels, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
     )
     top = float(course.total(rate).max(initial=0.0))
-    return replace(found, most=_FAR_ABOVE * top if top else None)
+    return replace(levels, most=_FAR_ABOVE * top if top else None)
 
 
 def _is_promise(limit: str) -> bool:
@@ -177,24 +177,24 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
 
 
 def _sentence(course: StepCourse, rate: Rate) -> str:
-    """What there is to see, for those who do not."""
+    """The alternative text of the chart."""
     import numpy as np
 
     total = course.total(rate)
     unit = "IOPS" if rate == "iops" else "MB/s"
     low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
     ran = f"{course.step} ran for {clock(course.seconds)}"
-    told = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
+    parts = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
     phases = course.phases.phases if course.phases else ()
     if len(phases) > 1:
-        words = ", ".join(f"{one.kind} from {clock(one.start_s)}" for one in phases[:6])
-        told.append(f"phases: {words}")
+        words = ", ".join(f"{phase.kind} from {clock(phase.start_s)}" for phase in phases[:6])
+        parts.append(f"phases: {words}")
     cliffs = course.phases.cliffs if course.phases else ()
     if cliffs:
-        told.append(f"it fell at {', '.join(clock(one.at_s) for one in cliffs[:4])}")
+        parts.append(f"it fell at {', '.join(clock(cliff.at_s) for cliff in cliffs[:4])}")
     if course.predicted:
-        told.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
-    return "; ".join(told) + "."
+        parts.append(f"the fall was predicted at {clock(course.predicted.at_s)}")
+    return "; ".join(parts) + "."
 
 
 @chart(
@@ -204,5 +204,5 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     rank=10,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for one in data.courses:
-        yield course_chart(one, palette)
+    for course in data.courses:
+        yield course_chart(course, palette)

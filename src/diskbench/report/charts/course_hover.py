@@ -1,4 +1,4 @@
-"""What a course says where a pointer or the keyboard stands: run, time, phase, values."""
+"""The hover text of a course at the pointer or keyboard position: run, time, phase, values."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_COLUMNS = 60
-"""Stretches of a course that say their values: five pixels each, what a pointer can tell apart."""
+"""Stretches of a course with hover text: five pixels each, which a pointer can distinguish."""
 
 
 def hover_layer(
     course: StepCourse, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
 ) -> alt.Chart:
-    """Columns that cannot be seen and say what lies in them: run, time, phase, values."""
+    """Invisible columns with the text of their stretch: run, time, phase, values."""
     rows = column_words(course, tracks, metric)
     return columns(rows, palette, {"x": at_field(x, "start"), "x2": "end:Q"})
 
@@ -35,14 +35,14 @@ def hover_layer(
 def column_words(
     course: StepCourse, tracks: Mapping[str, Floats], metric: str
 ) -> list[dict[str, Any]]:
-    """What each of at most 60 stretches of a course says: median, lowest and highest second."""
+    """The text of each of at most 60 stretches of a course: median, lowest and highest second."""
     import numpy as np
 
     count = min(MOST_COLUMNS, course.seconds)
     edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
     rows = []
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        told = []
+        columns = []
         for name, values in tracks.items():
             known = values[start:end]
             known = known[~np.isnan(known)]
@@ -50,16 +50,16 @@ def column_words(
                 continue
             middle = with_unit(metric, float(np.median(known)))
             low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
-            told.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+            columns.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
         phase = phase_at(course, (start + end) / 2)
-        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *told]
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *columns]
         text = " · ".join(word for word in words if word)
         rows.append({"start": start, "end": end, "words": text})
     return rows
 
 
 def phase_at(course: StepCourse, second: float) -> str:
-    """The kind of the phase that a second lies in; empty where none was found."""
+    """The kind of the phase at a second; empty if no phase was found."""
     phases = course.phases.phases if course.phases else ()
-    return next((one.kind for one in phases if one.start_s <= second < one.end_s), "")
+    return next((phase.kind for phase in phases if phase.start_s <= second < phase.end_s), "")

@@ -1,4 +1,4 @@
-"""How late the I/Os of one step were, second by second."""
+"""The latencies of one step, second by second."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _LEAST_KNOWN = 0.5
 
 
 def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | None:
-    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None where
-    the logs tell no latencies.
+    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None if the
+    logs have no latencies.
 
-    A quantile is drawn where enough I/Os back it in at least half of the seconds (MR-10).
+    A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
     import altair as alt
 
@@ -53,7 +53,7 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
     }
     if not shown:
         return None
-    if len(course.tracks) > 1:  # of two directions three lines each are a tangle
+    if len(course.tracks) > 1:  # three lines for each of two directions would be unreadable
         shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
     rows = _rows(shown)
     domain = log_domain([row["value"] for row in rows])
@@ -83,15 +83,14 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
 
 
 def _figures(track: DirectionSeries) -> list[str]:
-    """What can be drawn of a direction: quantiles where they are known, else the mean; the
-    highest."""
+    """The figures to draw for a direction: quantiles if known, else the mean; and the highest."""
     import numpy as np
 
     def known(name: str) -> bool:
         values = getattr(track, name)
         active = np.nan_to_num(track.iops) > 0
-        told = ~np.isnan(values) & (values > 0)
-        return bool(told.any()) and told.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
+        is_known = ~np.isnan(values) & (values > 0)
+        return bool(is_known.any()) and is_known.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
 
     middle = "p50_ns" if known("p50_ns") else "mean_ns"
     return [name for name in (middle, "p99_ns", "max_ns") if known(name)]
@@ -101,11 +100,11 @@ def _rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
     import numpy as np
 
     share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
-    found = []
+    rows = []
     for (direction, name), values in shown.items():
         drawn = np.where(values > 0, values, np.nan)
         pieces = np.cumsum(np.isnan(drawn))  # a second without I/O has no latency: a gap
-        found += [
+        rows += [
             {
                 "second": int(place) + 0.5,
                 "value": float(f"{drawn[place]:.4g}"),
@@ -115,7 +114,7 @@ def _rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
             }
             for place in kept(drawn, share)
         ]
-    return found
+    return rows
 
 
 def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
@@ -142,12 +141,12 @@ def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> 
 def _sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
     import numpy as np
 
-    told = []
+    parts = []
     for (direction, name), values in shown.items():
         known = values[~np.isnan(values) & (values > 0)]
         low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
-        told.append(f"{direction} {_NAMES[name]} between {low} and {high}")
-    return f"Latency of {course.step} second by second: {'; '.join(told)}."
+        parts.append(f"{direction} {_NAMES[name]} between {low} and {high}")
+    return f"Latency of {course.step} second by second: {'; '.join(parts)}."
 
 
 @chart(
@@ -157,6 +156,6 @@ def _sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
     rank=20,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    found = course_latency_chart(data.detailed, palette) if data.detailed else None
-    if found is not None:
-        yield found
+    figure = course_latency_chart(data.detailed, palette) if data.detailed else None
+    if figure is not None:
+        yield figure

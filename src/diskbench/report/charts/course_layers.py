@@ -1,4 +1,4 @@
-"""What lies around the line of a course: phases, cliffs, levels, stalls, rounds, and its words."""
+"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, and labels."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _OVERHANG_PX = 60
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 _NEAR = 0.06
-"""Of the width: rules so near to each other have their words on one side of both."""
+"""Share of the width: the labels of closer rules are on the same side."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Rates that were promised or expected (`word`): what lasts, and what a burst begins with.
-    `most` is the highest that is drawn."""
+    """Promised or expected rates (`word`): the lasting rate, and the rate at the start of a burst.
+    `most` is the highest rate that is drawn."""
 
     lasting: float | None = None
     begin: float | None = None
@@ -44,29 +44,29 @@ class Levels:
     @property
     def _named(self) -> tuple[tuple[str, float], ...]:
         lasting = "baseline" if self.begin is not None else "rate"
-        found = (("burst", self.begin), (lasting, self.lasting))
-        return tuple((name, value) for name, value in found if value is not None)
+        named = (("burst", self.begin), (lasting, self.lasting))
+        return tuple((name, value) for name, value in named if value is not None)
 
     @property
     def drawn(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of those in the picture."""
-        return tuple(one for one in self._named if self.most is None or one[1] <= self.most)
+        """Names and values of the levels in the picture."""
+        return tuple(level for level in self._named if self.most is None or level[1] <= self.most)
 
     @property
     def beyond(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of those above the picture."""
-        return tuple(one for one in self._named if one not in self.drawn)
+        """Names and values of the levels above the picture."""
+        return tuple(level for level in self._named if level not in self.drawn)
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """The values in the picture."""
+        """The values of the levels in the picture."""
         return tuple(value for _, value in self.drawn)
 
 
 def phase_layers(
     course: StepCourse, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
 ) -> list[Any]:
-    """A band a phase (bursts and stalls shaded), lines between them, and names above, with their
+    """A band per phase (bursts and stalls shaded), lines between them, and names above, with their
     levels of the `rate` that the picture shows."""
     import altair as alt
 
@@ -76,12 +76,12 @@ def phase_layers(
     fills = {"burst": palette.band, "ramp": palette.band, "stall": palette.accent}
     rows = [
         {
-            "start": one.start_s,
-            "end": min(one.end_s, course.seconds),
-            "fill": fills.get(one.kind, "transparent"),
-            "opacity": 0.25 if one.kind == "stall" else 0.5 if one.kind == "ramp" else 1.0,
+            "start": phase.start_s,
+            "end": min(phase.end_s, course.seconds),
+            "fill": fills.get(phase.kind, "transparent"),
+            "opacity": 0.25 if phase.kind == "stall" else 0.5 if phase.kind == "ramp" else 1.0,
         }
-        for one in phases
+        for phase in phases
     ]
     bands = (
         alt.Chart({"values": rows})
@@ -112,12 +112,13 @@ def phase_layers(
 def _phase_names(
     phases: tuple[Phase, ...], seconds: float, rate: Rate | None
 ) -> list[dict[str, Any]]:
-    """Names above the bands, in two rows where one has no room; the longest phases come first."""
+    """Names above the bands, in two rows if one is too narrow; the longest phases are placed
+    first."""
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
-    found = []
-    for one in sorted(phases, key=lambda phase: -phase.seconds):
-        left = one.start_s / seconds * WIDTH
-        texts = (_phase_words(one, rate), one.kind) if rate else (one.kind,)
+    names = []
+    for phase in sorted(phases, key=lambda phase: -phase.seconds):
+        left = phase.start_s / seconds * WIDTH
+        texts = (_phase_words(phase, rate), phase.kind) if rate else (phase.kind,)
         for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
             room = CHARACTER_PX * len(text) + 6
             start = max(min(left, WIDTH + _OVERHANG_PX - room), 0.0)
@@ -126,9 +127,9 @@ def _phase_names(
             if all(start + room <= a or b <= start for a, b in taken[row]):
                 taken[row].append((start, start + room))
                 at = start / WIDTH * seconds
-                found.append({"at": at, "y": -4 - _ROW_PX * row, "text": text})
+                names.append({"at": at, "y": -4 - _ROW_PX * row, "text": text})
                 break
-    return found
+    return names
 
 
 def _phase_words(phase: Phase, rate: Rate) -> str:
@@ -143,14 +144,14 @@ def _phase_words(phase: Phase, rate: Rate) -> str:
 def cliff_layers(
     course: StepCourse, palette: Palette, x: alt.X, height: int, *, words: bool = True
 ) -> list[Any]:
-    """The cliffs that were found, and the one that was predicted with the range it may lie in.
+    """The cliffs that were found, and the predicted cliff with its range.
 
-    Without `words` the rules alone, under a picture that has them.
+    Without `words` only the rules, for a picture below one that has the labels.
     """
     import altair as alt
 
     layers: list[Any] = []
-    told: list[tuple[float, str, str]] = []
+    labels: list[tuple[float, str, str]] = []
     cliffs = course.phases.cliffs if course.phases else ()
     predicted = course.predicted
     if predicted is not None:
@@ -168,17 +169,17 @@ def cliff_layers(
         )
     if cliffs:
         layers.append(
-            _rules([one.at_s for one in cliffs], x).mark_rule(
+            _rules([cliff.at_s for cliff in cliffs], x).mark_rule(
                 color=palette.accent, strokeWidth=2, aria=False
             )
         )
-        told += [
-            (one.at_s, f"cliff {clock(one.at_s)}", palette.accent)
-            for one in cliffs[:_MOST_CLIFF_WORDS]
+        labels += [
+            (cliff.at_s, f"cliff {clock(cliff.at_s)}", palette.accent)
+            for cliff in cliffs[:_MOST_CLIFF_WORDS]
         ]
     if predicted is not None:
-        told.append((predicted.at_s, f"predicted {clock(predicted.at_s)}", palette.ink))
-    rows = _beside(told if words else [], course.seconds)
+        labels.append((predicted.at_s, f"predicted {clock(predicted.at_s)}", palette.ink))
+    rows = _beside(labels if words else [], course.seconds)
     for side in ("left", "right"):
         mine = [row for row in rows if row["side"] == side]
         if mine:
@@ -195,14 +196,14 @@ def cliff_layers(
     return layers
 
 
-def _beside(told: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
-    """Words right of their rule, where a series that fell leaves room; left of it near the end."""
+def _beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
+    """Labels right of their rule, where a fallen series leaves room; left of it near the end."""
     rows: list[dict[str, Any]] = []
     near = _NEAR * seconds
-    for place, (at, text, fill) in enumerate(told):
+    for place, (at, text, fill) in enumerate(labels):
         px = at / seconds * WIDTH
         left = px + CHARACTER_PX * len(text) + 6 <= WIDTH
-        close = [other for other, *_ in told if abs(other - at) <= near]
+        close = [other for other, *_ in labels if abs(other - at) <= near]
         beside = max(close) if left else min(close)
         y = (38 if left else 56) + 15 * place
         side = "left" if left else "right"
@@ -211,7 +212,7 @@ def _beside(told: list[tuple[float, str, str]], seconds: float) -> list[dict[str
 
 
 def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list[Any]:
-    """A dashed line a level, named beside the plot."""
+    """A dashed line per level, named beside the plot."""
     import altair as alt
 
     rows = [
@@ -235,12 +236,12 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
 
 
 def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> list[Any]:
-    """A triangle at the foot of each stall."""
+    """A triangle at the bottom of each stall."""
     import altair as alt
 
     stalls = course.phases.stalls if course.phases else ()
-    longest = sorted(stalls, key=lambda one: -one.seconds)[:_MOST_MARKS]
-    rows = [{"at": (one.start_s + one.end_s) / 2} for one in longest]
+    longest = sorted(stalls, key=lambda stall: -stall.seconds)[:_MOST_MARKS]
+    rows = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
     if not rows:
         return []
     return [
@@ -251,7 +252,7 @@ def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> 
 
 
 def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
-    """Thin lines where the rounds of a repeated step begin."""
+    """Thin lines at the start of each round of a repeated step."""
     starts = [float(at) for at in course.rounds[1:]]
     if not starts:
         return []
@@ -262,11 +263,11 @@ def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
 def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
     import altair as alt
 
-    return alt.Chart({"values": [{"at": one} for one in seconds]}).encode(x=at_field(x, "at"))
+    return alt.Chart({"values": [{"at": second} for second in seconds]}).encode(x=at_field(x, "at"))
 
 
 def at_field(x: alt.X, field: str) -> alt.X:
-    """The axis of time for another field."""
-    found: alt.X = x.copy()
-    found["shorthand"] = f"{field}:Q"
-    return found
+    """The time axis for another field."""
+    axis: alt.X = x.copy()
+    axis["shorthand"] = f"{field}:Q"
+    return axis

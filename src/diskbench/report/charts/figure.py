@@ -1,6 +1,6 @@
-"""A chart with its words, and how it becomes SVG or PNG.
+"""A chart with its text, and its conversion to SVG or PNG.
 
-altair and vl-convert are imported when a chart is drawn, never before.
+altair and vl-convert are imported only when a chart is drawn.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PNG_SCALE = 2.0
 _MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
 _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 WRAP = 84
-"""Characters of a subtitle in one line of a picture."""
+"""Characters per line of a picture's subtitle."""
 
 
 @dataclass(frozen=True)
 class ChartFigure:
-    """A chart, and the words about it.
+    """A chart and its text.
 
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
-    `alt` is one sentence that says what there is to see, for those who do not. `id` is unique on a
-    page. Where values span decades, `drawing` has a linear axis and `log_drawing` a logarithmic
-    one; `log_first` tells which the data calls for. `rows_href` leads to the rows it was drawn of.
+    `alt` is the alternative text, one sentence. `id` is unique on a page. If values span decades,
+    `drawing` has a linear axis and `log_drawing` a logarithmic one; `log_first` says which suits
+    the data. `rows_href` links to the table rows with the figures.
     """
 
     title: str
@@ -46,9 +46,9 @@ class ChartFigure:
     rows_href: str | None = None
 
     def on(self, *, log: bool | None = None) -> TopLevelMixin:
-        """The drawing on a logarithmic axis or a linear one; None: the one the data calls for.
+        """The drawing on a logarithmic or linear axis; None: the one that suits the data.
 
-        A figure with one drawing gives that.
+        A figure with only one drawing returns it in any case.
         """
         wanted = self.log_first if log is None else log
         return self.log_drawing if wanted and self.log_drawing is not None else self.drawing
@@ -90,11 +90,11 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
 
 
 def _fixed(spec: dict[str, Any], palette: Palette) -> dict[str, Any]:
-    """The document with values for the variables that a page would have: a picture has no page."""
+    """The document with values for the page's CSS variables, which a picture does not have."""
     values = variables(palette)
-    told = _VARIABLE.sub(lambda one: values.get(one[1], one[0]), json.dumps(spec))
-    found: dict[str, Any] = json.loads(told)
-    return found
+    text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), json.dumps(spec))
+    fixed: dict[str, Any] = json.loads(text)
+    return fixed
 
 
 def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> str:
@@ -106,11 +106,11 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
     drawn = _drawn(figure.on(log=log), palette)
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
-    return _PLACES.sub(lambda found: _LONG.sub(_two_digits, found[0]), drawn)
+    return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
 
 
 def _drawn(chart: TopLevelMixin, palette: Palette) -> str:
-    """SVG whose links stay on the page: vl-convert 1.9 writes them behind an address of Vega's."""
+    """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
     import vl_convert
 
     drawn = str(vl_convert.vegalite_to_svg(document(chart, palette)))
@@ -123,16 +123,16 @@ _LONG = re.compile(r"-?\d+\.\d{3,}(?!\d|e)")
 
 
 def _two_digits(number: re.Match[str]) -> str:
-    """A hundredth of a pixel is enough, and a half of the bytes of a heat map."""
+    """The number with two decimals: precise enough, and it halves the size of a heat map."""
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def picture(
     figure: ChartFigure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
 ) -> bytes:
-    """A picture that stands for itself, with title and subtitle: `kind` is `svg`, `png` or `pdf`.
+    """A standalone picture with title and subtitle: `kind` is `svg`, `png` or `pdf`.
 
-    In SVG the words of a mark show where a pointer rests on it, in any viewer.
+    In SVG, any viewer shows the text of a mark when the pointer rests on it.
     """
     import vl_convert
 
@@ -141,16 +141,16 @@ def picture(
         return bytes(vl_convert.vegalite_to_png(document(chart, palette), scale=PNG_SCALE))
     if kind == "pdf":
         return bytes(vl_convert.vegalite_to_pdf(document(chart, palette)))
-    return _told(_drawn(chart, palette)).encode()
+    return _with_titles(_drawn(chart, palette)).encode()
 
 
-def _told(drawn: str) -> str:
-    """SVG whose marks have their words as a title, too. They are escaped in the label already."""
+def _with_titles(drawn: str) -> str:
+    """SVG whose marks have their text also as a title. It is already escaped in the label."""
     return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
 
 
 def titled(figure: ChartFigure, *, log: bool | None = None) -> TopLevelMixin:
-    """The drawing under its title and its subtitle, which is folded."""
+    """The drawing below its title and its wrapped subtitle."""
     import altair as alt
 
     words = alt.TitleParams(

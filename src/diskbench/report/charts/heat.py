@@ -1,4 +1,4 @@
-"""Heat: values as seven steps of colour, equal factors apart, with what each stands for."""
+"""Heat: values as seven steps of colour, equal factors apart, with a label for each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TITLES = {"iops": "IOPS", "bytes_per_s": "MB/s", "ios": "I/Os a second"}
 
 
 def bounds_of(values: Sequence[float], steps: int) -> list[float]:
-    """Upper bounds of all steps but the last; fewer steps where values differ little, because a
-    step is a factor of 1.1 at least: less is noise. Nothing belongs to the first step."""
+    """Upper bounds of all steps but the last; fewer steps if the values differ little, because a
+    step is at least a factor of 1.1: less is noise. A value of zero belongs to the first step."""
     known = [value for value in values if value > 0]
     if not known:
         return []
@@ -34,15 +34,15 @@ def place_of(value: float, bounds: Sequence[float]) -> int:
 
 
 def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
-    """What each step stands for: `<10`, `≥10`, `≥100` …"""
+    """The label of each step: `<10`, `≥10`, `≥100` …"""
     if not bounds:
         return ["all"]
-    told = [bare(metric, one) if metric != "ios" else _short(one) for one in bounds]
-    return [f"<{told[0]}", *(f"≥{one}" for one in told)]
+    texts = [bare(metric, bound) if metric != "ios" else _short(bound) for bound in bounds]
+    return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
 def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios") -> alt.Color:
-    """The colour of a step in field `heat`, and the steps below the picture."""
+    """The colour of a step in field `heat`, with a legend of the steps below the picture."""
     import altair as alt
 
     words = words_of(bounds, metric)

@@ -1,5 +1,5 @@
-"""One step of one configuration over time: its trials, the median of each time, its levels, where
-they change, and what else changed then."""
+"""One step of one configuration over time: its trials, the median of each campaign, its levels,
+their changes, and other facts that changed at the same time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 WIDTH = 420
 HEIGHT = 170
 _ROOM = 0.06
-"""Above and below the figures, of their range; our choice."""
+"""Margin above and below the figures, as a share of their range; our choice."""
 _LEAST_RANGE = 0.10
-"""An axis spans at least so much of the median, so that noise does not look like news."""
+"""Minimum span of an axis as a share of the median, so that noise does not look like a change."""
 
 
 def history_chart(
@@ -34,13 +34,13 @@ def history_chart(
     medians: Mapping[str, str],
     marks: Sequence[tuple[str, str]] = (),
 ) -> ChartFigure:
-    """The history of a track. `words` and `links` are of run ids: what a trial's dot says, and the
-    fragment (`#…`) that it leads to; `medians` are of campaigns: what the dot of a time says.
-    `marks` are times with a number: facts that changed, told beside the chart.
+    """The history of a track. `words` and `links` give, by run id, the text of a trial's dot and
+    the fragment (`#…`) that it links to; `medians` give, by campaign, the text of a median's dot.
+    `marks` are times with a number: changed facts, which are explained beside the chart.
     """
     import altair as alt
 
-    log = wants_log([one.value for one in track.sampled])
+    log = wants_log([trial.value for trial in track.sampled])
     scale = (
         alt.Scale(type="log") if log else alt.Scale(domain=_domain(track), nice=False, zero=False)
     )
@@ -81,27 +81,27 @@ def history_chart(
     if several:
         dots = [
             {
-                "at": one.at,
-                "value": one.value,
-                "words": words[one.run_id],
-                "href": links[one.run_id],
+                "at": trial.at,
+                "value": trial.value,
+                "words": words[trial.run_id],
+                "href": links[trial.run_id],
             }
-            for one in track.sampled
+            for trial in track.sampled
         ]
         layers.append(
             alt.Chart({"values": dots})
             .mark_point(filled=True, size=14, opacity=0.45, color=colour)
             .encode(x=x, y=y, href="href:N", description="words:N")
         )
-    firsts = {one.campaign_id: one.run_id for one in reversed(track.sampled)}
+    firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
     of_times = [
         {
-            "at": one.at,
-            "value": one.value,
-            "words": medians[one.campaign_id] if several else words[firsts[one.campaign_id]],
-            "href": links[firsts[one.campaign_id]],
+            "at": point.at,
+            "value": point.value,
+            "words": medians[point.campaign_id] if several else words[firsts[point.campaign_id]],
+            "href": links[firsts[point.campaign_id]],
         }
-        for one in points
+        for point in points
     ]
     base = alt.Chart({"values": of_times}).encode(x=x, y=y)
     layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
@@ -111,7 +111,10 @@ def history_chart(
         )
     )
     if track.history.changes:
-        changed = [{"at": one.at, "text": change_text(one.change)} for one in track.history.changes]
+        changed = [
+            {"at": change.at, "text": change_text(change.change)}
+            for change in track.history.changes
+        ]
         base = alt.Chart({"values": changed}).encode(x=x)
         layers += [
             base.mark_rule(color=palette.accent, strokeWidth=1.5, strokeDash=[5, 3]),
@@ -129,7 +132,7 @@ def change_text(change: float) -> str:
 
 
 def _domain(track: MetricHistory) -> list[float]:
-    values = [one.value for one in track.sampled]
+    values = [trial.value for trial in track.sampled]
     low, high = min(values), max(values)
     middle = track.now.median
     reach = max(high - low, _LEAST_RANGE * middle)
@@ -139,12 +142,12 @@ def _domain(track: MetricHistory) -> list[float]:
 
 
 def _levels(track: MetricHistory) -> list[dict[str, Any]]:
-    """Each level from its first time to its last."""
+    """Each level from its first to its last time."""
     points, changes = track.history.points, track.history.changes
-    starts = [points[0].at, *(one.at for one in changes)]
-    ends = [*(one.before for one in changes), points[-1].at]
-    last = changes[-1].median_after if changes else median(one.value for one in points)
-    medians = [*(one.median_before for one in changes), last]
+    starts = [points[0].at, *(change.at for change in changes)]
+    ends = [*(change.before for change in changes), points[-1].at]
+    last = changes[-1].median_after if changes else median(point.value for point in points)
+    medians = [*(change.median_before for change in changes), last]
     return [
         {"at": start, "to": end, "value": value}
         for start, end, value in zip(starts, ends, medians, strict=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def iops_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
-    """Bars of IOPS, one a step and direction; a thin line spans the runs."""
+    """Bars of IOPS, one per step and direction; a thin line shows the range of the runs."""
     import altair as alt
 
     runs = max((line.iops.n for line in lines), default=0)

@@ -1,4 +1,4 @@
-"""The rows of a chart of disks: one a label, and beneath it one for your own runs of that disk."""
+"""The rows of a chart of disks: one per label, and below it one for own runs of that disk."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import altair as alt
 
 _OWN = "\u200b"
-"""A space without width at the end of a name marks the row of own runs."""
+"""A zero-width space at the end of a name marks the row of own runs."""
 YOURS = "yours"
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Rows from top to bottom. `beside`: some hold what was published, others own runs."""
+    """Rows from top to bottom. `beside`: some hold published figures, others own runs."""
 
     names: tuple[str, ...]
     beside: bool
@@ -30,8 +30,8 @@ class Lanes:
         return _name(point, beside=self.beside)
 
     def axis(self, *, told: bool = True) -> alt.Y:
-        """The vertical axis: labels, and `yours` where the row is that of own runs. Not `told`: the
-        same rows, of which a panel further left says what they are."""
+        """The vertical axis: labels, and `yours` for a row of own runs. Not `told`: the same rows
+        without labels, because a panel further left has them."""
         import altair as alt
 
         scale = alt.Scale(domain=list(self.names))
@@ -44,14 +44,14 @@ class Lanes:
 
 
 def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
-    """The rows that points need, the published ones' order before that of own points."""
+    """The rows for these points, in the order of the published points, then of the own points."""
     found = list(points)
     published, own = of_source(found, "published"), of_source(found, "measured")
     beside = bool(published and own)
     names: list[str] = []
     for label in labels_in_order([*published, *own], ranked=ranked):
-        of_label = [one for one in (*published, *own) if one.label == label]
-        names += dict.fromkeys(_name(one, beside=beside) for one in of_label)
+        of_label = [point for point in (*published, *own) if point.label == label]
+        names += dict.fromkeys(_name(point, beside=beside) for point in of_label)
     return Lanes(tuple(names), beside)
 
 
@@ -61,13 +61,13 @@ def _name(point: ChartPoint, *, beside: bool) -> str:
 
 
 def is_own(name: str) -> bool:
-    """Whether a row is that of own runs beneath what was published."""
+    """Whether a row holds own runs below a published figure."""
     return name.endswith(_OWN)
 
 
 def in_lanes(points: Sequence[ChartPoint], lanes: Lanes) -> dict[str, list[ChartPoint]]:
     """Row → its points, in the order of the rows."""
-    found: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
-    for one in points:
-        found[lanes.of(one)].append(one)
-    return found
+    by_lane: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
+    for point in points:
+        by_lane[lanes.of(point)].append(point)
+    return by_lane

@@ -27,15 +27,20 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
 
     runs = max((line.iops.n for line in lines), default=0)
     rows = [
-        {"label": label(line, lines), "direction": line.direction, "which": which, "ns": one.median}
+        {
+            "label": label(line, lines),
+            "direction": line.direction,
+            "which": which,
+            "ns": value.median,
+        }
         for line in lines
-        for which, one in (
+        for which, value in (
             ("p50", line.p50_ns),
             ("p99", line.p99_ns),
             ("p99.9", line.p99_9_ns),
             ("max", line.max_ns),
         )
-        if one and one.median > 0
+        if value and value.median > 0
     ]
     powers = decades([float(str(row["ns"])) for row in rows])
     axis = alt.Axis(
@@ -72,6 +77,6 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
 
 @chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    found = data.single.lines if data.single else ()
-    if len(found) > 1 and any(one.p50_ns or one.max_ns for one in found):
-        yield latency_chart(found, palette)
+    lines = data.single.lines if data.single else ()
+    if len(lines) > 1 and any(line.p50_ns or line.max_ns for line in lines):
+        yield latency_chart(lines, palette)

@@ -25,8 +25,8 @@ HEIGHT = 170
 def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
     """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
 
-    Colours are seven steps, equal factors apart: few I/Os that took very long stay visible beside
-    many that did not.
+    Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
+    many fast ones.
     """
     import altair as alt
 
@@ -43,9 +43,9 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
         .mark_rect(aria=False)
         .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
     )
-    told = [_row(found, one) for one in found.stretches]
+    words = [_row(found, column) for column in found.stretches]
     high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(HEIGHT)}
-    drawing = alt.LayerChart(layer=[cells, columns(told, palette, high)]).properties(
+    drawing = alt.LayerChart(layer=[cells, columns(words, palette, high)]).properties(
         width=WIDTH, height=HEIGHT
     )
     return ChartFigure(
@@ -58,9 +58,9 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
 
 
 def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
-    """Cells of one colour beside each other as one."""
+    """The cells, with adjacent cells of one colour merged."""
     rows: list[dict[str, Any]] = []
-    for cell in sorted(found.cells, key=lambda one: (one.from_ns, one.start_s)):
+    for cell in sorted(found.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
         heat = place_of(cell.per_s, bounds)
         last = rows[-1] if rows else None
         low = cell.from_ns or 32.0
@@ -73,40 +73,40 @@ def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(found: LatencyMap, one: MapColumn) -> dict[str, Any]:
-    until = f"–{clock(one.end_s)}" if one.end_s - one.start_s > 1 else ""
-    told = [
+def _row(found: LatencyMap, column: MapColumn) -> dict[str, Any]:
+    until = f"–{clock(column.end_s)}" if column.end_s - column.start_s > 1 else ""
+    parts = [
         f"run {found.run_id}",
         f"{found.step} {found.direction}",
-        f"{clock(one.start_s)}{until}",
-        f"n = {one.n:,} I/Os",
-        f"p50 ≤ {bare('lat_ns', one.p50_ns)}",
-        f"p99 ≤ {bare('lat_ns', one.p99_ns)}" if one.p99_ns is not None else "",
-        f"highest ≤ {bare('lat_ns', one.max_ns)}",
+        f"{clock(column.start_s)}{until}",
+        f"n = {column.n:,} I/Os",
+        f"p50 ≤ {bare('lat_ns', column.p50_ns)}",
+        f"p99 ≤ {bare('lat_ns', column.p99_ns)}" if column.p99_ns is not None else "",
+        f"highest ≤ {bare('lat_ns', column.max_ns)}",
     ]
-    words = " · ".join(word for word in told if word)
-    return {"start": one.start_s, "end": one.end_s, "words": words}
+    words = " · ".join(word for word in parts if word)
+    return {"start": column.start_s, "end": column.end_s, "words": words}
 
 
 def _subtitle(found: LatencyMap) -> str:
-    width = max((one.end_s - one.start_s for one in found.stretches), default=1)
-    each = "second" if width <= 1 else f"{width:g} s"
+    width = max((column.end_s - column.start_s for column in found.stretches), default=1)
+    per = "second" if width <= 1 else f"{width:g} s"
     return (
-        f"time of one I/O (logarithmic) in each {each}; "
+        f"time of one I/O (logarithmic) in each {per}; "
         f"n = {found.n:,} I/Os, no interval (n = 1 run)"
     )
 
 
 def _sentence(found: LatencyMap) -> str:
-    worst = max(found.stretches, key=lambda one: one.p50_ns, default=None)
-    best = min(found.stretches, key=lambda one: one.p50_ns, default=None)
+    worst = max(found.stretches, key=lambda column: column.p50_ns, default=None)
+    best = min(found.stretches, key=lambda column: column.p50_ns, default=None)
     if worst is None or best is None:
         return f"No latencies of {found.step}."
     return (
         f"{found.step} {found.direction} over {clock(found.seconds)}: the median lay between "
         f"{bare('lat_ns', best.p50_ns)} (at {clock(best.start_s)}) and "
         f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
-        f"{bare('lat_ns', max(one.max_ns for one in found.stretches))}."
+        f"{bare('lat_ns', max(column.max_ns for column in found.stretches))}."
     )
 
 
@@ -117,5 +117,5 @@ def _sentence(found: LatencyMap) -> str:
     rank=30,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for one in data.latency_maps[:1]:
-        yield latency_map_chart(one, palette)
+    for latency_map in data.latency_maps[:1]:
+        yield latency_map_chart(latency_map, palette)

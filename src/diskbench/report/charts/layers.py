@@ -1,5 +1,5 @@
-"""What charts are made of in common: value axes, legends of lines, marks by source, intervals, and
-the invisible marks that carry words for pointer, keyboard and screen reader."""
+"""Layers that charts share: value axes, line legends, marks by source, intervals, and invisible
+marks that carry text for pointer, keyboard and screen reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def value_axis(
     clamp: bool = False,
     **options: Any,  # noqa: ANN401 - altair's options of an axis
 ) -> Any:  # noqa: ANN401 - altair's X or Y
-    """A quantitative axis over `domain`; a logarithmic one has its marks at powers of ten."""
+    """A quantitative axis over `domain`; a logarithmic one has its ticks at powers of ten."""
     import altair as alt
 
     if log:
@@ -43,11 +43,12 @@ def value_axis(
 def latency_axis(
     field: str, domain: Sequence[float], *, clamp: bool = False, **options: bool
 ) -> alt.Y:
-    """The vertical logarithmic axis of latencies, which has no title: its labels have units."""
-    found: alt.Y = value_axis(
+    """The vertical logarithmic axis of latencies; it has no title, because its labels have
+    units."""
+    axis: alt.Y = value_axis(
         "y", field, "lat_ns", domain, log=True, clamp=clamp, minExtent=34, title=None, **options
     )
-    return found
+    return axis
 
 
 def stroke_legend(**more: Any) -> alt.Legend:  # noqa: ANN401 - altair's options
@@ -58,7 +59,7 @@ def stroke_legend(**more: Any) -> alt.Legend:  # noqa: ANN401 - altair's options
 
 
 def stroke_scale(channel: Any, field: str, values: Mapping[str, Any], legend: Any) -> Any:  # noqa: ANN401 - altair's channels
-    """A channel (colour, dash, shape) with a value a name, the same in every chart."""
+    """A channel (colour, dash, shape) with one value per name, the same in every chart."""
     import altair as alt
 
     scale = alt.Scale(domain=list(values), range=list(values.values()))
@@ -72,12 +73,12 @@ def dots(
     encode: Mapping[str, Any],
     **mark: Any,  # noqa: ANN401 - altair options of a mark
 ) -> list[alt.Chart]:
-    """A mark a row (charts/rows.py) with its words: hollow where the figure is doubted."""
+    """A mark per row (charts/rows.py) with its text, hollow if the figure is doubted."""
     import altair as alt
 
     layers = []
     for doubted in (False, True):
-        kind = [one for one in rows if one["doubted"] is doubted]
+        kind = [row for row in rows if row["doubted"] is doubted]
         if kind:
             made = alt.Chart({"values": kind}).mark_point(filled=not doubted, size=size, **mark)
             layers.append(made.encode(**encode, **carried(kind)))
@@ -91,12 +92,12 @@ def dots_by_source(
     encode: Mapping[str, Any],
     colours: Mapping[str, str] | None = None,
 ) -> list[alt.Chart]:
-    """The same, with a shape a source, and a colour where `colours` has them."""
+    """The same, with a shape per source, and a colour per source if `colours` is given."""
     return [
         made
         for source, shape in SHAPES.items()
         for made in dots(
-            [one for one in rows if one["source"] == source],
+            [row for row in rows if row["source"] == source],
             size=size,
             encode=encode,
             shape=shape,
@@ -110,7 +111,7 @@ def dots_by_source(
 def interval_rule(
     rows: Sequence[dict[str, Any]], palette: Palette, encode: Mapping[str, Any], *, wide: float = 2
 ) -> list[alt.Chart]:
-    """A line in the accent colour over each interval of a median (MR-6); none for no row."""
+    """A line in the accent colour over each interval of a median (MR-6); empty without rows."""
     import altair as alt
 
     if not rows:
@@ -124,9 +125,9 @@ def interval_rule(
 def columns(
     rows: Sequence[dict[str, Any]], palette: Palette, encode: Mapping[str, Any]
 ) -> alt.Chart:
-    """Rectangles that cannot be seen and say their `words` to a pointer or a screen reader."""
+    """Invisible rectangles that give their `words` to a pointer or a screen reader."""
     import altair as alt
 
     rects = alt.Chart({"values": list(rows)}).mark_rect(fillOpacity=0, color=palette.ink)
-    found: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
-    return found
+    chart: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
+    return chart

@@ -1,4 +1,4 @@
-"""Latency against throughput: where more load gives only more latency."""
+"""Latency against throughput: shows where more load only adds latency."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 MOST_CURVES = 2
-"""Families of steps that one report has a curve of."""
+"""The most families of steps with a curve in one report."""
 WIDTH = 300
 HEIGHT = 170
 _SHAPES = {"p50": "circle", "p99": "diamond"}
 _DASHES = {"p50": [1, 0], "p99": [5, 2]}
 _ROOM = 1.16
-"""Room to the right of the highest rate for the words of saturated points."""
+"""Room to the right of the highest rate for the labels of saturated points."""
 _CROWDED = 0.93
-"""Of the highest rate: from there on points stand above each other. Our choice."""
+"""Share of the highest rate from which on points are on the vertical end. Our choice."""
 _LINE_PX = 11
 
 
 def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
-    """p50 and p99 over the IOPS that were reached, a point a load, in the order of the loads.
+    """p50 and p99 over the reached IOPS, one point per load, in the order of the loads.
 
-    Points are labelled with what was asked for; saturated ones are hollow.
+    Points are labelled with their load; saturated ones are hollow.
     """
     rows = [
         _row(curve, point, name, ns)
@@ -101,8 +101,8 @@ def _labels(
     x: alt.X,
     domain: list[float],
 ) -> list[Any]:
-    """Words at the points: the load below a point that the curve leaves to the right, or right of
-    one on its vertical end; and what each line is, above its first point."""
+    """Labels at the points: the load below a point, or to its right on the vertical end of the
+    curve; and the name of each line above its first point."""
     import altair as alt
 
     span = math.log(domain[1] / domain[0])
@@ -122,7 +122,7 @@ def _labels(
         side = "right" if row["iops"] > _CROWDED * top and not first else "below"
         if side == "below":
             at += 8
-        elif texts["right"]:  # apart from the one beneath it
+        elif texts["right"]:  # keep its distance from the label below it
             at = min(at, texts["right"][-1]["at"] - _LINE_PX)
         texts[side].append({"iops": row["iops"], "at": at, "text": row["text"]})
     styles: dict[str, dict[str, Any]] = {
@@ -131,17 +131,17 @@ def _labels(
         "above": {"align": "center", "baseline": "bottom"},
     }
     return [
-        alt.Chart({"values": found})
+        alt.Chart({"values": rows})
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
         .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
-        for side, found in texts.items()
-        if found
+        for side, rows in texts.items()
+        if rows
     ]
 
 
 def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, Any]:
     offered = "offered" if curve.offered else "in flight"
-    told = [
+    parts = [
         f"{point.step} · {point.words} {offered if curve.offered else ''}".strip(),
         f"{bare('iops', point.iops)} IOPS",
         f"{name} {bare('lat_ns', ns)}",
@@ -155,7 +155,7 @@ def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, 
         "load": point.load,
         "saturated": point.saturated,
         "text": point.words.removeprefix("QD "),
-        "words": " · ".join(word for word in told if word),
+        "words": " · ".join(word for word in parts if word),
     }
 
 
@@ -173,16 +173,16 @@ def _subtitle(curve: LoadCurve) -> str:
 
 
 def _sentence(curve: LoadCurve) -> str:
-    """The first and the last load, and the last before saturation."""
+    """The alternative text: the first and the last load, and the last before saturation."""
     served = [point for point in curve.points if not point.saturated]
     chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
-    told = [
+    parts = [
         f"{point.words} reached {bare('iops', point.iops)} IOPS"
         + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
         + (" (saturated)" if point.saturated else "")
         for point in chosen
     ]
-    return f"{curve.name} {curve.direction}: {'; '.join(told)}."
+    return f"{curve.name} {curve.direction}: {'; '.join(parts)}."
 
 
 @chart(
@@ -192,5 +192,5 @@ def _sentence(curve: LoadCurve) -> str:
     rank=60,
 )
 def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for one in data.load_curves[:MOST_CURVES]:
-        yield load_chart(one, palette)
+    for curve in data.load_curves[:MOST_CURVES]:
+        yield load_chart(curve, palette)

@@ -1,5 +1,5 @@
-"""What is measured, and how its axis and its numbers are written. Values stay in the unit of the
-rows (IOPS, bytes a second, nanoseconds, dollars); only labels are in MB/s, µs and ms."""
+"""Metrics, and the format of their axes and numbers. Values stay in the unit of the rows (IOPS,
+bytes per second, nanoseconds, dollars); only labels are in MB/s, µs and ms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LABELS: dict[Quantity, str] = {
 
 
 def quantity(metric: str) -> Quantity:
-    """What a metric counts: columns of latencies end in `_ns`."""
+    """The quantity of a metric: columns of latencies end in `_ns`."""
     if metric.endswith("_ns"):
         return "ns"
     assert metric in ("iops", "bytes_per_s", "usd", "ratio"), metric
@@ -44,7 +44,7 @@ def title(metric: str, *, log: bool = False) -> str:
 
 
 def bare(metric: str, value: float) -> str:
-    """A value for a mark on an axis that tells the unit: `3,634`, `92.0`, `18.1 ms`."""
+    """A value for a mark on an axis with a unit: `3,634`, `92.0`, `18.1 ms`."""
     match quantity(metric):
         case "iops":
             return format_iops(value)
@@ -59,7 +59,7 @@ def bare(metric: str, value: float) -> str:
 
 
 def with_unit(metric: str, value: float) -> str:
-    """A value that stands alone: `3,634 IOPS`, `92.0 MB/s`."""
+    """A value with its unit: `3,634 IOPS`, `92.0 MB/s`."""
     units = {"iops": " IOPS", "bytes_per_s": " MB/s"}
     return bare(metric, value) + units.get(metric, "")
 
@@ -77,16 +77,16 @@ def axis(metric: str, *, log: bool = False, ticks: int = 4, **more: Any) -> alt.
         "labelFlush": True,
         "labelSeparation": 6,
     }
-    if "values" not in more:  # vega thins given ones out by it
+    if "values" not in more:  # vega would drop some of the given values
         options["tickCount"] = ticks
     return alt.Axis(**options | more)
 
 
 def log_domain(values: Sequence[float], texts: Iterable[tuple[float, float]] = ()) -> list[float]:
-    """Bounds of a logarithmic axis: a little below the least and above the largest positive value,
-    and so wide that each text (where it begins, and the share of the width that it takes) fits."""
-    found = [value for value in values if value > 0] or [1.0, 10.0]
-    low, high = min(found) / 1.6, max(found) * 1.6
+    """Bounds of a logarithmic axis: slightly below the lowest and above the largest positive value,
+    and wide enough for each text (its start, and its share of the width)."""
+    positive = [value for value in values if value > 0] or [1.0, 10.0]
+    low, high = min(positive) / 1.6, max(positive) * 1.6
     for at, share in texts:
         if at > 0:
             high = max(high, low * (at / low) ** (1 / (1 - min(share, 0.7))))
@@ -94,13 +94,13 @@ def log_domain(values: Sequence[float], texts: Iterable[tuple[float, float]] = (
 
 
 def linear_domain(top: float, texts: Iterable[tuple[float, float]] = ()) -> list[float]:
-    """Bounds of an axis from zero, so wide that each text fits."""
+    """Bounds of an axis from zero, wide enough for each text."""
     high = max((at / (1 - min(share, 0.7)) for at, share in texts), default=0.0)
     return [0.0, max(high, top) or 1.0]
 
 
 def powers_within(domain: Sequence[float]) -> list[float]:
-    """Powers of ten inside a domain; where those are fewer than two, 1, 2 and 5 times them."""
+    """Powers of ten inside a domain; if fewer than two, also 2 and 5 times them."""
     low, high = domain
     tens = [10.0**power for power in range(-3, 19) if low <= 10.0**power <= high]
     if len(tens) >= 2:

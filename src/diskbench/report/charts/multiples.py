@@ -1,7 +1,7 @@
 """Several figures of the same disks side by side, each on an axis of its own.
 
-What a chart with two axes shows, restated: rows are disks, panels are figures (IOPS, read, write),
-so that no line crosses another and every number stands beside its mark.
+It replaces a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so that
+no lines cross and every number is beside its mark.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def multiples_chart(
     ranked: bool = False,
     by_instance: bool = False,
 ) -> ChartFigure:
-    """A panel for each metric and direction in the order in which they come, or for each instance
-    type (then all points are of one metric).
+    """A panel for each metric and direction in order of appearance, or for each instance type (then
+    all points must have one metric).
 
     Raises ValueError for no points.
     """
     panels: dict[Panel, list[ChartPoint]] = {}
-    for one in points:
-        key = (one.metric, one.instance if by_instance else one.direction)
-        panels.setdefault(key, []).append(one)
+    for point in points:
+        key = (point.metric, point.instance if by_instance else point.direction)
+        panels.setdefault(key, []).append(point)
     if not panels:
         raise ValueError("no points to draw")
     lanes = lanes_of(points, ranked=ranked)
-    log = any(wants_log([one.value for one in found]) for found in panels.values())
-    positive = all(one.value > 0 for one in points)
+    log = any(wants_log([point.value for point in points_of]) for points_of in panels.values())
+    positive = all(point.value > 0 for point in points)
     units = " · ".join(dict.fromkeys(_heading(key) for key in panels))
     if by_instance:
         units = title(points[0].metric)
@@ -70,10 +70,10 @@ def _drawing(
     import altair as alt
 
     drawn: list[Any] = []
-    for place, (key, found) in enumerate(panels.items()):
-        one = panel(found, palette, lanes, log=log, width=WIDTH, told=not place)
+    for place, (key, of_panel) in enumerate(panels.items()):
+        drawing = panel(of_panel, palette, lanes, log=log, width=WIDTH, told=not place)
         words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
-        drawn.append(one.properties(title=words))
+        drawn.append(drawing.properties(title=words))
     return alt.hconcat(*drawn, spacing=14)
 
 
@@ -85,8 +85,8 @@ def _heading(key: Panel) -> str:
 
 
 def _sentence(panels: dict[Panel, list[ChartPoint]], heading: str) -> str:
-    told = []
-    for key, found in panels.items():
-        best = max(found, key=lambda one: one.value)
-        told.append(f"most {_heading(key)}: {best.label} with {with_unit(key[0], best.value)}")
-    return f"{heading}: {'; '.join(told)}."
+    parts = []
+    for key, of_panel in panels.items():
+        best = max(of_panel, key=lambda point: point.value)
+        parts.append(f"most {_heading(key)}: {best.label} with {with_unit(key[0], best.value)}")
+    return f"{heading}: {'; '.join(parts)}."

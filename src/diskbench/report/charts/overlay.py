@@ -1,4 +1,4 @@
-"""Own runs laid over what was published: diamonds, the range of their runs, and their interval."""
+"""Own runs over published figures: diamonds, the range of their runs, and their interval."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def own_layers(
     y: alt.Y,
     palette: Palette,
 ) -> list[Any]:
-    """Marks of own points: `lane` tells their row, `x` encodes a field, `drawn` is where a value
-    lies on that axis."""
+    """Marks of own points: `lane` returns a point's row, `x` encodes a field, `drawn` returns the
+    position of a value on that axis."""
     import altair as alt
 
     if not points:
         return []
     rows = [
-        row(one)
+        row(point)
         | {
-            "row": lane(one),
-            "at": drawn(one.value),
-            "from": drawn(one.value if one.low is None else one.low),
-            "to": drawn(one.value if one.high is None else one.high),
+            "row": lane(point),
+            "at": drawn(point.value),
+            "from": drawn(point.value if point.low is None else point.low),
+            "to": drawn(point.value if point.high is None else point.high),
         }
-        for one in points
+        for point in points
     ]
     base = alt.Chart({"values": rows})
     span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
@@ -57,13 +57,13 @@ def own_layers(
 
 
 def own_text(points: Sequence[ChartPoint], *, brief: bool = False) -> str:
-    """`3,100 (n = 3 runs)`, or of several points their median: `3,100 (n = 7 machines)`."""
-    found = middle(points)
-    value = bare(points[0].metric, found.value)
+    """`3,100 (n = 3 runs)`, or for several points their median: `3,100 (n = 7 machines)`."""
+    centre = middle(points)
+    value = bare(points[0].metric, centre.value)
     if brief:
         return value
     if len(points) > 1:
-        return f"{value} (n = {found.machines} machine{'' if found.machines == 1 else 's'})"
+        return f"{value} (n = {centre.machines} machine{'' if centre.machines == 1 else 's'})"
     return f"{value} ({points[0].sample.rpartition(' of ')[2]})"
 
 
@@ -71,11 +71,11 @@ def _brackets(
     points: Sequence[ChartPoint], lane: Callable[[ChartPoint], str], drawn: Callable[[float], float]
 ) -> list[dict[str, Any]]:
     lanes: dict[str, list[ChartPoint]] = {}
-    for one in points:
-        lanes.setdefault(lane(one), []).append(one)
-    found = []
+    for point in points:
+        lanes.setdefault(lane(point), []).append(point)
+    brackets = []
     for name, of_lane in lanes.items():
         interval = middle(of_lane).interval
         if interval:
-            found.append({"row": name, "from": drawn(interval[0]), "to": drawn(interval[1])})
-    return found
+            brackets.append({"row": name, "from": drawn(interval[0]), "to": drawn(interval[1])})
+    return brackets

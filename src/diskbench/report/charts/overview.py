@@ -1,4 +1,4 @@
-"""The seconds of many runs in one picture: a row a run, time from left to right, colour as rate."""
+"""The seconds of many runs in one picture: a row per run, time to the right, rate as colour."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def overview_chart(
     name: str = "overview",
     hrefs: Mapping[str, str] | None = None,
 ) -> ChartFigure:
-    """All runs of one step, the first above, with the mean rate of each stretch as colour.
+    """All runs of one step, the first on top, with the mean rate of each stretch as colour.
 
-    Colours are seven steps, equal factors apart. Each row says its run and values, and leads to
-    `hrefs` of its run id.
+    Colours are seven steps, equal factors apart. Each row has hover text with its run and values,
+    and links to the entry of its run id in `hrefs`.
     """
     import altair as alt
 
@@ -45,7 +45,7 @@ def overview_chart(
     metric = first.figure
     width = stretch_s(bands)
     bounds = bounds_of(_range(bands, width), len(palette.heat))
-    seconds = max(one.seconds for one in bands)
+    seconds = max(band.seconds for band in bands)
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
     x = time_axis(seconds, "start")
     marks = _row_marks(len(bands))
@@ -64,13 +64,13 @@ def overview_chart(
     )
     cells = [
         {
-            "start": one.start_s,
-            "end": one.end_s,
-            "top": one.row,
-            "low": one.row + 1,
-            "heat": one.heat,
+            "start": span.start_s,
+            "end": span.end_s,
+            "top": span.row,
+            "low": span.row + 1,
+            "heat": span.heat,
         }
-        for one in spans(bands, bounds)
+        for span in spans(bands, bounds)
     ]
     heat = (
         alt.Chart({"values": cells})
@@ -83,25 +83,25 @@ def overview_chart(
             color=heat_colour(bounds, palette, metric=metric),
         )
     )
-    rows = [_row(one, place, hrefs or {}) for place, one in enumerate(bands)]
+    rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
     place = {"x": x, "x2": "end:Q", "y": y, "y2": "low:Q"}
-    told = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
+    hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
         alt.Chart({"values": stalls})
         .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
         .encode(x=x, y=y, y2="low:Q")
     )
-    layers = [heat, *([ticks] if stalls else []), told]
+    layers = [heat, *([ticks] if stalls else []), hover]
     drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height)
     rate = "IOPS" if metric == "iops" else "MB/s"
-    each = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
+    rates = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
     if stalls:
-        each += "; upright tick: a stall"
+        rates += "; upright tick: a stall"
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return ChartFigure(
         title=f"{first.step}: all runs second by second",
-        subtitle=f"{each}, a row a run, the oldest above; {counted}",
+        subtitle=f"{rates}, a row a run, the oldest above; {counted}",
         drawing=drawing,
         id=name,
         alt=_sentence(bands),
@@ -109,45 +109,44 @@ def overview_chart(
 
 
 def _range(bands: Sequence[Band], width: int) -> list[float]:
-    """The lowest and the highest mean of a stretch that is not nothing."""
+    """The lowest and the highest nonzero mean of a stretch."""
     lows, highs = [], []
-    for one in bands:
-        found = means(one, width)
-        found = found[found > 0]
-        if found.size:
-            lows.append(float(found.min()))
-            highs.append(float(found.max()))
+    for band in bands:
+        rates = means(band, width)
+        rates = rates[rates > 0]
+        if rates.size:
+            lows.append(float(rates.min()))
+            highs.append(float(rates.max()))
     return [min(lows), max(highs)] if lows else []
 
 
 def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
-    """Where runs stalled, the longest first to be kept: a stretch's mean does not show three
-    seconds."""
-    found = [
+    """Marks of the longest stalls: the mean of a stretch does not show a stall of three seconds."""
+    stalls = [
         (seconds, {"start": start, "top": row, "low": row + 1})
-        for row, one in enumerate(bands)
-        for start, seconds in one.stalls
+        for row, band in enumerate(bands)
+        for start, seconds in band.stalls
     ]
-    found.sort(key=lambda one: -one[0])
-    return [row for _, row in found[:_MOST_STALLS]]
+    stalls.sort(key=lambda stall: -stall[0])
+    return [row for _, row in stalls[:_MOST_STALLS]]
 
 
-def _row(one: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
-    told = [
-        f"run {one.run_id}",
-        f"{place + 1}: {one.step}",
-        f"median second {with_unit(one.figure, one.median)}",
-        f"fell at {clock(one.fell_s)}" if one.fell_s is not None else "",
-        f"stalled for {one.stalled_s:.0f} s" if one.stalled_s else "",
-        f"n = {one.seconds:,} s",
+def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
+    parts = [
+        f"run {band.run_id}",
+        f"{place + 1}: {band.step}",
+        f"median second {with_unit(band.figure, band.median)}",
+        f"fell at {clock(band.fell_s)}" if band.fell_s is not None else "",
+        f"stalled for {band.stalled_s:.0f} s" if band.stalled_s else "",
+        f"n = {band.seconds:,} s",
     ]
-    words = " · ".join(word for word in told if word)
-    row = {"start": 0, "end": one.seconds, "top": place, "low": place + 1, "words": words}
-    return row | ({"href": hrefs[one.run_id]} if one.run_id in hrefs else {})
+    words = " · ".join(word for word in parts if word)
+    row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1, "words": words}
+    return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
 
 
 def _row_marks(count: int) -> list[int]:
-    """The first run and every 1, 2, 5, 10 … of them: at most a dozen."""
+    """The first run and every 1, 2, 5, 10 … runs: at most a dozen ticks."""
     step = next(
         k * 10**power for power in range(9) for k in (1, 2, 5) if count / (k * 10**power) <= 11
     )
@@ -155,13 +154,13 @@ def _row_marks(count: int) -> list[int]:
 
 
 def _sentence(bands: Sequence[Band]) -> str:
-    ordered = sorted(bands, key=lambda one: one.median)
+    ordered = sorted(bands, key=lambda band: band.median)
     low, middle, high = (
-        with_unit(one.figure, one.median)
-        for one in (ordered[0], ordered[len(ordered) // 2], ordered[-1])
+        with_unit(band.figure, band.median)
+        for band in (ordered[0], ordered[len(ordered) // 2], ordered[-1])
     )
-    fell = sum(one.fell_s is not None for one in bands)
-    stalled = sum(bool(one.stalled_s) for one in bands)
+    fell = sum(band.fell_s is not None for band in bands)
+    stalled = sum(bool(band.stalled_s) for band in bands)
     return (
         f"{len(bands):,} runs of {bands[0].step}: their median seconds lie between {low} and "
         f"{high}, in the middle {middle}; {fell:,} fell off a cliff and {stalled:,} stalled."

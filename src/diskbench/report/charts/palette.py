@@ -1,4 +1,4 @@
-"""Colours by their part: values for a picture, CSS variables for a page.
+"""Colours by role: values for a picture, CSS variables for a page.
 
 A page follows its reader's light or dark mode without a script, because its drawings name
 variables; `variables` gives a page what to say of them. `series` are near Okabe and Ito's
@@ -17,7 +17,7 @@ DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours by their part; `directions` in the order read, write, trim, mixed, sync.
+    """Colours by role; `directions` in the order read, write, trim, mixed, sync.
 
     `series` are for what has no direction: providers, regions, machines. `accent` is for what is to
     be seen first, a cliff or a doubt; `band` shades a stretch behind the marks. `heat` are seven
@@ -61,7 +61,7 @@ DARK = Palette(
     band="#2b2a24",
     heat=("#2c3c5f", "#2b598d", "#1779b3", "#009ccf", "#3bbfdf", "#7dddea", "#c0f8f7"),
 )
-"""The colours of a dark page: what its variables say there."""
+"""The values of the page's CSS variables in dark mode."""
 
 
 def variables(palette: Palette) -> dict[str, str]:
@@ -70,18 +70,20 @@ def variables(palette: Palette) -> dict[str, str]:
         "--ink": palette.ink,
         "--muted": palette.muted,
         "--grid": palette.grid,
-        **{f"--{name}": one for name, one in zip(DIRECTIONS, palette.directions, strict=True)},
-        **{f"--series-{place}": one for place, one in enumerate(palette.series, 1)},
+        **{
+            f"--{name}": colour for name, colour in zip(DIRECTIONS, palette.directions, strict=True)
+        },
+        **{f"--series-{place}": colour for place, colour in enumerate(palette.series, 1)},
         "--accent": palette.accent,
         "--band": palette.band,
-        **{f"--heat-{place}": one for place, one in enumerate(palette.heat, 1)},
+        **{f"--heat-{place}": colour for place, colour in enumerate(palette.heat, 1)},
     }
 
 
 def _page() -> Palette:
     named = iter(f"var({name})" for name in variables(PICTURE))
 
-    def next_of(some: tuple[str, ...]) -> Any:  # noqa: ANN401 - as long as what it stands for
+    def next_of(some: tuple[str, ...]) -> Any:  # noqa: ANN401 - a tuple of the same length
         return tuple(islice(named, len(some)))
 
     return Palette(

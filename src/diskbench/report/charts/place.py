@@ -1,6 +1,6 @@
-"""Places for labels beside dots, so that none lies over another, over a dot or outside: a dot's
-label is tried right, left, above, below and at the corners, the first free place is taken, and a
-label with no free place is left to the words at its mark. Greedy, from the most crowded dot on."""
+"""Places labels beside dots without overlaps: a label is tried right, left, above, below and at the
+corners of its dot, and the first free place is used. A label without a free place is omitted: the
+hover text of its mark names the dot. Greedy, starting with the most crowded dot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Align = Literal["left", "right", "center"]
 
 @dataclass(frozen=True)
 class Dot:
-    """A dot in pixels from the top left, and its label; without text it takes its room only."""
+    """A dot in pixels from the top left, and its label; without text it only occupies space."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a label stands: its anchor in pixels, to which it is aligned."""
+    """The place of a label: its anchor in pixels, and the alignment to it."""
 
     x: float
     y: float
@@ -38,10 +38,10 @@ _Box = tuple[float, float, float, float]
 
 
 def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed | None, ...]:
-    """A place for each dot's label, or None where there is no room. Labels may stand to the right
-    of the plot's edge by a quarter of its width, but nowhere else outside."""
+    """A place for each dot's label, or None if there is no room. Labels may extend beyond the right
+    edge of the plot by a quarter of its width, but nowhere else."""
     taken: list[_Box] = [(d.x - _DOT, d.y - _DOT, d.x + _DOT, d.y + _DOT) for d in dots]
-    found: list[Placed | None] = [None] * len(dots)
+    places: list[Placed | None] = [None] * len(dots)
     edge = (0.0, 0.0, width * 1.25, height)
     crowded = sorted(
         range(len(dots)), key=lambda i: (-_neighbours(dots[i], dots), dots[i].y, dots[i].x)
@@ -50,13 +50,13 @@ def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed |
         dot = dots[index]
         if not dot.text:
             continue
-        for one in _candidates(dot):
-            box = _box(one, dot.text)
+        for candidate in _candidates(dot):
+            box = _box(candidate, dot.text)
             if _inside(box, edge) and not any(_overlap(box, other) for other in taken):
-                found[index] = one
+                places[index] = candidate
                 taken.append(box)
                 break
-    return tuple(found)
+    return tuple(places)
 
 
 def _candidates(dot: Dot) -> tuple[Placed, ...]:
@@ -73,10 +73,12 @@ def _candidates(dot: Dot) -> tuple[Placed, ...]:
     )
 
 
-def _box(one: Placed, text: str) -> _Box:
+def _box(placed: Placed, text: str) -> _Box:
     width = CHARACTER_PX * len(text)
-    left = {"left": one.x, "right": one.x - width, "center": one.x - width / 2}[one.align]
-    return (left, one.y - HEIGHT_PX / 2, left + width, one.y + HEIGHT_PX / 2)
+    left = {"left": placed.x, "right": placed.x - width, "center": placed.x - width / 2}[
+        placed.align
+    ]
+    return (left, placed.y - HEIGHT_PX / 2, left + width, placed.y + HEIGHT_PX / 2)
 
 
 def _overlap(a: _Box, b: _Box) -> bool:
@@ -88,4 +90,4 @@ def _inside(box: _Box, edge: _Box) -> bool:
 
 
 def _neighbours(dot: Dot, dots: Sequence[Dot]) -> int:
-    return sum(abs(one.x - dot.x) < 80 and abs(one.y - dot.y) < 20 for one in dots)
+    return sum(abs(other.x - dot.x) < 80 and abs(other.y - dot.y) < 20 for other in dots)

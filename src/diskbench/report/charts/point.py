@@ -1,4 +1,4 @@
-"""One figure of one disk, as the charts over many runs take it: published or measured."""
+"""One figure of one disk for the charts over many runs: published or measured."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from diskbench.report.charts.measure import with_unit
 Source = Literal["published", "measured"]
 
 OTHER = "other"
-"""The provider in legends of those without a label of their own (Plugin.label)."""
+"""The legend entry of providers without a label (Plugin.label)."""
 _MOST_IDS = 4
 
 
 def provider_label(provider: str) -> str | None:
-    """What stands in legends for a provider; None for one without a label."""
-    found = known_plugin(provider)
-    return found.label or None if found else None
+    """The label of a provider in legends; None if it has none."""
+    plugin = known_plugin(provider)
+    return plugin.label or None if plugin else None
 
 
 def provider_labels() -> tuple[str, ...]:
-    """The labels of all providers, those that rent first."""
-    in_order = sorted(plugins(), key=lambda one: (not one.rents, one.name))
-    return tuple(one.label for one in in_order if one.label)
+    """The labels of all providers, renting providers first."""
+    in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
+    return tuple(plugin.label for plugin in in_order if plugin.label)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ChartPoint:
     doubt: str = ""
     words: str = ""
     machine: str = ""
-    """What points that depend on each other share; empty: a machine of its own."""
+    """The same for points that depend on each other; empty: a machine of its own."""
 
     @property
     def where(self) -> str:
@@ -77,7 +77,7 @@ class ChartPoint:
 
     @property
     def runs(self) -> str:
-        """The ids of its runs; of more than four the first, the last, and how many."""
+        """The ids of its runs; for more than four the first, the last, and the number."""
         if len(self.run_ids) <= _MOST_IDS:
             return ", ".join(self.run_ids)
         return f"{self.run_ids[0]} to {self.run_ids[-1]} ({len(self.run_ids)} runs)"
@@ -92,7 +92,7 @@ class ChartPoint:
 
     @property
     def description(self) -> str:
-        """What stands at its mark: which run, of what, the values, n and what to doubt."""
+        """The text at its mark: run, subject, values, n and doubts."""
         who = f"run {self.runs}" if self.run_ids else self.words or self.source
         parts = [who, self.label, self.where, self.step, with_unit(self.metric, self.value)]
         if self.low is not None and self.high is not None:
@@ -104,8 +104,8 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class Middle:
-    """Several points of one thing together: their median, and its interval where six machines or
-    more were measured."""
+    """Several points of one disk: their median, and its interval if six or more machines were
+    measured."""
 
     points: tuple[ChartPoint, ...]
     value: float
@@ -120,70 +120,70 @@ class Middle:
 
 
 def middle(points: Sequence[ChartPoint]) -> Middle:
-    """The median of points, a value a machine: the median of those that share one (MR-5)."""
+    """The median of points with one value per machine: the median of those that share it (MR-5)."""
     by_machine: dict[str, list[float]] = {}
-    for place, one in enumerate(points):
-        by_machine.setdefault(one.machine or f"#{place}", []).append(one.value)
+    for place, point in enumerate(points):
+        by_machine.setdefault(point.machine or f"#{place}", []).append(point.value)
     values = [median(of_one) for of_one in by_machine.values()]
-    found = median_interval(values)
-    interval = (found.low, found.high) if found else None
+    of_median = median_interval(values)
+    interval = (of_median.low, of_median.high) if of_median else None
     return Middle(tuple(points), median(values), len(values), interval)
 
 
 def of_source(points: Iterable[ChartPoint], source: Source) -> tuple[ChartPoint, ...]:
-    """Those that were published, or measured."""
-    return tuple(one for one in points if one.source == source)
+    """The points of one source: published or measured."""
+    return tuple(point for point in points if point.source == source)
 
 
 def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
-    """The unit, n and the interval of each source, and what to know before believing a mark."""
+    """The unit, n and the interval of each source, and the meaning of doubted marks."""
     words = [unit, sample_words(points)]
-    if any(one.doubt for one in points):
+    if any(point.doubt for point in points):
         words.append("hollow: doubted")
-    marks = dict.fromkeys(mark for one in points for mark in one.marks)
+    marks = dict.fromkeys(mark for point in points for mark in point.marks)
     return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
 
 
 def sample_words(points: Sequence[ChartPoint]) -> str:
-    """What n is in a chart, and its interval, in one clause for each source.
+    """n and its interval in a chart, in one clause for each source.
 
     `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
     """
     clauses = []
-    both = len({one.source for one in points}) > 1
+    both = len({point.source for point in points}) > 1
     for source, name in (("published", "published"), ("measured", "yours" if both else "")):
-        found = [one for one in points if one.source == source]
-        if found:
+        of_kind = [point for point in points if point.source == source]
+        if of_kind:
             lead = f"{name}: " if name else ""
-            clauses.append(f"{lead}{_counts(found)}, {_intervals(found)}")
+            clauses.append(f"{lead}{_counts(of_kind)}, {_intervals(of_kind)}")
     return "; ".join(clauses)
 
 
 def _counts(points: Sequence[ChartPoint]) -> str:
     words: dict[str, list[int | None]] = {}
-    for one in points:
-        words.setdefault(f"{one.statistic}|{one.counted}", []).append(one.n)
-    told = []
+    for point in points:
+        words.setdefault(f"{point.statistic}|{point.counted}", []).append(point.n)
+    parts = []
     for key, counts in words.items():
         statistic, counted = key.split("|")
         known = sorted({n for n in counts if n is not None})
         if not known:
-            told.append(f"{statistic}, n not told")
+            parts.append(f"{statistic}, n not told")
             continue
         span = f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
         unit = counted[:-1] if known == [1] else counted
-        told.append(f"{statistic} of n = {span} {unit}" if known != [1] else f"n = 1 {unit}")
-    return " or ".join(told)
+        parts.append(f"{statistic} of n = {span} {unit}" if known != [1] else f"n = 1 {unit}")
+    return " or ".join(parts)
 
 
 def _intervals(points: Sequence[ChartPoint]) -> str:
     by_key: dict[str, list[ChartPoint]] = {}
-    for one in points:
-        by_key.setdefault(one.key or one.label, []).append(one)
-    found = [middle(of_key) for of_key in by_key.values()]
-    machines = sorted({one.machines for one in found})
+    for point in points:
+        by_key.setdefault(point.key or point.label, []).append(point)
+    middles = [middle(of_key) for of_key in by_key.values()]
+    machines = sorted({centre.machines for centre in middles})
     span = f"{machines[0]}" if len(machines) == 1 else f"{machines[0]}–{machines[-1]}"
     counted = f"n = {span} machine{'' if machines == [1] else 's'}"
-    if any(one.interval for one in found):
+    if any(centre.interval for centre in middles):
         return f"bracket: 95 % interval of the median over {counted}"
-    return f"no interval ({counted} each)" if len(found) > 1 else f"no interval ({counted})"
+    return f"no interval ({counted} each)" if len(middles) > 1 else f"no interval ({counted})"

@@ -1,7 +1,7 @@
-"""Price against performance: a dot a disk, dearer to the right, faster upwards.
+"""Price against performance: one dot per disk, price to the right, speed upwards.
 
-Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left, so that what a dollar
-buys can be read off: a disk above the line of another is the better bargain.
+Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line
+of another delivers more per dollar.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 @dataclass(frozen=True)
 class Priced:
-    """A figure, and what its disk costs in a month in US dollars. `source` is where that stands."""
+    """A figure, and the price of its disk in US dollars per month. `source` cites the price."""
 
     point: ChartPoint
     usd: float
@@ -40,14 +40,14 @@ class Priced:
 
     @property
     def per(self) -> float:
-        """Dollars a month for 1,000 IOPS, or for 100 MB/s; infinite where nothing was done."""
+        """Dollars per month for 1,000 IOPS, or for 100 MB/s; infinite if the figure is 0."""
         unit = _PER[self.point.metric][0]
         return self.usd / (self.point.value / unit) if self.point.value else math.inf
 
 
 @dataclass(frozen=True)
 class _Plane:
-    """Both axes: a value is a share of the way along."""
+    """Both axes: maps a price and a value to pixels."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -63,24 +63,24 @@ class _Plane:
 def price_chart(
     priced: Sequence[Priced], palette: Palette, *, name: str, heading: str, prices_of: str
 ) -> ChartFigure:
-    """Disks by price and figure; `prices_of` says whose prices these are and of when.
+    """Disks by price and figure; `prices_of` names the source and the date of the prices.
 
     Raises ValueError for figures of several metrics, none, or one that has no price per unit.
     """
-    points = [one.point for one in priced]
-    (metric,) = {one.metric for one in points}
+    points = [disk.point for disk in priced]
+    (metric,) = {point.metric for point in points}
     if metric not in _PER:
         raise ValueError(f"nothing is sold by {metric}")
-    prices, values = [one.usd for one in priced], [one.point.value for one in priced]
+    prices, values = [disk.usd for disk in priced], [disk.point.value for disk in priced]
     positive = min(prices) > 0 and min(values) > 0
-    # The axis that the values ask for, or the one on which more labels find a place.
+    # Use the axis that suits the values, or the one on which more labels fit.
     log = positive and (
         wants_log(prices)
         or wants_log(values)
         or _labelled(priced, log=True) > _labelled(priced, log=False)
     )
-    best = min(priced, key=lambda one: one.per)
-    dearest = max(priced, key=lambda one: one.per)
+    best = min(priced, key=lambda disk: disk.per)
+    dearest = max(priced, key=lambda disk: disk.per)
     unit = f"{title(metric)} against US dollars a month ({prices_of})"
     return ChartFigure(
         title=heading,
@@ -103,24 +103,24 @@ def _drawing(
     plane = _plane(priced, log_x=log_x, log_y=log_y)
     x = value_axis("x", "usd", "usd", plane.x, log=log_x)
     y = value_axis("y", "value", metric, plane.y, log=log_y)
-    rows = [_row(one) for one in priced]
+    rows = [_row(disk) for disk in priced]
     layers: list[Any] = _bargains(priced, metric, plane, palette, x, y) if log_x else []
-    colour = provider_colour([one.point for one in priced], palette, legend=True)
+    colour = provider_colour([disk.point for disk in priced], palette, legend=True)
     layers += dots_by_source(rows, size=85, encode={"x": x, "y": y, "color": colour})
     layers += [*_intervals(priced, palette, x, y), *_labels(priced, plane, palette)]
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
 
 
-def _row(one: Priced) -> dict[str, Any]:
-    found = row(one.point)
-    told = f"{_usd(one.usd)} a month"
-    told += f", {_usd(one.per)} for {_PER[one.point.metric][1]}" if one.point.value else ""
-    told += f" ({one.source})" if one.source else ""
-    return found | {"usd": one.usd, "description": f"{found['description']} · {told}"}
+def _row(disk: Priced) -> dict[str, Any]:
+    fields = row(disk.point)
+    text = f"{_usd(disk.usd)} a month"
+    text += f", {_usd(disk.per)} for {_PER[disk.point.metric][1]}" if disk.point.value else ""
+    text += f" ({disk.source})" if disk.source else ""
+    return fields | {"usd": disk.usd, "description": f"{fields['description']} · {text}"}
 
 
 def _usd(usd: float) -> str:
-    """In cents: a price a month is no sum of thousandths."""
+    """A price in dollars and cents: a monthly price needs no more precision."""
     return f"${usd:,.2f}" if usd >= 0.01 else format_usd(usd)
 
 
@@ -140,32 +140,32 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
 
 
 def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
-    """The interval of several own points of one disk, where there are enough."""
+    """The interval of several own points of one disk, if there are enough."""
     disks: dict[str, list[Priced]] = {}
-    for one in priced:
-        if one.point.source == "measured":
-            disks.setdefault(one.point.label, []).append(one)
+    for disk in priced:
+        if disk.point.source == "measured":
+            disks.setdefault(disk.point.label, []).append(disk)
     rows = [
-        {"usd": found[0].usd, "value": interval[0], "high": interval[1]}
-        for found in disks.values()
-        if (interval := middle([one.point for one in found]).interval)
+        {"usd": of_disk[0].usd, "value": interval[0], "high": interval[1]}
+        for of_disk in disks.values()
+        if (interval := middle([disk.point for disk in of_disk]).interval)
     ]
     return interval_rule(rows, palette, {"x": x, "y": y, "y2": "high:Q"})
 
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
-    """Each dot with its label; of several of one name only the first is labelled."""
+    """Each dot with its label; of several dots with one name only the first is labelled."""
     seen: set[str] = set()
     dots = []
-    for one in priced:
-        text = _label(one.point)
-        dots.append(Dot(*plane.at(one.usd, one.point.value), text="" if text in seen else text))
+    for disk in priced:
+        text = _label(disk.point)
+        dots.append(Dot(*plane.at(disk.usd, disk.point.value), text="" if text in seen else text))
         seen.add(text)
     return dots
 
 
 def _labelled(priced: Sequence[Priced], *, log: bool) -> int:
-    """How many labels find a place."""
+    """The number of labels that fit."""
     dots = _label_dots(priced, _plane(priced, log_x=log, log_y=log))
     return sum(spot is not None for spot in place(dots, width=WIDTH, height=HEIGHT))
 
@@ -177,11 +177,11 @@ def _label(point: ChartPoint) -> str:
 def _bargains(
     priced: Sequence[Priced], metric: str, plane: _Plane, palette: Palette, x: alt.X, y: alt.Y
 ) -> list[Any]:
-    """Lines of equal price for a unit, one a power of ten, with their price at the lower end."""
+    """Lines of equal price per unit, one per power of ten, with the price at the lower end."""
     import altair as alt
 
     unit, words = _PER[metric]
-    per = [one.per for one in priced if math.isfinite(one.per) and one.per > 0]
+    per = [disk.per for disk in priced if math.isfinite(disk.per) and disk.per > 0]
     powers = range(math.floor(math.log10(min(per))), math.ceil(math.log10(max(per))) + 1)
     layers: list[Any] = []
     for price in (10.0**power for power in powers):
@@ -210,7 +210,7 @@ def _bargains(
 
 
 def _plane(priced: Sequence[Priced], *, log_x: bool, log_y: bool) -> _Plane:
-    prices, values = [one.usd for one in priced], [one.point.value for one in priced]
+    prices, values = [disk.usd for disk in priced], [disk.point.value for disk in priced]
     return _Plane(_bounds(prices, log=log_x), _bounds(values, log=log_y), log_x, log_y)
 
 

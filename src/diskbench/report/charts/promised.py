@@ -1,5 +1,5 @@
-"""Measured against promised: the promise as a mark and a range, what was measured as a dot, and the
-ratio of both in words. A disk that bursts has two promises, and the ratio is to the lasting one
+"""Measured against promised: the promise as a mark and a range, the measurement as a dot, and the
+ratio of both as text. A disk that bursts has two promises; the ratio refers to the lasting one
 unless the figure was measured on credit."""
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROW = 30
 
 @dataclass(frozen=True)
 class ChartPromise:
-    """What was promised, in the unit of the metric: `value`, and the plausible range of it.
+    """A promise in the unit of the metric: `value` and its plausible range.
 
-    `burst` is what was promised while credit lasts; None where nothing bursts. `source` says who
-    promised it, with a date.
+    `burst` is the promise while credit lasts; None if the disk does not burst. `source` says who
+    made the promise, with a date.
     """
 
     value: float
@@ -43,8 +43,8 @@ class ChartPromise:
 
 @dataclass(frozen=True)
 class FigureBesidePromise:
-    """A figure and the promise that it is held against. `on_credit`: it was measured while the
-    burst lasted, so the burst is what it is held against. `interval` is that of the figure."""
+    """A figure and the promise that it is compared with. `on_credit`: it was measured during the
+    burst, so it is compared with the burst. `interval` is that of the figure."""
 
     point: ChartPoint
     promise: ChartPromise
@@ -53,7 +53,7 @@ class FigureBesidePromise:
 
     @property
     def against(self) -> float:
-        """The promise that counts."""
+        """The promised value that the figure is compared with."""
         burst = self.promise.burst
         return burst if self.on_credit and burst is not None else self.promise.value
 
@@ -79,21 +79,21 @@ def promised_chart(
     heading: str,
     by: str = "the catalogue",
 ) -> ChartFigure:
-    """Figures of one metric, each beside its promise; one whose promise is 0 has no ratio, and is
-    no input.
+    """Figures of one metric, each beside its promise. A promise must not be 0, because it has no
+    ratio.
 
     Raises ValueError for figures of several metrics, or none.
     """
-    points = [one.point for one in held]
-    (metric,) = {one.metric for one in points}
-    values = [value for one in held for value in _extent(one)]
+    points = [figure.point for figure in held]
+    (metric,) = {point.metric for point in points}
+    values = [value for beside in held for value in _extent(beside)]
     lanes = lanes_of(points, ranked=False)
     log = wants_log(values) and min(values) > 0
     unit = f"{title(metric)} measured, against what {by} promises"
     drawn = ["line: promised"]
-    if any(one.promise.low < one.promise.high for one in held):
+    if any(beside.promise.low < beside.promise.high for beside in held):
         drawn.append("shade: its plausible range")
-    if any(one.promise.burst is not None for one in held):
+    if any(beside.promise.burst is not None for beside in held):
         drawn.append("triangle: burst")
     return ChartFigure(
         title=heading,
@@ -111,13 +111,16 @@ _KEPT = 0.95
 
 
 def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
-    kept = sum(one.ratio >= _KEPT for one in held)
-    least, best = min(held, key=lambda one: one.ratio), max(held, key=lambda one: one.ratio)
-    told = f"{heading}: {kept} of {len(held)} give at least 95 % of the promise"
+    kept = sum(beside.ratio >= _KEPT for beside in held)
+    least, best = (
+        min(held, key=lambda beside: beside.ratio),
+        max(held, key=lambda beside: beside.ratio),
+    )
+    text = f"{heading}: {kept} of {len(held)} give at least 95 % of the promise"
     if len(held) == 1:
-        return f"{told}: {least.point.label} {least.words}."
+        return f"{text}: {least.point.label} {least.words}."
     return (
-        f"{told}, from {least.point.label} with {least.words} to {best.point.label} with "
+        f"{text}, from {least.point.label} with {least.words} to {best.point.label} with "
         f"{best.words}."
     )
 
@@ -127,13 +130,13 @@ def _drawing(
 ) -> alt.TopLevelMixin:
     import altair as alt
 
-    values = [value for one in held for value in _extent(one)]
+    values = [value for beside in held for value in _extent(beside)]
     domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
     y = lanes.axis()
-    rows = [_row(one, lanes) for one in held]
+    rows = [_row(beside, lanes) for beside in held]
     by_lane: dict[str, list[FigureBesidePromise]] = {}
-    for one in held:
-        by_lane.setdefault(lanes.of(one.point), []).append(one)
+    for beside in held:
+        by_lane.setdefault(lanes.of(beside.point), []).append(beside)
     base = alt.Chart({"values": rows})
 
     at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
@@ -146,7 +149,7 @@ def _drawing(
             x=at("promise"), y=y, description="promise_words:N"
         ),
     ]
-    bursts = [one for one in rows if one["burst"] is not None]
+    bursts = [row for row in rows if row["burst"] is not None]
     if bursts:
         chart = alt.Chart({"values": bursts})
         layers.append(
@@ -156,14 +159,14 @@ def _drawing(
         )
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
-        for name, found in by_lane.items()
-        if (interval := _interval(found))
+        for name, of_lane in by_lane.items()
+        if (interval := _interval(of_lane))
     ]
     layers += interval_rule(spans, palette, {"x": at("span_low"), "x2": "span_high:Q", "y": y})
     colours = {"published": palette.series[0], "measured": palette.ink}
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
-    # In a column of their own, where no mark can lie under them.
-    told_rows = [{"row": name, "text": _words(found)} for name, found in by_lane.items()]
+    # In a separate column, so that no mark is below the text.
+    told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
     words = alt.Chart({"values": told_rows}).mark_text(
         align="left", color=palette.ink, aria=False, x=WIDTH + 10
     )
@@ -172,42 +175,42 @@ def _drawing(
     return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
 
 
-def _row(one: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:
-    metric, promise = one.point.metric, one.promise
+def _row(beside: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:
+    metric, promise = beside.point.metric, beside.promise
     burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
-    told = f"promised {with_unit(metric, promise.value)}{burst}"
+    text = f"promised {with_unit(metric, promise.value)}{burst}"
     if promise.low < promise.high:
-        told += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
-    told += f" by {promise.source}" if promise.source else ""
-    found = row(one.point)
-    return found | {
-        "row": lanes.of(one.point),
+        text += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
+    text += f" by {promise.source}" if promise.source else ""
+    fields = row(beside.point)
+    return fields | {
+        "row": lanes.of(beside.point),
         "promise": promise.value,
         "promise_low": promise.low,
         "promise_high": promise.high,
         "burst": promise.burst,
-        "promise_words": f"{one.point.label}: {told}",
-        "description": f"{found['description']} · {told} · {one.words}",
+        "promise_words": f"{beside.point.label}: {text}",
+        "description": f"{fields['description']} · {text} · {beside.words}",
     }
 
 
 def _interval(held: Sequence[FigureBesidePromise]) -> tuple[float, float] | None:
-    """That of the figure, or over the machines of a row."""
+    """The interval of the only figure, or over the machines of a row."""
     if len(held) == 1:
         return held[0].interval
-    return middle([one.point for one in held]).interval
+    return middle([beside.point for beside in held]).interval
 
 
 def _words(held: Sequence[FigureBesidePromise]) -> str:
-    """What stands beside a row: of several figures their median against the first one's promise."""
+    """The text beside a row; for several figures their median against the first one's promise."""
     first = held[0]
     if len(held) == 1:
         return first.words
-    value = middle([one.point for one in held]).value
+    value = middle([beside.point for beside in held]).value
     return f"{replace(first, point=replace(first.point, value=value)).words}, n = {len(held)}"
 
 
-def _extent(one: FigureBesidePromise) -> list[float]:
-    values = [one.point.value, one.promise.value, one.promise.low, one.promise.high]
-    values += [one.promise.burst] if one.promise.burst is not None else []
-    return [*values, *(one.interval or ())]
+def _extent(beside: FigureBesidePromise) -> list[float]:
+    values = [beside.point.value, beside.promise.value, beside.promise.low, beside.promise.high]
+    values += [beside.promise.burst] if beside.promise.burst is not None else []
+    return [*values, *(beside.interval or ())]

@@ -1,5 +1,5 @@
-"""The charts of reports, by name. A file of this folder registers what it draws; `report --chart`,
-its help and completion, the pages, the docs and the tests read them from here."""
+"""The charts of reports, by name. Each module of this package registers its charts; `report
+--chart`, its help and completion, the pages, the docs and the tests read this registry."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Need = Literal[
     "the evidence of one run",
 ]
 LIST = "list"
-"""What `--chart` takes instead of a name, to list the charts."""
+"""The value of `--chart` that lists the charts."""
 MOST_OVER = 8
-"""Figures over steps, runs and trials that one page has."""
+"""The most figures over steps, runs and trials on one page."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A kind of chart: the `name` that `--chart` takes, its `title`, what it `needs`, its place
-    among others on a page (`rank`, the least first), and how it is drawn: one figure or more, or
-    none where the data gives no picture."""
+    """A kind of chart: the `name` that `--chart` takes, its `title`, the data that it `needs`, its
+    `rank` on a page (the lowest first), and the function that draws it: one or more figures, or
+    none if the data does not allow any."""
 
     name: str
     title: str
@@ -63,52 +63,54 @@ def chart(name: str, *, title: str, needs: Need, rank: int) -> Callable[[Draw], 
 
 @cache
 def charts() -> tuple[Chart, ...]:
-    """All charts, those for one trial first, in the order of a page."""
+    """All charts in the order of a page, those for one trial first."""
     package = import_module("diskbench.report.charts")
     for module in pkgutil.iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
     order = get_args(Need)
     return tuple(
-        sorted(_REGISTERED.values(), key=lambda one: (order.index(one.needs), one.rank, one.name))
+        sorted(
+            _REGISTERED.values(), key=lambda kind: (order.index(kind.needs), kind.rank, kind.name)
+        )
     )
 
 
 def find_chart(name: str) -> Chart:
     """The chart of that name. Raises UnknownName."""
-    for one in charts():
-        if one.name == name:
-            return one
+    for kind in charts():
+        if kind.name == name:
+            return kind
     advice = "`diskbench report --chart list` shows all"
-    raise UnknownName("chart", name, [one.name for one in charts()], advice=advice)
+    raise UnknownName("chart", name, [kind.name for kind in charts()], advice=advice)
 
 
 def chart_lines() -> Iterator[str]:
-    """Name, title and need of each chart, a line each."""
-    wide = max(len(one.name) for one in charts())
-    for one in charts():
-        yield f"{one.name:<{wide}}  {one.title} (needs {one.needs})"
+    """Name, title and need of each chart, one per line."""
+    wide = max(len(kind.name) for kind in charts())
+    for kind in charts():
+        yield f"{kind.name:<{wide}}  {kind.title} (needs {kind.needs})"
 
 
 def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures over steps, runs and trials."""
     one, several, many, _ = get_args(Need)
     single = data.single is not None
-    found = islice(_drawn(data, palette, one if single else several), MOST_OVER)
-    return (*found, *(() if single else _drawn(data, palette, many)))
+    figures = islice(_drawn(data, palette, one if single else several), MOST_OVER)
+    return (*figures, *(() if single else _drawn(data, palette, many)))
 
 
 def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
-    """The figures of one run of a single trial; none of several trials."""
+    """The figures of one run of a single trial; empty for several trials."""
     return tuple(_drawn(data, palette, get_args(Need)[3])) if data.single is not None else ()
 
 
 def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
-    """The figures of one chart. Raises UnknownName, and InvalidValue where there is none."""
-    found = find_chart(name)
-    figures = tuple(found.draw(data, palette)) if data.meets(found.needs) else ()
+    """The figures of one chart. Raises UnknownName, and InvalidValue if there is no figure."""
+    kind = find_chart(name)
+    figures = tuple(kind.draw(data, palette)) if data.meets(kind.needs) else ()
     if not figures:
         raise InvalidValue(
-            f"nothing to draw in chart {name} ({found.title}): it needs {found.needs}",
+            f"nothing to draw in chart {name} ({kind.title}): it needs {kind.needs}",
             advice="name other runs, or another chart: `diskbench report --chart list`",
         )
     return figures
@@ -116,6 +118,6 @@ def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigu
 
 def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[ChartFigure]:
     if data.meets(need):
-        for one in charts():
-            if one.needs == need:
-                yield from one.draw(data, palette)
+        for kind in charts():
+            if kind.needs == need:
+                yield from kind.draw(data, palette)

@@ -1,4 +1,4 @@
-"""Points as rows of a chart: their order, and what each mark carries."""
+"""Points as rows of a chart: their order, and the data of each mark."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 DWARFS = 3.0
-"""Values are broken out of a linear axis when the least of them is so many times the largest of the
-rest, and they are a third of six values or more, or fewer. Our choice."""
+"""Values are cut on a linear axis if the lowest of them exceeds the largest of the rest by this
+factor, and if they are at most a third of six or more values. Our choice."""
 _LEAST = 6
 
 
 def row(point: ChartPoint) -> Row:
-    """What a mark of a point needs, values as they are."""
-    found: Row = {
+    """The fields of a point's mark, with unscaled values."""
+    fields: Row = {
         "label": point.label,
         "key": point.key or point.label,
         "value": point.value,
@@ -32,19 +32,19 @@ def row(point: ChartPoint) -> Row:
         "doubted": bool(point.doubt),
         "description": point.description,
     }
-    return found | ({"href": point.href} if point.href else {})
+    return fields | ({"href": point.href} if point.href else {})
 
 
 def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
-    """The labels, each once: by value, the largest first, or as they come."""
+    """The distinct labels: by value, the largest first, or in order of appearance."""
     best: dict[str, float] = {}
-    for one in points:
-        best.setdefault(one.label, one.value)
+    for point in points:
+        best.setdefault(point.label, point.value)
     return sorted(best, key=lambda name: -best[name]) if ranked else list(best)
 
 
 def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
-    """The largest value that does not dwarf the others, and how many do (0: none)."""
+    """The largest value that does not dwarf the others, and the number of values that do."""
     ordered = sorted(values)
     most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
     for count in range(most, 0, -1):
@@ -55,26 +55,26 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
 
 
 def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
-    """A colour for each provider, always the same one; labels say the provider, too."""
+    """A fixed colour for each provider; labels name the provider as well."""
     import altair as alt
 
     domain = [*provider_labels(), OTHER]
-    present = {provider_label(one.provider) or OTHER for one in points}
+    present = {provider_label(point.provider) or OTHER for point in points}
     shown = [name for name in domain if name in present]
-    told = (
+    shown_legend = (
         alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)
         if legend and len(shown) > 1
         else None
     )
     scale = alt.Scale(domain=domain, range=list(palette.series))
-    return alt.Color("provider:N", scale=scale, legend=told)
+    return alt.Color("provider:N", scale=scale, legend=shown_legend)
 
 
 def carried(rows: Sequence[Row]) -> dict[str, Any]:
-    """The encodings by which marks carry their words, and their link where any has one."""
+    """The encodings of the marks' text, and of their link if any has one."""
     import altair as alt
 
-    found: dict[str, Any] = {"description": alt.Description("description:N")}
-    if any("href" in one for one in rows):
-        found["href"] = alt.Href("href:N")
-    return found
+    encodings: dict[str, Any] = {"description": alt.Description("description:N")}
+    if any("href" in row for row in rows):
+        encodings["href"] = alt.Href("href:N")
+    return encodings

@@ -1,8 +1,8 @@
-"""One disk run after run: where it falls, where it was predicted to fall, and by how much.
+"""One disk run after run: where it falls, where the fall was predicted, and by how much.
 
-A panel for each figure (IOPS, read, write), the runs along the bottom. What a post states of a
-stretch of runs is a level without dots; what was measured run by run is a line with a dot a run;
-what the catalogue predicts is dashed.
+A panel for each figure (IOPS, read, write), with the runs on the horizontal axis. A level that a
+post states for a stretch of runs has no dots; measured runs are a line with a dot per run;
+predictions of the catalogue are dashed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _LABEL_PX = 14
 class ChartRunLine:
     """One figure of one disk: (run, value) with runs counted from 1, in the unit of `metric`.
 
-    `run_ids` and `hrefs`, where there are any, stand beside `values`. `stated`: a post states these
-    levels of stretches of runs; no run was told by itself.
+    `run_ids` and `hrefs`, if not empty, are parallel to `values`. `stated`: a post states these
+    levels for stretches of runs, not for single runs.
     """
 
     label: str
@@ -52,13 +52,13 @@ class ChartRunLine:
     stated: bool = False
     words: str = ""
     marks: tuple[str, ...] = ()
-    """What a reader must know first: emulated, imported."""
+    """Marks that qualify the figures: emulated, imported."""
 
 
 @dataclass(frozen=True)
 class CliffMark:
-    """The run in which a disk fell: as predicted, as published, or as found in the seconds. `of`
-    says whose it is, where a chart has several."""
+    """The run in which a disk fell: predicted, published, or measured. `of` names the owner if a
+    chart has several."""
 
     run: int
     origin: Origin
@@ -82,16 +82,16 @@ def runs_chart(
     cliffs: Sequence[CliffMark] = (),
     notes: str = "",
 ) -> ChartFigure:
-    """Lines of one or several figures over their runs, with cliffs marked.
+    """Lines of one or more figures over their runs, with cliffs marked.
 
-    Raises ValueError where there is no run.
+    Raises ValueError if there is no run.
     """
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
     panels: dict[tuple[str, str], list[ChartRunLine]] = {}
     for line in lines:
         panels.setdefault((line.metric, line.direction), []).append(line)
-    log = any(wants_log(_values(found)) for found in panels.values())
+    log = any(wants_log(_values(of_panel)) for of_panel in panels.values())
     positive = all(value > 0 for line in lines for _, value in line.values)
     return ChartFigure(
         title=heading,
@@ -113,8 +113,8 @@ def _drawing(
 ) -> alt.TopLevelMixin:
     import altair as alt
 
-    runs = [run for found in panels.values() for line in found for run, _ in line.values]
-    last = max([*runs, *(one.run for one in cliffs)])
+    runs = [run for of_panel in panels.values() for line in of_panel for run, _ in line.values]
+    last = max([*runs, *(cliff.run for cliff in cliffs)])
     x = alt.X(
         "run:Q",
         title="run",
@@ -122,10 +122,10 @@ def _drawing(
         axis=alt.Axis(format="d", grid=False, values=[1, *whole_seconds(last)]),
     )
     drawn: list[Any] = []
-    for place, (key, found) in enumerate(panels.items()):
+    for place, (key, of_panel) in enumerate(panels.items()):
         layers = [
             *_cliffs(cliffs, x, palette, last, labelled=not place),
-            *_lines(found, x, _y(found, key[0], log=log), palette),
+            *_lines(of_panel, x, _y(of_panel, key[0], log=log), palette),
         ]
         words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
         drawn.append(
@@ -138,8 +138,8 @@ def _y(lines: Sequence[ChartRunLine], metric: str, *, log: bool) -> alt.Y:
     values = _values(lines)
     domain = log_domain(values) if log else linear_domain(max(values) * 1.05)
     options: dict[str, Any] = {"title": None, "minExtent": 40, "labelFlush": False, "ticks": 3}
-    found: alt.Y = value_axis("y", "value", metric, domain, log=log, **options)
-    return found
+    axis: alt.Y = value_axis("y", "value", metric, domain, log=log, **options)
+    return axis
 
 
 def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
@@ -162,7 +162,7 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
         rows = _rows(line)
         stretches = [rows] if not line.stated else _levels(rows)
         for number, stretch in enumerate(map(_wide, stretches) if line.stated else stretches):
-            chart = alt.Chart({"values": [one | {"line": f"{place}.{number}"} for one in stretch]})
+            chart = alt.Chart({"values": [row | {"line": f"{place}.{number}"} for row in stretch]})
             width = 3.5 if line.stated else 1.5
             layers.append(
                 chart.mark_line(strokeWidth=width, aria=False).encode(
@@ -177,7 +177,7 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
 def _dots(
     rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
 ) -> alt.Chart:
-    """A mark a run, which carries the run's words. Levels have ones that cannot be seen."""
+    """A mark per run with the run's text; invisible for levels."""
     import altair as alt
 
     marks = alt.Chart({"values": rows}).mark_point(
@@ -188,34 +188,34 @@ def _dots(
 
 
 def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for place, (run, value) in enumerate(line.values):
         who = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
         words = (who, line.label, f"run {run} of the series", with_unit(line.metric, value))
-        one: dict[str, Any] = {
+        row: dict[str, Any] = {
             "run": run,
             "value": value,
             "who": _WORDS[line.origin],
             "description": " · ".join(word for word in words if word),
         }
-        found.append(one | ({"href": line.hrefs[place]} if line.hrefs else {}))
-    return found
+        rows.append(row | ({"href": line.hrefs[place]} if line.hrefs else {}))
+    return rows
 
 
 def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Stretches of consecutive runs with one value."""
+    """Stretches of consecutive runs with equal values."""
     stretches: list[list[dict[str, Any]]] = []
-    for one in rows:
+    for row in rows:
         last = stretches[-1][-1] if stretches else None
-        if last and last["value"] == one["value"] and last["run"] + 1 == one["run"]:
-            stretches[-1].append(one)
+        if last and last["value"] == row["value"] and last["run"] + 1 == row["run"]:
+            stretches[-1].append(row)
         else:
-            stretches.append([one])
+            stretches.append([row])
     return stretches
 
 
 def _wide(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A level from the beginning of its first run to the end of its last."""
+    """A level from the start of its first run to the end of its last."""
     first, last = rows[0], rows[-1]
     return [first | {"run": first["run"] - 0.4}, last | {"run": last["run"] + 0.4}]
 
@@ -231,20 +231,20 @@ def _cliffs(
         "predicted": palette.muted,
     }
     layers: list[Any] = []
-    for place, one in enumerate(cliffs):
-        rows = [{"run": one.run, "text": one.label, "description": one.words or one.label}]
+    for place, cliff in enumerate(cliffs):
+        rows = [{"run": cliff.run, "text": cliff.label, "description": cliff.words or cliff.label}]
         chart = alt.Chart({"values": rows})
         rule = chart.mark_rule(
-            color=colours[one.origin], strokeWidth=1.5, strokeDash=_DASHES[one.origin]
+            color=colours[cliff.origin], strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]
         )
         layers.append(rule.encode(x=x, description="description:N"))
         if labelled:
-            left = one.run * WIDTH / last + CHARACTER_PX * len(one.label) < WIDTH
+            left = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
             text = chart.mark_text(
                 align="left" if left else "right",
                 dx=3 if left else -3,
                 y=-4 - _LABEL_PX * (len(cliffs) - 1 - place),
-                color=colours[one.origin],
+                color=colours[cliff.origin],
                 baseline="bottom",
                 aria=False,
             )
@@ -257,20 +257,20 @@ def _subtitle(
 ) -> str:
     words = [" · ".join(dict.fromkeys(_heading(key) for key in panels)) + " of each run"]
     for origin in ("published", "measured"):
-        found = [line for line in lines if line.origin == origin]
-        if not found:
+        of_origin = [line for line in lines if line.origin == origin]
+        if not of_origin:
             continue
-        counts = sorted({len(line.values) for line in found})
+        counts = sorted({len(line.values) for line in of_origin})
         span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
-        stated = ", stretches as stated" if any(line.stated for line in found) else ""
+        stated = ", stretches as stated" if any(line.stated for line in of_origin) else ""
         runs = "run" if counts == [1] else "runs"
         words.append(
-            f"{_WORDS[found[0].origin]}: n = {span} {runs} of one machine{stated}, "
+            f"{_WORDS[of_origin[0].origin]}: n = {span} {runs} of one machine{stated}, "
             "no interval (n = 1 machine)"
         )
     marks = dict.fromkeys(mark for line in lines for mark in line.marks)
-    told = [f"yours: {', '.join(marks)}"] if marks else []
-    return "; ".join([*words, *told, *([notes] if notes else [])])
+    parts = [f"yours: {', '.join(marks)}"] if marks else []
+    return "; ".join([*words, *parts, *([notes] if notes else [])])
 
 
 def _heading(key: tuple[str, str]) -> str:
@@ -279,7 +279,7 @@ def _heading(key: tuple[str, str]) -> str:
 
 
 def _sentence(lines: Sequence[ChartRunLine], cliffs: Sequence[CliffMark], heading: str) -> str:
-    told = []
+    parts = []
     for line in lines:
         if line.origin == "predicted" or not line.values:
             continue
@@ -287,11 +287,11 @@ def _sentence(lines: Sequence[ChartRunLine], cliffs: Sequence[CliffMark], headin
         what = f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))}"
         until = f"{with_unit(line.metric, ends)} in run {last}"
         if begins == ends:
-            told.append(f"{what}: {until}, as in run {first}")
+            parts.append(f"{what}: {until}, as in run {first}")
         else:
-            told.append(f"{what}: {with_unit(line.metric, begins)} in run {first}, {until}")
-    marks = [one.label for one in cliffs]
-    return f"{heading}: {'; '.join([*told, *marks])}."
+            parts.append(f"{what}: {with_unit(line.metric, begins)} in run {first}, {until}")
+    marks = [cliff.label for cliff in cliffs]
+    return f"{heading}: {'; '.join([*parts, *marks])}."
 
 
 def _values(lines: Sequence[ChartRunLine]) -> list[float]:

@@ -1,8 +1,8 @@
-"""How far values of one figure lie apart, group by group: by region, by hour of the day, by disk.
+"""The spread of one figure's values by group: by region, by hour of the day, by disk.
 
-    20 values or more   the density of their logarithms or of them, as a violin, and a box in it
+    20 values or more   the density of the values or their logarithms as a violin, with a box in it
     5 to 19             a box, and every value as a dot
-    fewer               every value as a dot, and their median: a box of four would pretend
+    fewer               every value as a dot, and the median: four values are too few for a box
 
 A box holds the middle half (quartiles by linear interpolation, Hyndman & Fan 1996, type 7), its
 line is the median, and its whiskers reach the extremes, so that nothing is left out of them.
@@ -34,39 +34,39 @@ ROW = 40
 VIOLIN_FROM = 20
 BOX_FROM = 5
 LEAST_MACHINES = 6
-"""From how many values on. Our choices; the third is where a 95 % interval begins (MR-6)."""
+"""Minimum numbers of values. Our choices; the third is the least for a 95 % interval (MR-6)."""
 _STEPS = 64
 By = Literal["region", "hour", "label"]
 
 
 @dataclass(frozen=True)
 class SpreadRow:
-    """The points of one row: a point a machine, else they are samples and make no interval."""
+    """The points of one row: one per machine, or samples of one machine, which give no interval."""
 
     name: str
     points: tuple[ChartPoint, ...]
 
     @property
     def values(self) -> list[float]:
-        """In order of size."""
-        return sorted(one.value for one in self.points)
+        """The values, ascending."""
+        return sorted(point.value for point in self.points)
 
 
 def groups_of(points: Iterable[ChartPoint], by: By) -> tuple[SpreadRow, ...]:
-    """Points by region (with the provider), by hour of their day in UTC, or by label. Hours and
-    regions are in order; what has none is left out (`undated` names it)."""
-    found: dict[str, list[ChartPoint]] = {}
-    for one in points:
-        name = _name(one, by)
+    """Points by region (with the provider), by hour of the day in UTC, or by label. Hours and
+    regions are sorted; points without one are left out (`undated` names those without an hour)."""
+    groups: dict[str, list[ChartPoint]] = {}
+    for point in points:
+        name = _name(point, by)
         if name:
-            found.setdefault(name, []).append(one)
-    names = list(found) if by == "label" else sorted(found)
-    return tuple(SpreadRow(name, tuple(found[name])) for name in names)
+            groups.setdefault(name, []).append(point)
+    names = list(groups) if by == "label" else sorted(groups)
+    return tuple(SpreadRow(name, tuple(groups[name])) for name in names)
 
 
 def undated(points: Iterable[ChartPoint]) -> str:
-    """Which trials have no hour, in words; empty where all have one."""
-    named = dict.fromkeys(one.key for one in points if not one.when)
+    """The trials without an hour, as text; empty if all have one."""
+    named = dict.fromkeys(point.key for point in points if not point.when)
     return f"left out, having no date: {', '.join(named)}" if named else ""
 
 
@@ -79,12 +79,12 @@ def spread_chart(
     samples: bool = False,
     left_out: str = "",
 ) -> ChartFigure:
-    """Groups of points of one metric, one below the other. `samples`: they are samples of one
-    machine each, of which no interval is made (MR-5). `left_out` tells what is not drawn, and why.
+    """Groups of points of one metric, one below the other. `samples`: each group has samples of one
+    machine, which give no interval (MR-5). `left_out` says what is not drawn, and why.
 
     Raises ValueError for points of several metrics, or none.
     """
-    (metric,) = {one.metric for group in groups for one in group.points}
+    (metric,) = {point.metric for group in groups for point in group.points}
     values = [value for group in groups for value in group.values]
     log = wants_log(values) and min(values) > 0
     return ChartFigure(
@@ -120,7 +120,7 @@ def _drawing(
     if log:
         domain = log_domain(values)
     else:
-        # From zero, unless that would press all of it to one side: then the axis says its bounds.
+        # From zero, unless that would push all to one side: then the axis shows its bounds.
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
     names = [f"{group.name} (n = {len(group.points)})" for group in groups]
@@ -201,7 +201,9 @@ def _group(
             )
             layers.append(tick.encode(x=at(end), y=level("y")))
     if n < VIOLIN_FROM:
-        rows = [row(one) | {"y": place + _aside(number)} for number, one in enumerate(group.points)]
+        rows = [
+            row(point) | {"y": place + _aside(number)} for number, point in enumerate(group.points)
+        ]
         dots = alt.Chart({"values": rows}).mark_point(
             filled=True, size=30, color=palette.ink, opacity=0.75
         )
@@ -213,7 +215,7 @@ def _box(group: SpreadRow, place: int) -> dict[str, Any]:
     import numpy as np
 
     values = group.values
-    q1, middle, q3 = (float(one) for one in np.quantile(values, (0.25, 0.5, 0.75)))
+    q1, middle, q3 = (float(quantile) for quantile in np.quantile(values, (0.25, 0.5, 0.75)))
     metric = group.points[0].metric
     words = (
         f"{group.name}: median {with_unit(metric, middle)}, middle half "
@@ -228,10 +230,10 @@ def _box(group: SpreadRow, place: int) -> dict[str, Any]:
 
 
 def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str, Any]]:
-    """The outline of a violin: Gaussian kernels between the extremes, there and back, n^(-1/5)
-    standard deviations wide (Scott 1992). As `scipy.stats` has it, which takes long to import.
+    """The outline of a violin, both sides: Gaussian kernels between the extremes, n^(-1/5) standard
+    deviations wide (Scott 1992). Equal to that of `scipy.stats`, which takes long to import.
 
-    On a logarithmic axis it is the density of the logarithms: what the eye sees on that axis.
+    On a logarithmic axis it is the density of the logarithms, which matches the axis.
     """
     import numpy as np
 
@@ -248,12 +250,12 @@ def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str
 
 
 def _aside(number: int) -> float:
-    """A small step off the middle, another one for each dot, always the same ones."""
+    """A small offset from the middle, different for each dot, but reproducible."""
     return ((number * 7) % 11 - 5) * 0.032
 
 
 def _bracket(group: SpreadRow, place: int) -> list[dict[str, Any]]:
-    """The interval of the median, a little below the box; none of fewer than six machines."""
+    """The interval of the median, slightly below the box; empty for fewer than six machines."""
     interval = middle(group.points).interval
     if interval is None:
         return []

@@ -1,7 +1,7 @@
 """Latency distributions as lines: the CDF, and the percentile plot with its tail drawn out.
 
 percentile plot   x = −log₁₀(1 − p): 90, 99, 99.9 and 99.99 % lie equally far apart
-last point        the highest p that N I/Os bear out, pᴺ = 0.05 (MR-10)
+last point        the highest p that N I/Os support, pᴺ = 0.05 (MR-10)
 """
 
 from __future__ import annotations
@@ -43,8 +43,16 @@ def percentile_chart(
 
     spread, of = _some(spread), len(spread)
     names = _names(spread)
-    lines = [row for one, name in zip(spread, names, strict=True) for row in _tail(one, name)]
-    marks = [row for one, name in zip(spread, names, strict=True) for row in _marks(one, name)]
+    lines = [
+        row
+        for distribution, name in zip(spread, names, strict=True)
+        for row in _tail(distribution, name)
+    ]
+    marks = [
+        row
+        for distribution, name in zip(spread, names, strict=True)
+        for row in _marks(distribution, name)
+    ]
     y_domain = log_domain([row["ns"] for row in lines])
     furthest = max((row["x"] for row in lines), default=2.0)
     shown = [p for p in SHOWN if -math.log10(1 - p) <= furthest + 1e-9]
@@ -76,16 +84,20 @@ def percentile_chart(
 def cdf_chart(
     spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency distribution"
 ) -> ChartFigure:
-    """The share of I/Os that took at most so long, at most six lines."""
+    """The share of I/Os up to each latency, at most six lines."""
     import altair as alt
 
     spread, of = _some(spread), len(spread)
     names = _names(spread)
-    lines = [row for one, name in zip(spread, names, strict=True) for row in _shares(one, name)]
+    lines = [
+        row
+        for distribution, name in zip(spread, names, strict=True)
+        for row in _shares(distribution, name)
+    ]
     marks = [
         {**row, "x": row["ns"], "ns": row["share"]}
-        for one, name in zip(spread, names, strict=True)
-        for row in _marks(one, name)
+        for distribution, name in zip(spread, names, strict=True)
+        for row in _marks(distribution, name)
         if row["share"] < 0.9999
     ]
     domain = log_domain([row["x"] for row in lines])
@@ -144,7 +156,7 @@ def _drawn(
     dash = alt.StrokeDash(
         "line:N",
         sort=None,
-        scale=alt.Scale(domain=names, range=[list(one) for one in _DASHES[: len(names)]]),
+        scale=alt.Scale(domain=names, range=[list(dash) for dash in _DASHES[: len(names)]]),
         legend=None,
     )
     line = (
@@ -172,53 +184,57 @@ def _drawn(
 
 
 def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
-    """Those of the directions where they tell the lines apart, else one for each line."""
-    directions = [one.direction for one in spread]
+    """The colours of the directions if they distinguish the lines, else one for each line."""
+    directions = [distribution.direction for distribution in spread]
     if len(set(directions)) == len(directions):
         return [palette.direction(name) for name in directions]
     return list(palette.series[: len(spread)])
 
 
 def _names(spread: Sequence[Distribution]) -> list[str]:
-    """What tells the lines apart: the direction, the step, or both; then the run."""
-    several_steps = len({one.step for one in spread}) > 1
-    several_runs = len({one.run_id for one in spread}) > 1
-    found = []
-    for one in spread:
-        words = [one.step] if several_steps else []
-        if not several_steps or one.direction not in one.step:
-            words.append(one.direction)
+    """The shortest distinct names of the lines: direction, step, or both; then the run."""
+    several_steps = len({distribution.step for distribution in spread}) > 1
+    several_runs = len({distribution.run_id for distribution in spread}) > 1
+    names = []
+    for distribution in spread:
+        words = [distribution.step] if several_steps else []
+        if not several_steps or distribution.direction not in distribution.step:
+            words.append(distribution.direction)
         if several_runs:
-            words.append(f"run {one.run_id}")
-        found.append(" ".join(words))
-    return found
+            words.append(f"run {distribution.run_id}")
+        names.append(" ".join(words))
+    return names
 
 
-def _tail(one: Distribution, name: str) -> list[dict[str, Any]]:
-    """Points of a percentile plot: a bucket lies at the share of I/Os up to it."""
+def _tail(distribution: Distribution, name: str) -> list[dict[str, Any]]:
+    """Points of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
     rows = [
         {"x": -math.log10(max(1 - p, 1e-12)), "ns": float(ns), "line": name}
-        for ns, p in zip(one.latency_ns, one.shares(), strict=True)
-        if p <= one.highest
+        for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
+        if p <= distribution.highest
     ]
-    first = {"x": 0.0, "ns": float(one.latency_ns[0]), "line": name} if one.n else None
-    last = one.quantile(one.highest * (1 - 1e-12))
+    first = (
+        {"x": 0.0, "ns": float(distribution.latency_ns[0]), "line": name}
+        if distribution.n
+        else None
+    )
+    last = distribution.quantile(distribution.highest * (1 - 1e-12))
     if last is not None:
-        rows.append({"x": -math.log10(1 - one.highest), "ns": last, "line": name})
+        rows.append({"x": -math.log10(1 - distribution.highest), "ns": last, "line": name})
     return _fewer(([first] if first else []) + rows, "x")
 
 
-def _shares(one: Distribution, name: str) -> list[dict[str, Any]]:
+def _shares(distribution: Distribution, name: str) -> list[dict[str, Any]]:
     rows = [
         {"x": float(ns), "ns": float(p), "line": name}
-        for ns, p in zip(one.latency_ns, one.shares(), strict=True)
+        for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
     ]
     return _fewer(rows, "ns")
 
 
 def _fewer(rows: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
-    """At most so many rows, evenly along an axis; both ends stay. A CDF rises, so it has no peaks
-    that could be lost."""
+    """At most _MOST_POINTS rows, evenly spaced along an axis, with both ends. A CDF only rises, so
+    it has no peaks to lose."""
     if len(rows) <= _MOST_POINTS:
         return rows
     low, high = rows[0][along], rows[-1][along]
@@ -227,13 +243,14 @@ def _fewer(rows: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
     return [rows[0], *kept.values()]
 
 
-def _marks(one: Distribution, name: str) -> list[dict[str, Any]]:
+def _marks(distribution: Distribution, name: str) -> list[dict[str, Any]]:
     rows = []
     for share in SHOWN:
-        ns = one.quantile(share)
+        ns = distribution.quantile(share)
         if ns is None:
             continue
-        words = f"run {one.run_id} · {name} · p{100 * share:g} {bare('lat_ns', ns)} · n = {one.n:,}"
+        figure = f"p{100 * share:g} {bare('lat_ns', ns)}"
+        words = f"run {distribution.run_id} · {name} · {figure} · n = {distribution.n:,}"
         rows.append(
             {"x": -math.log10(1 - share), "ns": ns, "line": name, "words": words, "share": share}
         )
@@ -241,7 +258,7 @@ def _marks(one: Distribution, name: str) -> list[dict[str, Any]]:
 
 
 def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:
-    """At most six of them, evenly chosen, with the first and the last."""
+    """At most six distributions, evenly chosen, with the first and the last."""
     if len(spread) <= MOST_LINES:
         return spread
     last = len(spread) - 1
@@ -250,28 +267,32 @@ def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:
 
 def _counts(spread: Sequence[Distribution], of: int) -> str:
     """`n = 581,985 I/Os; no interval (n = 1 run)`."""
-    counts = sorted(one.n for one in spread)
+    counts = sorted(distribution.n for distribution in spread)
     if not counts:
         return "n = 0 I/Os; no interval (n = 0 runs)"
     many = f"{counts[0]:,}" if counts[0] == counts[-1] else f"{counts[0]:,}–{counts[-1]:,}"
-    runs = len({one.run_id for one in spread})
-    told = f"n = {many} I/Os; no interval (n = {runs} run{'' if runs == 1 else 's'})"
+    runs = len({distribution.run_id for distribution in spread})
+    text = f"n = {many} I/Os; no interval (n = {runs} run{'' if runs == 1 else 's'})"
     if of > len(spread):
-        told += f"; {len(spread)} of {of} lines"
-    return told + ("; completion latency" if any(one.completion_only for one in spread) else "")
+        text += f"; {len(spread)} of {of} lines"
+    return text + (
+        "; completion latency"
+        if any(distribution.completion_only for distribution in spread)
+        else ""
+    )
 
 
 def _sentence(spread: Sequence[Distribution], names: Sequence[str]) -> str:
-    told = []
-    for one, name in zip(spread, names, strict=True):
-        known = [(share, one.quantile(share)) for share in SHOWN]
+    parts = []
+    for distribution, name in zip(spread, names, strict=True):
+        known = [(share, distribution.quantile(share)) for share in SHOWN]
         words = [f"p{100 * p:g} {bare('lat_ns', ns)}" for p, ns in known if ns is not None]
-        told.append(f"{name}: {', '.join(words) or 'too few I/Os'}")
-    return f"Latency of {'; '.join(told)}."
+        parts.append(f"{name}: {', '.join(words) or 'too few I/Os'}")
+    return f"Latency of {'; '.join(parts)}."
 
 
 def _id(kind: str, spread: Sequence[Distribution]) -> str:
-    places = sorted({one.step_index for one in spread})
+    places = sorted({distribution.step_index for distribution in spread})
     return f"{kind}-{'-'.join(map(str, places))}"
 
 

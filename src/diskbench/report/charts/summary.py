@@ -1,4 +1,4 @@
-"""The one picture of a trial: IOPS over latency, under the result's own title."""
+"""The summary picture of a trial: IOPS above latency, below the title of the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PICTURE
 
 WRAP = 100
-"""Characters of small letters beside each other above the drawings."""
+"""Characters per line of the subtitle above the drawings."""
 
 if TYPE_CHECKING:
     from diskbench.report.assemble.lines import StepLine
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def summary_picture(
     title: str, subtitle: str, lines: Sequence[StepLine], palette: Palette = PICTURE
 ) -> dict[str, Any]:
-    """Its Vega-Lite document."""
+    """The Vega-Lite document of the picture."""
     import altair as alt
 
     figures: list[Any] = []
     for figure in (iops_chart(lines, palette), latency_chart(lines, palette)):
-        told = textwrap.wrap(figure.subtitle, WRAP)
-        words = alt.TitleParams(figure.title, subtitle=told, anchor="start", offset=10)
+        wrapped = textwrap.wrap(figure.subtitle, WRAP)
+        words = alt.TitleParams(figure.title, subtitle=wrapped, anchor="start", offset=10)
         drawing: Any = figure.drawing
         figures.append(drawing.properties(width=460, title=words))
     charts = alt.vconcat(*figures, spacing=28).resolve_legend(shape="independent")

@@ -1,4 +1,4 @@
-"""The most telling runs of the commonest step in full: the steadiest, the fallen, the stalled …"""
+"""Representative runs of the most common step in full: the median, the fallen, the stalled …"""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MOST_TELLING = 6
 def _of_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     by_id = {row.run_id: row for row in data.runs}
     for bands in data.bands[:1]:
-        for one in telling(bands, MOST_TELLING):
-            for course in data.courses_of(by_id[one.run_id]):
+        for run in telling(bands, MOST_TELLING):
+            for course in data.courses_of(by_id[run.run_id]):
                 if course.step != bands[0].step:
                     continue
                 figure = course_chart(course, palette, rate=bands[0].figure)
                 yield replace(
                     figure,
-                    title=f"{course.step}: {one.why}",
-                    subtitle=f"run {one.run_id}\n{figure.subtitle}",
-                    rows_href=row_href(one.run_id),
+                    title=f"{course.step}: {run.why}",
+                    subtitle=f"run {run.run_id}\n{figure.subtitle}",
+                    rows_href=row_href(run.run_id),
                 )

@@ -1,4 +1,4 @@
-"""The steps of one trial beside what was promised of its disk."""
+"""The steps of one trial beside the promise of its disk."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single is None:
         return
     trial = data.single.trial
-    told = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
-    held = [one for verdict in told if (one := _held(trial, verdict)) is not None]
+    shown_verdicts = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
+    held = [beside for verdict in shown_verdicts if (beside := _held(trial, verdict)) is not None]
     if len(held) > 1:  # one bar is no chart
         yield promised_chart(held, palette, name="promised", heading="Measured against promised")
 
 
 def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
-    """The figure of a step beside its promise; None where nothing is promised, or measured."""
+    """The figure of a step beside its promise; None if either is missing."""
     main = verdict.stands_for
-    told = main.promised
-    if told is None or not told.iops or not main.iops:
+    figures = main.promised
+    if figures is None or not figures.iops or not main.iops:
         return None
-    burst = next((one.promised for one in verdict.stretches if one.kind == "burst"), None)
+    burst = next(
+        (stretch.promised for stretch in verdict.stretches if stretch.kind == "burst"), None
+    )
     point = ChartPoint(
         label=verdict.step,
         metric="iops",
@@ -52,10 +54,10 @@ def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
         machine=trial.machine,
     )
     promise = ChartPromise(
-        value=told.iops,
-        low=told.low_iops,
-        high=told.high_iops,
+        value=figures.iops,
+        low=figures.low_iops,
+        high=figures.high_iops,
         burst=burst.iops if burst else None,
-        source=told.source,
+        source=figures.source,
     )
     return FigureBesidePromise(point, promise, on_credit=main.kind == "burst")

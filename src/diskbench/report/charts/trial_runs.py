@@ -1,4 +1,4 @@
-"""The runs of one trial one after the other: the steps that changed most, and where they fell."""
+"""The runs of one trial in order: the steps that changed most, and where they fell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 MOST_STEPS = 2
-"""Steps that are drawn run after run: those that changed most."""
+"""The number of steps drawn run after run: those that changed most."""
 
 
 @chart(
@@ -28,35 +28,35 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     numbers = {row.run_id: row.number for row in data.runs}
     if data.single is None or len(numbers) < LEAST_RUNS:
         return
-    found = step_values(data.single)
-    found.sort(key=lambda one: min(one.values) / max(one.values))
-    for number, one in enumerate(found[:MOST_STEPS]):
+    values = step_values(data.single)
+    values.sort(key=lambda value: min(value.values) / max(value.values))
+    for number, step_value in enumerate(values[:MOST_STEPS]):
         line = ChartRunLine(
-            label=one.step,
+            label=step_value.step,
             metric="iops",
             origin="measured",
-            direction=one.direction,
+            direction=step_value.direction,
             values=tuple(
                 (numbers[run_id], value)
-                for run_id, value in zip(one.run_ids, one.values, strict=True)
+                for run_id, value in zip(step_value.run_ids, step_value.values, strict=True)
             ),
-            run_ids=one.run_ids,
-            hrefs=tuple(row_href(run_id) for run_id in one.run_ids),
+            run_ids=step_value.run_ids,
+            hrefs=tuple(row_href(run_id) for run_id in step_value.run_ids),
         )
         yield runs_chart(
             [line],
             palette,
             name=f"runs-{number}",
-            heading=f"{one.step}, run after run",
-            cliffs=_cliffs(data, one.step, numbers),
+            heading=f"{step_value.step}, run after run",
+            cliffs=_cliffs(data, step_value.step, numbers),
         )
 
 
 def _cliffs(data: ChartData, step: str, numbers: Mapping[str, int]) -> list[CliffMark]:
     """The run in which credit should have run out, and the one in which a step fell."""
     expected = data.plan.expectation.credits if data.plan and data.plan.expectation else ()
-    gone = [one for one in expected if one.gone_s is not None and one.step == step]
-    marks = [CliffMark(one.run or 1, "predicted") for one in gone[:1]]
+    gone = [credit for credit in expected if credit.gone_s is not None and credit.step == step]
+    marks = [CliffMark(credit.run or 1, "predicted") for credit in gone[:1]]
     phases = data.single.trial.phases if data.single else ()
-    fell = [one for one in phases if one.step == step and one.cliffs]
-    return marks + [CliffMark(numbers[one.run_id], "measured") for one in fell[:1]]
+    fell = [phase for phase in phases if phase.step == step and phase.cliffs]
+    return marks + [CliffMark(numbers[phase.run_id], "measured") for phase in fell[:1]]

@@ -1,4 +1,4 @@
-"""Several trials beside each other: by disk, region and hour, and by what their disks cost."""
+"""Several trials side by side: by disk, region and hour, and by the price of their disks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from diskbench.report.charts.spread import By
 
 MOST_BARS = 40
-"""Subjects beyond which a bar each is no picture: then it is how far they lie apart."""
+"""The most subjects with a bar each; beyond, the chart shows their spread."""
 LEAST_APART = 4
-"""Fewer trials say nothing of regions and hours."""
+"""Fewer trials say nothing about regions and hours."""
 
 
 @chart("trials", title="a step over all trials, by subject", needs="several trials", rank=10)
 def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for number, (step, points) in _steps(data):
-        name, labels = f"trials-{number}", len({one.label for one in points})
+        name, labels = f"trials-{number}", len({point.label for point in points})
         if labels > MOST_BARS:
             every = [Values(f"{labels} subjects", tuple(points))]
             yield spread_chart(every, palette, name=name, heading=step, samples=True)
@@ -43,11 +43,11 @@ def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
 
 @chart("prices", title="what disks cost beside what they gave", needs="several trials", rank=20)
 def _by_price(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    prices = {one.trial.trial_id: one.trial.price for one in data.trials}
-    usd = {key: one.total_usd for key, one in prices.items() if one and one.total_usd}
+    prices = {trial.trial.trial_id: trial.trial.price for trial in data.trials}
+    usd = {key: price.total_usd for key, price in prices.items() if price and price.total_usd}
     for _, (step, points) in islice(_steps(data), 1):
-        priced = [Priced(one, usd[one.key]) for one in points if one.key in usd]
-        if len({one.point.label for one in priced}) > 1:
+        priced = [Priced(point, usd[point.key]) for point in points if point.key in usd]
+        if len({disk.point.label for disk in priced}) > 1:
             yield price_chart(
                 priced,
                 palette,
@@ -81,5 +81,5 @@ def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Ch
 
 
 def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[ChartPoint]]]]:
-    """The first steps that several trials have, numbered."""
+    """The first steps that several trials share, numbered."""
     yield from enumerate(islice(points_by_step(data.groups).items(), MOST_STEPS))

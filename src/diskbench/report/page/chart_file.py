@@ -1,4 +1,4 @@
-"""One chart as a file: a page with the figures that it was drawn of, a picture, Markdown or PDF."""
+"""One chart as a file: a page with the plotted figures, a picture, Markdown or PDF."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def chart_bytes(
     made: str = "",
     drawing: str = "",
 ) -> bytes:
-    """The chart in one of the formats. `log` chooses the axis of a picture; a page has both.
+    """The chart in the `wanted` format. `log` selects the axis of a picture; a page has both.
 
-    `drawing` is the name of the picture that Markdown shows above its table; without one it has the
-    sentence for it only.
+    `drawing` is the name of the picture that Markdown shows above its table; without a name it has
+    only the sentence that describes the picture.
     """
     if wanted == "html":
         return _page(figure, points, made).encode()
@@ -51,9 +51,9 @@ def write_chart(
     log: bool | None = None,
     made: str = "",
 ) -> tuple[Path, ...]:
-    """Write it, and beside Markdown the picture that it shows. Returns what was written.
+    """Write the chart, and for Markdown also its picture. Returns the paths of the written files.
 
-    Raises InvalidValue where a file cannot be written.
+    Raises InvalidValue if a file cannot be written.
     """
     wanted_files: list[tuple[Path, Format]] = [(path, wanted)]
     if wanted == "md":
@@ -72,11 +72,11 @@ def write_chart(
 def chart_markdown(
     figure: ChartFigure, points: Sequence[ChartPoint], *, drawing: str = "", made: str = ""
 ) -> str:
-    """Title, picture with its sentence, unit and n, and the figures as a table."""
+    """Title, picture with its description, unit and n, and the figures as a table."""
     shown = f"![{escaped(figure.alt)}]({drawing})" if drawing else escaped(figure.alt)
     parts = [f"# {escaped(figure.title)}", shown, escaped(figure.subtitle)]
     parts.append(table(_HEAD, map(_row, points)))
-    parts.append("\n".join(f"- {escaped(one)}" for one in _doubts(points)))
+    parts.append("\n".join(f"- {escaped(doubt)}" for doubt in _doubts(points)))
     parts.append(f"*{escaped(made)}*" if made else "")
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -89,7 +89,7 @@ def _page(figure: ChartFigure, points: Sequence[ChartPoint], made: str) -> str:
         .render(
             chart=chart,
             head=_HEAD,
-            rows=[_row(one) for one in points],
+            rows=[_row(point) for point in points],
             doubts=_doubts(points),
             made=made,
             **styled("page.css", asset("page.js")),
@@ -113,7 +113,9 @@ def _row(point: ChartPoint) -> tuple[str, ...]:
 
 
 def _doubts(points: Sequence[ChartPoint]) -> tuple[str, ...]:
-    """What to know before believing a figure, each once."""
-    told = [f"{one.label}, {title(one.metric)}: {one.doubt}" for one in points if one.doubt]
-    marks = {mark for one in points for mark in one.marks}
-    return tuple(dict.fromkeys([*told, *(f"yours: {mark}" for mark in sorted(marks))]))
+    """The doubts about the figures, without duplicates."""
+    doubts = [
+        f"{point.label}, {title(point.metric)}: {point.doubt}" for point in points if point.doubt
+    ]
+    marks = {mark for point in points for mark in point.marks}
+    return tuple(dict.fromkeys([*doubts, *(f"yours: {mark}" for mark in sorted(marks))]))

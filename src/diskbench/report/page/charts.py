@@ -1,4 +1,4 @@
-"""Figures as a page shows them: words, and SVG whose colours are the page's variables."""
+"""Figures for a page: text, and SVG whose colours are the page's CSS variables."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from diskbench.report.charts.figure import ChartFigure
 
 WIDE_PX = 460
-"""A drawing wider than this has a row of the page for itself."""
+"""A drawing wider than this, in pixels, gets a row of the page to itself."""
 _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
 
 
 @dataclass(frozen=True)
 class PageChart:
-    """A figure with its drawings; `log` where its axis can be switched."""
+    """A figure with its drawings; `log` is the second drawing where the axis can be switched."""
 
     id: str
     title: str
@@ -40,11 +40,11 @@ class PageChart:
 def drawn(
     figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
 ) -> list[PageChart]:
-    """The figures; those without an id are numbered from `first`. On paper colours are fixed, and
-    an axis is not switched: it is the one that the data calls for."""
+    """The figures as drawings; those without an id are numbered from `first`. On paper colours are
+    fixed, and only the axis that suits the data is drawn."""
     return [
-        _drawn(one if one.id else replace(one, id=f"chart-{number}"), paper=paper)
-        for number, one in enumerate(figures, first)
+        _drawn(figure if figure.id else replace(figure, id=f"chart-{number}"), paper=paper)
+        for number, figure in enumerate(figures, first)
     ]
 
 
@@ -68,12 +68,12 @@ def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
 
 
 def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
-    found = svg(figure, PAGE, log=log)
+    drawing = svg(figure, PAGE, log=log)
     if paper:
         values = variables(PICTURE)
-        found = _VARIABLE.sub(lambda one: values.get(one[1], one[0]), found)
-    # Made by vega from data, and vega escapes every text it draws.
-    return Markup(found)  # noqa: S704
+        drawing = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), drawing)
+    # vega escapes every text that it draws.
+    return Markup(drawing)  # noqa: S704
 
 
 def _width(svg: str) -> int:

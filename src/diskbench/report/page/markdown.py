@@ -1,6 +1,6 @@
-"""A report as Markdown: its words and tables, for a README, a blog or a ticket.
+"""A report as Markdown: text and tables for a README, a blog or a ticket.
 
-Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). All text of others is escaped: a
+Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). Text from users is escaped: a
 label `**x**` or `<script>` shows as it was typed.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_view import TrialView
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
-"""Also what GitHub makes a link or a mention of: `https://`, `www.` and `@name`."""
+"""Includes what GitHub turns into a link or a mention: `https://`, `www.` and `@name`."""
 _RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
 _WORDS = frozenset({"limited by", "believe"})
 _FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
@@ -29,20 +29,20 @@ def markdown(report: Report) -> str:
     """The report as Markdown, ending in a line feed."""
     single = report.single
     parts = list(_single(single) if single is not None else _several(report))
-    parts += [escaped(one) for one in report.left_out]
+    parts += [escaped(text) for text in report.left_out]
     if report.made:
         parts.append(f"*{escaped(report.made[0].upper() + report.made[1:])}.*")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line, its control characters visible."""
+    """`text` escaped for Markdown, on one line, with its control characters made visible."""
     return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
-    """A table, its first `left` columns and those of words to the left, the others to the right.
-    Columns in which nothing stands are left out."""
+    """A table whose first `left` columns and text columns are left-aligned, the others
+    right-aligned. Empty columns are left out."""
     kept = [list(row) for row in rows]
     shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in kept)]
     aside = ["---" if i < left or head[i] in _WORDS else "---:" for i in shown]
@@ -65,11 +65,13 @@ def _single(view: TrialView) -> Iterable[str]:
         beside = " beside promised" if "promised" in view.shown else ""
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
     if view.thresholds:
-        yield "\n".join(f"- {escaped(one.text)}" for one in view.thresholds)
+        yield "\n".join(f"- {escaped(threshold.text)}" for threshold in view.thresholds)
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
     if view.figures:
-        rows = [(one.step, one.direction, *map(_both, one.cells)) for one in view.figures]
+        rows = [
+            (figure.step, figure.direction, *map(_both, figure.cells)) for figure in view.figures
+        ]
         yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
         yield f"{escaped('; '.join(view.notes))}."
     elif not view.rows:
@@ -92,14 +94,14 @@ def _several(report: Report) -> Iterable[str]:
 
 
 def results_table(rows: Sequence[ResultRow]) -> str:
-    """Measured beside promised, a row a step and level."""
+    """Measured beside promised figures, one row per step and level."""
     return table(
         _RESULTS,
         [
             (
                 row.step,
                 row.when,
-                *(_cell(one) for one in (row.iops, row.mb_per_s, row.promised, row.ratio)),
+                *(_cell(cell) for cell in (row.iops, row.mb_per_s, row.promised, row.ratio)),
                 row.limiter,
                 f"{row.believe}: {row.doubt}" if row.doubt else row.believe,
                 _cell(row.price),
@@ -115,12 +117,12 @@ def _facts(view: TrialView) -> str:
 
 
 def _runs(view: TrialView) -> str:
-    """Its runs: state, error and advice where one failed, and whether its figures agree."""
-    told = []
+    """The runs: state, error and advice for a failed run, and whether the figures agree."""
+    lines = []
     for run in view.runs:
         words = [run.state, run.error, f"→ {run.advice}" if run.advice else "", run.audit]
-        told.append(f"- {escaped(run.run_id)}: {escaped('; '.join(filter(None, words)))}")
-    return "\n".join([f"## Run{'s'[: len(view.runs) != 1]}", "", *told]) if told else ""
+        lines.append(f"- {escaped(run.run_id)}: {escaped('; '.join(filter(None, words)))}")
+    return "\n".join([f"## Run{'s'[: len(view.runs) != 1]}", "", *lines]) if lines else ""
 
 
 def _doubts(view: TrialView) -> str:
@@ -134,8 +136,8 @@ def _doubts(view: TrialView) -> str:
     return "\n".join(lines)
 
 
-def _cell(one: RowCell) -> str:
-    return _both((one.text, one.small))
+def _cell(cell: RowCell) -> str:
+    return _both((cell.text, cell.small))
 
 
 def _both(cell: tuple[str, str]) -> str:

@@ -1,8 +1,9 @@
-"""A report as one HTML file that needs nothing but a browser: no network, and no script to be read.
+"""A report as one HTML file that needs only a browser: no network access, and readable without
+its script.
 
-Charts stand in it as SVG whose colours are CSS variables, so that they follow the reader's light or
-dark mode. Its one script shows what a mark says (assets/page.js); the page's policy allows that
-script by its hash and nothing else. What came from a user, a machine or a cloud is escaped.
+Charts are embedded as SVG whose colours are CSS variables, so they follow the reader's light or
+dark mode. The only script shows the words of a mark (assets/page.js); the content security policy
+allows that script by its hash and nothing else. Text from a user, a machine or a cloud is escaped.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Report
 
 MOST_TABLES = 6
-"""Subjects that have a table each; more stand in one, a row a step."""
+"""Up to this many subjects get a table each; more share one table with a row per step."""
 
 
 def page(report: Report, *, paper: bool = False) -> str:
-    """The report as HTML; for `paper` with fixed colours, and no script."""
+    """The report as HTML; for `paper` with fixed colours and without a script."""
     return environment().get_template("page.html.j2").render(**_words(report, paper=paper))
 
 

@@ -1,4 +1,4 @@
-"""A report as PDF, set by WeasyPrint from the same page, without a browser."""
+"""A report as PDF, rendered by WeasyPrint from the HTML page, without a browser."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Report
 
 MOST_TRIALS = 40
-"""Of more only the tables and charts over all are printed: nobody reads a thousand pages."""
+"""With more trials only the common tables and charts are printed: nobody reads a thousand pages."""
 
 NO_GRIDS = """
 main, .parts { display: block !important }
 main > *, .parts > * { margin-bottom: 1rem !important }
 """
-"""WeasyPrint lays a grid out again for every grid around it: twelve trials took minutes."""
+"""WeasyPrint repeats the layout of a grid for every enclosing grid: twelve trials took minutes."""
 
 
 def pdf(report: Report) -> bytes:
-    """The page as PDF, A4. Raises InvalidValue where WeasyPrint, or Pango, is not installed."""
+    """The page as PDF, A4. Raises InvalidValue if WeasyPrint or Pango is not installed."""
     try:
         import weasyprint
     except (ImportError, OSError) as error:
@@ -33,7 +33,7 @@ def pdf(report: Report) -> bytes:
             advice=f"install WeasyPrint ({how_to_install('pdf')}) and the system's Pango (apt-get "
             "install libpango-1.0-0 libpangoft2-1.0-0); or write .html and print it from a browser",
         ) from error
-    # It tells of each property of the page's style that paper does not need.
+    # WeasyPrint warns about each CSS property of the page that it does not support.
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
     logging.getLogger("fontTools").setLevel(logging.CRITICAL)
     if len(report.trials) > MOST_TRIALS:
@@ -43,5 +43,5 @@ def pdf(report: Report) -> bytes:
 
 
 def _refused(url: str, *_: object, **__: object) -> NoReturn:
-    """A report needs nothing from elsewhere."""
+    """Refuse every fetch: a report is complete in itself."""
     raise ValueError(f"a report asks nobody for {url}")

@@ -24,26 +24,26 @@ _SCALE = 2.0
 
 
 def format_of(path: Path) -> Format:
-    """What a file's ending asks for. Raises InvalidValue for another one."""
+    """The format for a file's suffix. Raises InvalidValue for an unknown suffix."""
     ending = path.suffix.lower().removeprefix(".")
-    for one in FORMATS:
-        if ending == one:
-            return one
+    for known in FORMATS:
+        if ending == known:
+            return known
     raise InvalidValue(
         f"{path}: cannot write a {path.suffix or 'nameless'} file",
-        advice=f"use {', '.join(f'.{one}' for one in FORMATS)}, or --format",
+        advice=f"use {', '.join(f'.{known}' for known in FORMATS)}, or --format",
     )
 
 
 def check_folder(path: Path) -> None:
-    """Raises InvalidValue where a file's folder is not there: before all the work, not after."""
+    """Raises InvalidValue if the file's folder does not exist; called before the report is made."""
     if not path.absolute().parent.is_dir():
         raise InvalidValue(f"cannot write {path}: no such directory")
 
 
 def write_report(path: Path, report: Report, wanted: Format, *, log: bool | None = None) -> None:
-    """Write the report; `log` chooses the axis of a picture. Raises InvalidValue where the file
-    cannot be written, or has nothing to draw."""
+    """Write the report; `log` selects the axis of a picture. Raises InvalidValue if the file cannot
+    be written or there is nothing to draw."""
     data = rendered(report, wanted, log=log)
     try:
         write_whole(path, data)
@@ -52,8 +52,8 @@ def write_report(path: Path, report: Report, wanted: Format, *, log: bool | None
 
 
 def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> bytes:
-    """The report in one of the formats. Raises InvalidValue for a picture of many trials without a
-    chart over them."""
+    """The report in the `wanted` format. Raises InvalidValue for a picture of many trials that have
+    no common chart."""
     if wanted == "html":
         return page(report).encode()
     if wanted == "md":

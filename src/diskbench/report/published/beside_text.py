@@ -1,4 +1,4 @@
-"""Runs beside published figures, in words. No line is longer than 80."""
+"""Runs beside published figures, as text. No line exceeds 80 columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = 36
 
 
 def beside_lines(document: ComparePublishedDocument) -> Iterator[str]:
-    """Each trial: its figures beside the published ones, and why they may differ."""
+    """For each trial its figures beside the published ones, and why they may differ."""
     for number, trial in enumerate(document.trials):
         if number:
             yield ""
@@ -39,10 +39,10 @@ def _trial_lines(trial: TrialBeside) -> Iterator[str]:
         yield from _folded(f"nothing published matches: {trial.why_not}", "  ")
         yield from _nearest(trial)
         return
-    for _, same in groupby(trial.figures, key=lambda one: group(one.figure)):
+    for _, same in groupby(trial.figures, key=lambda beside: group(beside.figure)):
         yield ""
         yield from _table(list(same))
-    if any(one.figure.doubt for one in trial.figures):
+    if any(beside.figure.doubt for beside in trial.figures):
         yield "  ! theirs is doubted"
     yield ""
     yield "why they may differ"
@@ -53,9 +53,9 @@ def _trial_lines(trial: TrialBeside) -> Iterator[str]:
 def _nearest(trial: TrialBeside) -> Iterator[str]:
     if trial.nearest:
         yield "  nearest:"
-    for one in trial.nearest:
-        yield from _folded(f"{one.name}: {one.why}", "    ", "      ")
-    if any(one.same_workload for one in trial.nearest):
+    for near in trial.nearest:
+        yield from _folded(f"{near.name}: {near.why}", "    ", "      ")
+    if any(near.same_workload for near in trial.nearest):
         yield "  one that is named after the run is taken whatever its disk"
 
 
@@ -64,14 +64,14 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
     where = first.instance_type or first.machine
     yield from _folded(f"{group(first)}: {first.post.words}, {first.disk}, {where}", "", "  ")
     yield f"  {'':<{_NAME}}{'theirs':>13}{'ours':>13}  ours/theirs"
-    names = [what(one.figure) for one in figures]
-    for one, step in zip(figures, names, strict=True):
-        figure = one.figure
+    names = [what(beside.figure) for beside in figures]
+    for beside, step in zip(figures, names, strict=True):
+        figure = beside.figure
         mark = "!" if figure.doubt else " "
-        # Two of one step differ by their parameters, which the end of the id tells.
+        # Figures of one step differ in their parameters, which are at the end of the id.
         name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
-        values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, one.ours):>13}"
-        yield f"{mark} {name:<{_NAME}}{values}{_ratio(one.ratio):>13}"
+        values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, beside.ours):>13}"
+        yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"
 
 
 def _ratio(ratio: float) -> str:

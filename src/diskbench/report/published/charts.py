@@ -1,6 +1,6 @@
-"""Which charts are made again of each post, by the name that `report --chart` takes.
+"""The charts that are redrawn for each post, by the name that `report --chart` takes.
 
-What each shows, and which drawing of its post it makes again, stands in its words.
+The text of each chart says what it shows and which drawing of the post it redraws.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Named = Literal["disk", "disk and step", "disk and direction", "workload"]
 
 @dataclass(frozen=True)
 class PublishedFall:
-    """A fall that a post tells of: the run in which it came, and how many runs are drawn."""
+    """A fall that a post reports: the run in which it happened, and how many runs are drawn."""
 
     run: int
     runs: int
@@ -31,8 +31,8 @@ class PublishedFall:
 
 @dataclass(frozen=True)
 class PostChart:
-    """One chart of one post. `figures` are patterns of the ids that it draws, without the post, in
-    their order; `metric` and `direction` choose of these (None: all)."""
+    """One chart of one post. `figures` are patterns of the ids to draw, without the post, in
+    order; `metric` and `direction` filter them (None: all)."""
 
     post: str
     name: str
@@ -46,15 +46,15 @@ class PostChart:
     fall: PublishedFall | None = None
 
     def of(self, figures: Iterable[Published]) -> tuple[Published, ...]:
-        """Those of the figures that it draws, pattern by pattern."""
-        found = [one for one in figures if one.seed == self.post]
+        """The figures that the chart draws, pattern by pattern."""
+        of_post = [figure for figure in figures if figure.seed == self.post]
         return tuple(
-            one
+            figure
             for pattern in self.figures
-            for one in found
-            if fnmatchcase(one.id, f"{self.post}/{pattern}")
-            and self.metric in (None, one.metric)
-            and self.direction in (None, one.direction)
+            for figure in of_post
+            if fnmatchcase(figure.id, f"{self.post}/{pattern}")
+            and self.metric in (None, figure.metric)
+            and self.direction in (None, figure.direction)
         )
 
 
@@ -199,18 +199,18 @@ def charts_of(post: str) -> tuple[PostChart, ...]:
     """The charts of one post. Raises UnknownName."""
     if post not in SEEDS:
         raise UnknownName("post", post, SEEDS)
-    return tuple(one for one in POST_CHARTS if one.post == post)
+    return tuple(chart for chart in POST_CHARTS if chart.post == post)
 
 
 def find_chart(post: str, name: str) -> PostChart:
-    """One chart of a post by its name. Raises UnknownName for either."""
-    found = charts_of(post)
-    for one in found:
-        if one.name == name:
-            return one
+    """One chart of a post by its name. Raises UnknownName for an unknown post or chart."""
+    charts = charts_of(post)
+    for chart in charts:
+        if chart.name == name:
+            return chart
     raise UnknownName(
         "chart",
         name,
-        [one.name for one in found],
+        [chart.name for chart in charts],
         advice=f"`diskbench report --published {post} --chart list` shows all",
     )

@@ -1,4 +1,4 @@
-"""Runs beside published figures, as `diskbench compare --published` finds and prints them."""
+"""Runs beside published figures: the document that `diskbench compare --published` prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diskbench.report.published.level import at_one_level
 
 
 class FigureBeside(Frozen):
-    """A published figure and ours, in the unit of its metric; `ratio` is ours by theirs."""
+    """A published figure and ours, in the unit of its metric; `ratio` is ours divided by theirs."""
 
     figure: Published
     ours: float
@@ -24,9 +24,9 @@ class FigureBeside(Frozen):
 
 
 class NearFigure(Frozen):
-    """A published disk that was not taken, by the beginning of its ids, and why.
+    """A published disk that does not match, named by the prefix of its ids, and why.
 
-    `same_workload`: it was measured as the run was, so it is taken where it is named.
+    `same_workload`: it was measured with the run's workload, so it is compared when it is named.
     """
 
     name: str
@@ -37,8 +37,8 @@ class NearFigure(Frozen):
 class TrialBeside(Frozen):
     """One trial's runs beside the figures of the same disk and workload.
 
-    `marks` are what to know of ours: emulated, imported, unverified. `differences` say why figures
-    may differ. Where there are none, `why_not` says why, and `nearest` what there is.
+    `marks` qualify our figures: emulated, imported, unverified. `differences` say why figures may
+    differ. If no figure matches, `why_not` says why and `nearest` lists similar disks.
     """
 
     trial_id: str
@@ -52,8 +52,8 @@ class TrialBeside(Frozen):
 
 
 class ComparePublishedDocument(Frozen):
-    """What `diskbench compare --published --output json` prints. `left_out` are runs that say
-    nothing about a cloud's disk and were not asked for."""
+    """The output of `diskbench compare --published --output json`. `left_out` are runs that say
+    nothing about a cloud's disk and were not selected explicitly."""
 
     format: Literal[1] = 1
     trials: tuple[TrialBeside, ...]
@@ -73,16 +73,16 @@ def trial_beside(
     named: bool = False,
     gobonniego_file: bool = False,
 ) -> TrialBeside:
-    """A trial beside the figures that match it; where they were `named`, beside all of them that
-    are of the same workload, whatever their disk."""
-    found = match(asked, figures)
-    taken, why_not, nearest = found.figures, found.why_not, found.nearest
+    """A trial beside the figures that match it; with `named`, beside every given figure of the same
+    workload, whatever its disk."""
+    matched = match(asked, figures)
+    taken, why_not, nearest = matched.figures, matched.why_not, matched.nearest
     if named:
         parted = [(figure, part(asked, figure)) for figure in figures]
         taken = tuple(f for f, at in parted if at is None or at.criterion != "workload")
         why_not = f"none that is named was measured as profile {asked.profile} does"
-    told = (at_one_level(one, measured, gobonniego_file=gobonniego_file) for one in taken)
-    pairs = tuple(one for one in told if one is not None)
+    ours = (at_one_level(figure, measured, gobonniego_file=gobonniego_file) for figure in taken)
+    pairs = tuple(pair for pair in ours if pair is not None)
     if taken and not pairs:
         why_not, nearest = "the runs finished no step of that workload", ()
     return TrialBeside(
@@ -95,7 +95,7 @@ def trial_beside(
         if pairs
         else (),
         why_not="" if pairs else why_not,
-        nearest=() if pairs else tuple(_near(one) for one in nearest),
+        nearest=() if pairs else tuple(_near(near) for near in nearest),
     )
 
 
@@ -103,8 +103,8 @@ def _figure(pair: Beside) -> FigureBeside:
     return FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
 
 
-def _near(one: Near) -> NearFigure:
-    return NearFigure(name=one.name, why=one.words, same_workload=one.same_workload)
+def _near(near: Near) -> NearFigure:
+    return NearFigure(name=near.name, why=near.words, same_workload=near.same_workload)
 
 
 def _subject(asked: RunSubject) -> str:

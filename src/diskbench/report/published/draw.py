@@ -1,4 +1,4 @@
-"""Charts of published figures, with own runs laid over."""
+"""Charts of published figures, with own runs overlaid."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 class OwnTrials:
     """Own trials that match published figures.
 
-    `points` bear as `key` the id of the figure that they are laid over. `lines` are their runs,
-    `cliffs` where they fell or should have. `outlooks` are the expectations of their plans, by the
-    first run's id.
+    The `key` of each of the `points` is the id of the matching figure. `lines` are their runs,
+    `cliffs` the measured and predicted falls. `outlooks` are the expectations of their plans, by
+    the first run's id.
     """
 
     points: tuple[ChartPoint, ...] = ()
@@ -52,15 +52,17 @@ class OwnTrials:
 def rows_of(
     chart: PostChart, figures: Sequence[Published], own: OwnTrials, *, linked: bool = False
 ) -> tuple[ChartPoint, ...]:
-    """What a chart is drawn of: published figures in its order, then the own points that lie over
-    any of them. `linked`: the mark of the n-th leads to `#row-n`."""
-    published = tuple(published_point(one, label=_label(chart, one)) for one in chart.of(figures))
+    """The rows of a chart: its published figures in order, then the own points that match any of
+    them. `linked`: the mark of the n-th row links to `#row-n`."""
+    published = tuple(
+        published_point(figure, label=_label(chart, figure)) for figure in chart.of(figures)
+    )
     points: tuple[ChartPoint, ...] = (*published, *_laid_over(own.points, published))
     if chart.kind == "latency":
         points = with_extremes(points)
     if not linked:
         return points
-    return tuple(replace(one, href=f"#row-{n}") for n, one in enumerate(points, 1))
+    return tuple(replace(point, href=f"#row-{n}") for n, point in enumerate(points, 1))
 
 
 def draw(
@@ -72,10 +74,10 @@ def draw(
     own: OwnTrials | None = None,
     linked: bool = False,
 ) -> ChartFigure:
-    """One chart of a post, of the rows that `rows_of` gives. `outlook` tells what the catalogue
-    foresees of so many runs on a figure's disk.
+    """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
+    expectation for a number of runs on a figure's disk.
 
-    Raises InvalidValue where nothing of it can be drawn (no price is known).
+    Raises InvalidValue if there is nothing to draw (no price is known).
     """
     own = own or OwnTrials()
     wanted = chart.of(figures)
@@ -91,7 +93,7 @@ def draw(
         case "instances":
             return multiples_chart(points, palette, name=name, heading=heading, by_instance=True)
         case "samples":
-            groups = [_samples(one) for one in points if one.values]
+            groups = [_samples(point) for point in points if point.values]
             return spread_chart(groups, palette, name=name, heading=heading, samples=True)
         case "runs":
             return _runs(chart, wanted, points, own, outlook, palette)
@@ -110,8 +112,8 @@ def _label(chart: PostChart, figure: Published) -> str:
         case "disk and step":
             return f"{words}, {figure.step}"
         case "disk and direction":
-            told = ", device cache on" if "device-cache" in figure.id and not figure.cache else ""
-            return f"{words}, {figure.direction}{told}"
+            cache = ", device cache on" if "device-cache" in figure.id and not figure.cache else ""
+            return f"{words}, {figure.direction}{cache}"
         case "workload":
             direction, _, size = figure.id.rpartition("/")[2].partition("-")
             return f"{words}, {direction} of {size.removesuffix('m')} MB"
@@ -120,12 +122,12 @@ def _label(chart: PostChart, figure: Published) -> str:
 def _laid_over(
     own: Sequence[ChartPoint], published: Sequence[ChartPoint]
 ) -> tuple[ChartPoint, ...]:
-    """Own points under the labels of the figures that they lie over, and in their panels."""
-    by_id = {one.key: one for one in published}
+    """Own points with the labels and directions of the figures that they match."""
+    by_id = {point.key: point for point in published}
     return tuple(
-        replace(one, label=by_id[one.key].label, direction=by_id[one.key].direction)
-        for one in own
-        if one.key in by_id
+        replace(point, label=by_id[point.key].label, direction=by_id[point.key].direction)
+        for point in own
+        if point.key in by_id
     )
 
 
@@ -159,28 +161,30 @@ def _runs(
         of_line = lines.setdefault((figure.metric, figure.direction), [])
         of_line += [(run, figure.value) for run in range(first, last + 1)]
     label, words = short(figures[0]), f"published {figures[0].post.date or '(undated)'}"
-    found = [
+    published_lines = [
         ChartRunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
         for (metric, direction), values in lines.items()
     ]
     foreseen = outlook(figures[0], fall.runs)
-    steps = list(dict.fromkeys((one.step, one.metric, one.direction) for one in figures))
+    steps = list(
+        dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
+    )
     predicted = predicted_lines(foreseen, steps, fall.runs, label)
-    panels = {(one.metric, one.direction) for one in found}
-    rows = {run: one.href for one in points for run in one.run_ids if one.href}
+    panels = {(line.metric, line.direction) for line in published_lines}
+    rows = {run: point.href for point in points for run in point.run_ids if point.href}
     laid = [
-        replace(one, hrefs=tuple(rows[run] for run in one.run_ids))
-        if all(run in rows for run in one.run_ids)
-        else one
-        for one in own.lines
-        if (one.metric, one.direction) in panels
+        replace(line, hrefs=tuple(rows[run] for run in line.run_ids))
+        if all(run in rows for run in line.run_ids)
+        else line
+        for line in own.lines
+        if (line.metric, line.direction) in panels
     ]
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
-    if not any("/after-" in one.id for one in figures):
+    if not any("/after-" in figure.id for figure in figures):
         notes = "of the runs after the tenth the post tells the fall only"
     return runs_chart(
-        [*found, *predicted, *laid],
+        [*published_lines, *predicted, *laid],
         palette,
         name=f"{chart.post}-{chart.name}",
         heading=chart.heading,
@@ -195,14 +199,14 @@ def _held(
     own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
 ) -> list[FigureBesidePromise]:
-    by_id = {one.id: one for one in figures}
-    found = []
+    by_id = {figure.id: figure for figure in figures}
+    held = []
     for point in points:
         foreseen = _foreseen(point, by_id, own, outlook)
-        one = held_of(point, foreseen)
-        if one is not None:
-            found.append(one)
-    return found
+        beside = held_of(point, foreseen)
+        if beside is not None:
+            held.append(beside)
+    return held
 
 
 def _price(
@@ -213,22 +217,22 @@ def _price(
     outlook: Callable[[Published, int], PlanExpectation | None],
     palette: Palette,
 ) -> ChartFigure:
-    by_id = {one.id: one for one in figures}
-    found, without = [], dict[str, None]()
+    by_id = {figure.id: figure for figure in figures}
+    priced, without = [], dict[str, None]()
     for point in points:
         usd = monthly_usd(_foreseen(point, by_id, own, outlook))
         if usd is None:
             without[point.label] = None
         else:
-            found.append(Priced(point, usd))
-    if not found:
+            priced.append(Priced(point, usd))
+    if not priced:
         raise InvalidValue(
             f"no price is known of any disk of {chart.post}",
             advice="prices of other regions come with `diskbench catalog disks --refresh`",
         )
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
     name = f"{chart.post}-{chart.name}"
-    return price_chart(found, palette, name=name, heading=chart.heading, prices_of=prices)
+    return price_chart(priced, palette, name=name, heading=chart.heading, prices_of=prices)
 
 
 def _foreseen(
@@ -237,7 +241,7 @@ def _foreseen(
     own: OwnTrials,
     outlook: Callable[[Published, int], PlanExpectation | None],
 ) -> PlanExpectation | None:
-    """What was foreseen of an own trial, or is of a published disk."""
+    """The expectation of an own trial's plan, or the one for a published disk."""
     if point.source == "measured":
         return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
     return outlook(figures[point.key], 1)

@@ -1,7 +1,7 @@
-"""Own runs beside a published figure: those at one level, for no figure spans a cliff (MR-3).
+"""Own runs beside a published figure, only runs at one level: no figure spans a cliff (MR-3).
 
-A published figure is a mean over runs, so ours is, too; but where the disk fell from one run to the
-next for good (analysis/falls.py), only the runs from there on make it.
+A published figure is a mean over runs, so ours is a mean as well; but if the disk fell for good
+between two runs (analysis/falls.py), only the runs after the fall are used.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _RATES = frozenset({"iops", "bytes_per_s"})
 def run_values(
     figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
 ) -> dict[str, float]:
-    """Ours of each run that has the figure, in the order of the runs."""
-    found = {}
+    """Our value by run id, for each run that has the figure, in the order of the runs."""
+    values = {}
     for run_id in dict.fromkeys(row.run_id for row in measured):
         of_run = [row for row in measured if row.run_id == run_id]
-        for one in beside([figure], of_run, gobonniego_file=gobonniego_file):
-            found[run_id] = one.ours
-    return found
+        for pair in beside([figure], of_run, gobonniego_file=gobonniego_file):
+            values[run_id] = pair.ours
+    return values
 
 
 def at_one_level(
     figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
 ) -> Beside | None:
-    """The figure beside ours over the runs at the level that lasts; None where no row has it."""
+    """The figure beside ours, over the runs at the lasting level; None if no row has the figure."""
     values = run_values(figure, measured, gobonniego_file=gobonniego_file)
     fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
     kept = set(list(values)[fall.index :] if fall is not None else values)

@@ -1,4 +1,4 @@
-"""Published figures as points of charts: a short name for each disk, and what to know of it."""
+"""Published figures as points of charts: a short name for each disk, and its doubts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
 
 
 def published_point(figure: Published, *, label: str | None = None) -> ChartPoint:
-    """One figure as it was published; it leads to nothing of ours, so it has no link."""
+    """One published figure as a point; it has no link, because it belongs to no run of ours."""
     samples = figure.samples
     return ChartPoint(
         label=label if label is not None else short(figure),
@@ -47,31 +47,31 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
 
 
 def published_points(figures: Iterable[Published]) -> tuple[ChartPoint, ...]:
-    """Each as a point, in their order."""
-    return tuple(published_point(one) for one in figures)
+    """The figures as points, in order."""
+    return tuple(published_point(figure) for figure in figures)
 
 
 def short(figure: Published) -> str:
-    """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: whose disk, and which."""
+    """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: the provider and the disk."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
-    is_sold = (found := known_plugin(figure.provider)) is not None and found.rents
+    is_sold = (plugin := known_plugin(figure.provider)) is not None and plugin.rents
     whose = provider_label(figure.provider) or "" if is_sold else ""
     return f"{whose} {words}".strip() + _CACHES.get(figure.cache or "", "")
 
 
 def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
-    """Mean, shortest and longest latency of one disk and direction as one point: the mean, with the
-    others as its ends. What has no mean is left out."""
-    found: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
-    for one in points:
-        whose = (one.label, one.direction, one.step, one.source, *one.run_ids)
-        found.setdefault(whose, {})[one.metric] = one
+    """Mean, lowest and highest latency of a disk and direction as one point: the mean with its
+    extremes as `low` and `high`. Disks without a mean are left out."""
+    by_disk: dict[tuple[str, ...], dict[str, ChartPoint]] = {}
+    for point in points:
+        whose = (point.label, point.direction, point.step, point.source, *point.run_ids)
+        by_disk.setdefault(whose, {})[point.metric] = point
     return tuple(
         replace(
             of["lat_mean_ns"],
             low=of["lat_min_ns"].value if "lat_min_ns" in of else None,
             high=of["lat_max_ns"].value if "lat_max_ns" in of else None,
         )
-        for of in found.values()
+        for of in by_disk.values()
         if "lat_mean_ns" in of
     )

@@ -1,4 +1,4 @@
-"""Published figures in words: lists, and all that is known of one. No line is longer than 80."""
+"""Published figures as text: lists, and the details of one. No line exceeds 80 columns."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _LABEL = 10
 
 
 def list_lines(figures: Sequence[Published]) -> Iterator[str]:
-    """A line a figure under its post; `!` marks what is doubted."""
+    """A line per figure below its post; `!` marks doubted figures."""
     if not figures:
         yield "no figure meets all of that"
-    width = max((len(_short(one)) for one in figures), default=0)
-    for number, (_, same) in enumerate(groupby(figures, key=lambda one: one.seed)):
+    width = max((len(_short(figure)) for figure in figures), default=0)
+    for number, (_, same) in enumerate(groupby(figures, key=lambda figure: figure.seed)):
         of_post = list(same)
         if number:
             yield ""
         yield f"{of_post[0].seed}: {of_post[0].post.words}"
-        for one in of_post:
-            mark = "!" if one.doubt else " "
-            where = one.instance_type or one.provider
-            line = f"{mark} {_short(one):<{width}}  {told(one.metric, one.value):>14}  {where}"
-            yield _cut(line)
+        for figure in of_post:
+            mark = "!" if figure.doubt else " "
+            where = figure.instance_type or figure.provider
+            value = told(figure.metric, figure.value)
+            yield _cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}")
 
 
 def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
-    """What is the same for a disk once, then its figures."""
+    """The properties of each disk once, then its figures."""
     for number, (_, same) in enumerate(groupby(figures, key=group)):
         if number:
             yield ""
@@ -46,7 +46,7 @@ def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
 
 
 def told(metric: Metric, value: float) -> str:
-    """A value with its unit."""
+    """A value formatted with its unit."""
     match metric:
         case "iops":
             return f"{format_iops(value)} IOPS"
@@ -63,7 +63,7 @@ def what(figure: Published) -> str:
 
 
 def labelled(label: str, text: str, *, indent: int = 2) -> list[str]:
-    """A label and its text, folded under itself."""
+    """A label and its text, wrapped with a hanging indent."""
     lead = " " * indent + f"{label:<{_LABEL}}"
     return textwrap.wrap(
         text, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
@@ -80,9 +80,9 @@ def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     yield from labelled("table", first.table_words)
     yield from labelled("machine", " · ".join(_machine(first)))
     yield from labelled("disk", " · ".join(_disk(first)))
-    for one in figures:
-        yield from _figure_lines(one, books)
-    yield from _once("note", (note for one in figures for note in one.notes))
+    for figure in figures:
+        yield from _figure_lines(figure, books)
+    yield from _once("note", (note for figure in figures for note in figure.notes))
 
 
 def _machine(figure: Published) -> Iterator[str]:
@@ -116,19 +116,19 @@ def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
 
 
 def _verdict(figure: Published, books: Books) -> str:
-    """`no: served from cache; limited by …`; of a latency only whether to believe it."""
-    found = published_verdict(figure, books)
-    one = found.stands_for
-    if one.iops is None and one.bytes_per_s is None:
-        return found.words()
-    parts = [found.words()]
-    if one.ratio is not None and one.promised is not None:
+    """`no: served from cache; limited by …`; for a latency only whether to believe it."""
+    verdict = published_verdict(figure, books)
+    level = verdict.stands_for
+    if level.iops is None and level.bytes_per_s is None:
+        return verdict.words()
+    parts = [verdict.words()]
+    if level.ratio is not None and level.promised is not None:
         parts.append(
-            f"{one.ratio:.0%} of the {promised_words(one.promised)} that are promised today"
+            f"{level.ratio:.0%} of the {promised_words(level.promised)} that are promised today"
         )
-    known = one.limiter.name != "unknown"
-    parts.append(f"limited by {one.limiter.words()}" if known else "limit unknown")
-    shown = f" ({'; '.join(one.limiter.evidence)})" if known and one.limiter.evidence else ""
+    known = level.limiter.name != "unknown"
+    parts.append(f"limited by {level.limiter.words()}" if known else "limit unknown")
+    shown = f" ({'; '.join(level.limiter.evidence)})" if known and level.limiter.evidence else ""
     return "; ".join(parts) + shown
 
 
@@ -145,15 +145,15 @@ def _printed(figure: Published) -> Iterator[str]:
 
 
 def _once(label: str, texts: Iterable[str]) -> Iterator[str]:
-    found = list(dict.fromkeys(texts))
-    if found:
+    distinct = list(dict.fromkeys(texts))
+    if distinct:
         yield ""
-    for text in found:
+    for text in distinct:
         yield from labelled(label, text)
 
 
 def _short(figure: Published) -> str:
-    """The id without its post."""
+    """The id without the prefix of its post."""
     return figure.id.partition("/")[2]
 
 

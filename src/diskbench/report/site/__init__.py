@@ -1,1 +1,1 @@
-"""The published site: an index, a page a configuration, a page a run."""
+"""The published site: an index, a page per configuration and a page per run."""

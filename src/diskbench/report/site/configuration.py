@@ -1,4 +1,4 @@
-"""The page of one configuration: each step's history, its levels, what changed, and its runs."""
+"""The page of one configuration: the history of each step, its levels, changes and runs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from diskbench.report.site.index import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
-"""Metrics with charts: MB/s follow from IOPS, other quantiles move with these. Tables have all."""
+"""Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
 _UP = "../"
 _RUN = "run:"
 _MOST_VALUES = 5
 _FOLLOWS = "bytes_per_s"
-"""Changes with IOPS: told once."""
+"""This metric changes together with IOPS, so its changes are not listed again."""
 _JOB = "job"
 _DIGEST = 12
 
 
 @dataclass(frozen=True)
 class TrackLine:
-    """A row of the table of one metric, in words; `value` is the figure itself."""
+    """A row of the table of one metric, as text; `value` is the number."""
 
     id: str
     step: str
@@ -53,7 +53,7 @@ class TrackLine:
 
 @dataclass(frozen=True)
 class SiteChart:
-    """A chart as the page shows it; `rows` is the id of the row that it was drawn of."""
+    """A chart of the page; `rows` is the id of the table row with its figures."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ class SiteChart:
 
 @dataclass(frozen=True)
 class MetricPart:
-    """All of one metric: a row a step, and charts where there is a history."""
+    """One metric: a row per step, and charts for steps with a history."""
 
     key: str
     title: str
@@ -73,29 +73,36 @@ class MetricPart:
     charts: tuple[SiteChart, ...]
 
 
-def configuration_page(site: Site, one: Configuration, runs: Sequence[SiteRunLine]) -> str:
+def configuration_page(
+    site: Site, configuration: Configuration, runs: Sequence[SiteRunLine]
+) -> str:
     """The page of a configuration; `runs` are its runs, newest first."""
-    marks = _marks(one.fact_changes)
+    marks = _marks(configuration.fact_changes)
     parts = tuple(
         part
         for metric in METRIC_TITLES
-        if (part := _part(metric, [t for t in one.tracks if t.metric == metric], marks)).lines
+        if (
+            part := _part(metric, [t for t in configuration.tracks if t.metric == metric], marks)
+        ).lines
     )
     return render(
         "site_configuration.html.j2",
         site,
         up=_UP,
-        one=one,
-        summary=_summary(one),
-        fields=[_field(*field) for field in one.fields],
+        one=configuration,
+        summary=_summary(configuration),
+        fields=[_field(*field) for field in configuration.fields],
         changes=[
-            told for track in one.tracks if track.metric != _FOLLOWS for told in _changes(track)
+            change
+            for track in configuration.tracks
+            if track.metric != _FOLLOWS
+            for change in _changes(track)
         ],
         metrics=parts,
         charts=any(part.charts for part in parts),
         drawn=any(part.charts for part in parts),
-        facts=[(moment(at), told) for at, told in marks],
-        found=[(_fact(name), _values(values)) for name, values in one.facts],
+        facts=[(moment(at), mark) for at, mark in marks],
+        found=[(_fact(name), _values(values)) for name, values in configuration.facts],
         table=runs_table(runs, up=_UP, one_subject=True),
     )
 
@@ -147,15 +154,15 @@ def _job(track: MetricHistory) -> str:
 
 
 def _history(track: MetricHistory) -> str:
-    """What could be seen of changes, and what could not."""
+    """The changes that were found, and the smallest change that could be detected."""
     history = track.history
     times = len(history.points)
     if history.visible is None:
         return f"{times} times: too few to find a change, which needs six"
-    found = len(history.changes)
-    told = f"{found} change{'s'[: found != 1]}" if found else "no change"
+    count = len(history.changes)
+    text = f"{count} change{'s'[: count != 1]}" if count else "no change"
     return (
-        f"{told} in {times} times; a step of {history.visible * 100:.0f} % would be seen, "
+        f"{text} in {times} times; a step of {history.visible * 100:.0f} % would be seen, "
         f"noise {history.noise * 100:.1f} %"
     )
 
@@ -164,13 +171,15 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
     show = figure_text(track.metric)
     times, trials = len(track.history.points), len(track.sampled)
     words = {
-        one.run_id: f"{show(one.value)}, {moment(one.at)}, run {one.run_id}"
-        for one in track.sampled
+        trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
+        for trial in track.sampled
     }
-    links = {one.run_id: f"#{_RUN}{one.run_id}" for one in track.sampled}
+    links = {trial.run_id: f"#{_RUN}{trial.run_id}" for trial in track.sampled}
     medians = {
-        one.campaign_id: f"{show(one.value)}, median of {one.trials} trials, {moment(one.at)}"
-        for one in track.history.points
+        point.campaign_id: (
+            f"{show(point.value)}, median of {point.trials} trials, {moment(point.at)}"
+        )
+        for point in track.history.points
     }
     of_trials = f", {trials} trials" if trials != times else ""
     between = line.interval if track.now.interval is None else f"median {line.interval}"
@@ -199,8 +208,8 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
 
 
 def _linked(drawing: str) -> str:
-    """The drawing with ways to runs: vega takes relative addresses for those of its own data, and
-    leaves fragments alone."""
+    """The drawing with links to runs: vega resolves relative addresses against its own data but
+    leaves fragments unchanged, so fragments are replaced here."""
     return re.sub(rf'href="#{_RUN}([0-9a-z]+)"', rf'href="{_UP}runs/\1.html"', drawing)
 
 
@@ -210,7 +219,7 @@ def _unit(metric: str) -> str:
 
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
     show = figure_text(track.metric)
-    runs: Mapping[str, str] = {one.at: one.run_id for one in track.sampled}
+    runs: Mapping[str, str] = {trial.at: trial.run_id for trial in track.sampled}
     return [
         {
             "track": track.name,
@@ -223,22 +232,25 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "after": show(change.median_after),
             "change": change_text(change.change),
             "since": change.since,
-            "differences": "; ".join(difference_text(each) for each in change.differences),
+            "differences": "; ".join(
+                difference_text(difference) for difference in change.differences
+            ),
         }
         for change in track.history.changes
     ]
 
 
 def _marks(changes: Sequence[FactChange]) -> list[tuple[str, str]]:
-    """Times at which facts changed, each with all of them in words."""
+    """Times at which facts changed, each with its changes as text."""
     return [
         (
             at,
             "; ".join(
-                f"{_fact(one.fact)} {_values(one.before)} → {_values(one.after)}" for one in group
+                f"{_fact(change.fact)} {_values(change.before)} → {_values(change.after)}"
+                for change in group
             ),
         )
-        for at, group in groupby(changes, key=lambda one: one.at)
+        for at, group in groupby(changes, key=lambda change: change.at)
     ]
 
 
@@ -252,23 +264,23 @@ def _values(values: Sequence[str]) -> str:
 
 
 def _field(name: str, value: str) -> tuple[str, str]:
-    """`job` is the digest of what fio was told: the same work has the same."""
+    """A field for display; `job` is the digest of the fio job, equal for equal work."""
     if name == _JOB:
         return "job digest", value[:_DIGEST]
     return name.removeprefix("set.").replace("_", " "), value
 
 
-def _summary(one: Configuration) -> str:
-    runs, times, machines = len(one.runs), one.times, one.machines
+def _summary(configuration: Configuration) -> str:
+    runs, times, machines = len(configuration.runs), configuration.times, configuration.machines
     parts = [
         f"{runs:,} run{'s'[: runs != 1]} at {times:,} time{'s'[: times != 1]}",
         f"{machines:,} machine{'s'[: machines != 1]}",
-        day(one.first)
-        if day(one.first) == day(one.last)
-        else f"{day(one.first)} to {day(one.last)}",
+        day(configuration.first)
+        if day(configuration.first) == day(configuration.last)
+        else f"{day(configuration.first)} to {day(configuration.last)}",
     ]
-    if one.undated:
-        parts.append(f"not over time, having no date: {_named(one.undated)}")
+    if configuration.undated:
+        parts.append(f"not over time, having no date: {_named(configuration.undated)}")
     return ", ".join(parts)
 
 

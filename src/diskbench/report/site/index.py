@@ -1,7 +1,7 @@
-"""The index of a published site: all configurations, all runs, and what changed.
+"""The index of a published site: all configurations, all runs, and the newest changes.
 
-Pure: lines in, HTML out. A page holds its style and script, both shipped with diskbench, and its
-policy lets it ask nobody for anything: it works from a file as from any host.
+Pure: lines in, HTML out. A page contains its style and script, both shipped with diskbench, and
+its policy forbids all network requests: it works from a file as well as from any host.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ METRIC_TITLES = {
 
 @dataclass(frozen=True)
 class Site:
-    """What all pages of a site have in common."""
+    """The values that all pages of a site share."""
 
     title: str
     version: str
 
 
 def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> str:
-    """The first page: every configuration, and the newest changes of level."""
+    """The start page: every configuration, and the newest changes of level."""
     changed = sorted(
         ((level, line) for line in lines for level in line.levels),
         key=lambda pair: pair[0].at,
@@ -82,7 +82,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
 
 
 def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
-    """Every run, the newest first."""
+    """The page of all runs, newest first."""
     return render(
         "site_index.html.j2",
         site,
@@ -97,11 +97,17 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
 
 
 def render(
-    template: str, site: Site, *, here: str = "", up: str = "", charts: bool = False, **told: object
+    template: str,
+    site: Site,
+    *,
+    here: str = "",
+    up: str = "",
+    charts: bool = False,
+    **values: object,
 ) -> str:
-    """A page of the site; `charts` tells that it has some.
+    """A page of the site; `charts`: it contains charts.
 
-    Everything that came from a user or a machine is escaped.
+    All text from users and machines is escaped.
     """
     scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
     frame = styled("site.css", "") | {"policy": policy(*scripts)}
@@ -113,9 +119,9 @@ def render(
             version=site.version,
             here=here,
             up=up,
-            scripts=[Markup(one) for one in scripts],  # noqa: S704 - shipped with the program
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - shipped with the program
             **frame,
-            **told,
+            **values,
         )
     )
 

@@ -1,4 +1,4 @@
-"""What tables of the site say of a run and of a configuration, in one line each."""
+"""Rows of the site's tables: one line per run and per configuration."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def run_line(
     key: str,
     view: TrialView | None = None,
 ) -> SiteRunLine:
-    """The line of a run (a row as in the database); `asked` are the fields of its subject, `view`
-    is what is shown of it, where anything is known."""
-    found = view.lines if view is not None else ()
+    """The line of a run (a database row); `asked` are the fields of its subject, `view` is its
+    result (None: nothing is known)."""
+    lines = view.lines if view is not None else ()
     verdicts = view.trial.verdicts if view is not None else ()
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
@@ -53,93 +53,97 @@ def run_line(
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=tuple(mark for mark in _MARKS if row.has(mark)),
-        believe=_worst(one.believe for one in verdicts),
+        believe=_worst(verdict.believe for verdict in verdicts),
         limiter=_limiter(verdicts),
-        read=_best(found, "read"),
-        write=_best(found, "write"),
+        read=_best(lines, "read"),
+        write=_best(lines, "write"),
     )
 
 
-def configuration_line(one: Configuration, runs: Sequence[SiteRunLine] = ()) -> ConfigurationLine:
+def configuration_line(
+    configuration: Configuration, runs: Sequence[SiteRunLine] = ()
+) -> ConfigurationLine:
     """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
     believe = _worst(run.believe for run in runs)
-    fields = [(name, value) for name, value in one.fields if name not in _SHOWN]
+    fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     return ConfigurationLine(
-        key=one.key,
-        words=one.words,
-        provider=one.provider,
-        region=one.region,
-        disk=one.disk or _found(one),
-        machine=one.machine,
-        profile=one.profile,
-        target=dict(one.fields).get("target", ""),
+        key=configuration.key,
+        words=configuration.words,
+        provider=configuration.provider,
+        region=configuration.region,
+        disk=configuration.disk or _found(configuration),
+        machine=configuration.machine,
+        profile=configuration.profile,
+        target=dict(configuration.fields).get("target", ""),
         rest=tuple(
             (name.removeprefix("set."), value[:_DIGEST] if name == "job" else value)
             for name, value in fields
         ),
-        marks=one.marks,
-        runs=len(one.runs),
-        times=one.times,
-        machines=one.machines,
-        first=one.first,
-        last=one.last,
-        read=_best_track(one, "read"),
-        write=_best_track(one, "write"),
+        marks=configuration.marks,
+        runs=len(configuration.runs),
+        times=configuration.times,
+        machines=configuration.machines,
+        first=configuration.first,
+        last=configuration.last,
+        read=_best_track(configuration, "read"),
+        write=_best_track(configuration, "write"),
         believe=believe,
         doubted=sum(run.believe == believe for run in runs) if believe in _DOUBT[1:] else 0,
-        followed=any(track.history.visible is not None for track in one.tracks),
-        levels=tuple(_levels(one)),
+        followed=any(track.history.visible is not None for track in configuration.tracks),
+        levels=tuple(_levels(configuration)),
     )
 
 
-def _found(one: Configuration) -> str:
-    newest = {name: values[-1] for name, values in one.facts}
+def _found(configuration: Configuration) -> str:
+    newest = {name: values[-1] for name, values in configuration.facts}
     name = newest.get("disk_model") or newest.get("disk_driver")
     return " ".join(word for word in (name, newest.get("disk_size_bytes")) if word)
 
 
 def disk_found(row: Run) -> str:
-    """A disk that nobody rented: `virtio_blk 256 GiB`, as far as it is known."""
+    """A disk that was not rented: `virtio_blk 256 GiB`, as far as it is known."""
     size = row.disk_size_bytes
     words = (row.disk_model or row.disk_driver, format_bytes(size) if size else None)
     return " ".join(str(word) for word in words if word)
 
 
-def _worst(told: Iterable[Believe | None]) -> Believe | None:
-    return max((one for one in told if one is not None), key=_DOUBT.index, default=None)
+def _worst(verdicts: Iterable[Believe | None]) -> Believe | None:
+    return max(
+        (believe for believe in verdicts if believe is not None), key=_DOUBT.index, default=None
+    )
 
 
 def _limiter(verdicts: Sequence[Verdict]) -> str:
-    """What most steps ran into; of several the one that came first."""
-    named = Counter(one.stands_for.limiter.words() for one in verdicts)
+    """The most common limit of the steps; the first one on a tie."""
+    named = Counter(verdict.stands_for.limiter.words() for verdict in verdicts)
     return named.most_common(1)[0][0] if named else ""
 
 
-def _best(found: Sequence[StepLine], direction: str) -> Best | None:
-    told = [
-        Best(value=one.iops.median, step=one.step)
-        for one in found
-        if one.direction == direction and one.role != "fill"
+def _best(lines: Sequence[StepLine], direction: str) -> Best | None:
+    bests = [
+        Best(value=line.iops.median, step=line.step)
+        for line in lines
+        if line.direction == direction and line.role != "fill"
     ]
-    return max(told, key=lambda one: one.value, default=None)
+    return max(bests, key=lambda best: best.value, default=None)
 
 
-def _best_track(one: Configuration, direction: str) -> Best | None:
-    found = [
+def _best_track(configuration: Configuration, direction: str) -> Best | None:
+    bests = [
         Best(value=track.now.median, step=track.history.step, n=track.now.machines)
-        for track in one.tracks
+        for track in configuration.tracks
         if track.metric == "iops" and track.history.direction == direction
     ]
-    return max(found, key=lambda best: best.value, default=None)
+    return max(bests, key=lambda best: best.value, default=None)
 
 
-def _levels(one: Configuration) -> list[NewLevel]:
-    found = []
-    for track in one.tracks:
+def _levels(configuration: Configuration) -> list[NewLevel]:
+    levels = []
+    for track in configuration.tracks:
         if track.metric != "iops":
             continue
         runs = {sampled.at: sampled.run_id for sampled in track.sampled}
-        found += [
+        levels += [
             NewLevel(
                 at=change.at,
                 run_id=runs[change.at],
@@ -153,4 +157,4 @@ def _levels(one: Configuration) -> list[NewLevel]:
             )
             for change in track.history.changes
         ]
-    return sorted(found, key=lambda level: level.at)
+    return sorted(levels, key=lambda level: level.at)

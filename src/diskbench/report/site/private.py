@@ -1,7 +1,7 @@
-"""What a site does not tell. Never: accounts, networks, images and endpoints, the flags that name
-them, and the words of errors, in which clouds repeat them. With `--anonymous`: machines become
-numbers, and whatever names a place of the publisher's is gone; what is left then is in _KEPT, and a
-field that nobody thought of is left out."""
+"""What a site hides. Always: accounts, networks, images and endpoints, the flags that name them,
+and error messages, in which clouds repeat them. With `--anonymous`, machines become numbers and all
+names of the publisher's places are removed: only the fields in _KEPT remain, so a new field is
+hidden by default."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
     "iops", "throughput_mib_per_s",
 })  # fmt: skip
-"""Fields of a subject that say what was measured, and not whose it is."""
+"""Fields of a subject that say what was measured and do not identify its owner."""
 _KEPT_OWN = frozenset({"cache", "time_scale"})
-"""Providers' own options that do so: `lab.time_scale`."""
+"""Provider options of that kind: `lab.time_scale`."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
     "image",
@@ -37,21 +37,21 @@ _OF_RUN = (
     "machine_lease",
 )  # fmt: skip
 _LEAST = 2
-"""A name of one character is nobody's secret."""
+"""Minimum length of a secret: a name of one character is not one."""
 
 
 def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
     """Machine → `machine 1`, in the order of their first run; `rows` are newest first."""
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for row in reversed(list(rows)):
         name = row.run.place
-        if name and name not in found:
-            found[name] = f"machine {len(found) + 1}"
-    return found
+        if name and name not in numbers:
+            numbers[name] = f"machine {len(numbers) + 1}"
+    return numbers
 
 
 def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
-    """Names in a run that no text may hold, longest first."""
+    """Names in a run that no text may contain, longest first."""
     rented = list(_texts(row.rent or {}))
     scope = list(_texts(row.scope or {}))
     names = [value for name, value in (*rented, *scope) if name in _NEVER]
@@ -61,33 +61,33 @@ def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
         names.append((row.run.address or "").rpartition("@")[2])
         if _names_are_private(row.run.provider):
             names.append(row.run.zone or "")
-    found = {name for name in names if len(name) >= _LEAST}
-    return tuple(sorted(found, key=lambda name: (-len(name), name)))
+    secrets = {name for name in names if len(name) >= _LEAST}
+    return tuple(sorted(secrets, key=lambda name: (-len(name), name)))
 
 
 def _is_kept(name: str) -> bool:
-    """Whether a field says what was measured; a provider's own option stands behind its group."""
+    """Whether a field says what was measured; a provider's option is named `group.option`."""
     group, _, own = name.rpartition(".")
     return own in _KEPT_OWN if group and group != "set" else name in _KEPT
 
 
 def _names_are_private(provider: str) -> bool:
-    """Whether regions and zones are names that their owner gave; so are those of a provider that is
-    not installed."""
+    """Whether the owner chooses the names of regions and zones; assumed for a provider that is not
+    installed."""
     plugin = known_plugin(provider)
     return plugin is None or plugin.names_are_private
 
 
 def scrubbed(text: str, secrets: Sequence[str]) -> str:
-    """The text without any of these names, where they are whole words."""
+    """The text with each of these names replaced where it is a whole word."""
     if not secrets:
         return text
-    found = "|".join(map(re.escape, secrets))
-    return re.sub(rf"(?<!\w)(?:{found})(?!\w)", LEFT_OUT, text)
+    pattern = "|".join(map(re.escape, secrets))
+    return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", LEFT_OUT, text)
 
 
 def private_run(run: Run, machines: Mapping[str, str]) -> Run:
-    """A run without what names its place, its machine as a number, its labels gone."""
+    """A run without labels and names of its place, with its machine as a number."""
     nowhere: dict[str, Any] = dict.fromkeys(_OF_RUN) | {"hostname": machines.get(run.place)}
     zone = None if _names_are_private(run.provider) else run.zone
     return replace(run, **nowhere, labels={}, error=None, advice=None, zone=zone)
@@ -96,26 +96,28 @@ def private_run(run: Run, machines: Mapping[str, str]) -> Run:
 def private_fields(
     fields: Sequence[tuple[str, str]], machines: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """The fields of a subject that say what was measured; its machine as a number."""
+    """The fields of a subject that say what was measured, with its machine as a number."""
     provider = dict(fields)["provider"]
-    found = []
+    kept = []
     for name, value in fields:
         if name == "machine":
-            found.append((name, machines.get(value, LEFT_OUT)))
+            kept.append((name, machines.get(value, LEFT_OUT)))
         elif name == "region" and _names_are_private(provider):
             continue
         elif _is_kept(name):
-            found.append((name, value))
-    return tuple(found)
+            kept.append((name, value))
+    return tuple(kept)
 
 
 def private_configuration(
-    one: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
+    configuration: Configuration, fields: tuple[tuple[str, str], ...], words: str, key: str
 ) -> Configuration:
-    """A configuration under the fields, words and key that may be told of it."""
-    told = dict(fields)
-    hidden = _names_are_private(one.provider)
-    facts = tuple((name, values) for name, values in one.facts if not (hidden and name == "zone"))
+    """A configuration with the fields, words and key that an anonymous site may show."""
+    by_name = dict(fields)
+    hidden = _names_are_private(configuration.provider)
+    facts = tuple(
+        (name, values) for name, values in configuration.facts if not (hidden and name == "zone")
+    )
     tracks = tuple(
         track.model_copy(
             update={
@@ -132,18 +134,20 @@ def private_configuration(
                 )
             }
         )
-        for track in one.tracks
+        for track in configuration.tracks
     )
-    return one.model_copy(
+    return configuration.model_copy(
         update={
             "key": key,
             "words": words,
             "fields": fields,
-            "region": told.get("region", ""),
-            "machine": told.get("instance_type") or told.get("machine", ""),
+            "region": by_name.get("region", ""),
+            "machine": by_name.get("instance_type") or by_name.get("machine", ""),
             "facts": facts,
             "fact_changes": tuple(
-                change for change in one.fact_changes if not (hidden and change.fact == "zone")
+                change
+                for change in configuration.fact_changes
+                if not (hidden and change.fact == "zone")
             ),
             "tracks": tracks,
         }
@@ -151,8 +155,8 @@ def private_configuration(
 
 
 def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
-    """A run's report without names that are never told. `error` is the kind of error it ended with
-    (empty: none), `place` where readers find its evidence."""
+    """A run's report without names that a site always hides. `error` is the kind of error it ended
+    with (empty: none), `place` is where readers find its evidence."""
 
     def scrub(text: str) -> str:
         return scrubbed(text, secrets)
@@ -173,14 +177,16 @@ def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]
             promised=promised,
         ),
         runs=tuple(
-            replace(one, error=error, advice="", evidence=place, audit=scrub(one.audit))
-            for one in trial.runs
+            replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit))
+            for run in trial.runs
         ),
         warnings=tuple(
-            one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
-            for one in trial.warnings
+            warning.model_copy(
+                update={"message": scrub(warning.message), "advice": scrub(warning.advice)}
+            )
+            for warning in trial.warnings
         ),
-        verdicts=tuple(_told_verdict(one, scrub) for one in trial.verdicts),
+        verdicts=tuple(_scrubbed_verdict(verdict, scrub) for verdict in trial.verdicts),
         notes=tuple(map(scrub, trial.notes)),
         place=scrub(trial.place),
         job=scrub(trial.job),
@@ -201,20 +207,22 @@ def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
     )
 
 
-def _told_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
+def _scrubbed_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
     reasons = tuple(
-        one.model_copy(update={"message": scrub(one.message), "advice": scrub(one.advice)})
-        for one in verdict.reasons
+        reason.model_copy(update={"message": scrub(reason.message), "advice": scrub(reason.advice)})
+        for reason in verdict.reasons
     )
     return verdict.model_copy(update={"reasons": reasons, "sentence": scrub(verdict.sentence)})
 
 
-def _differences(found: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
-    return tuple(one for one in found if not (hidden and one.fact == "zone"))
+def _differences(differences: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
+    return tuple(
+        difference for difference in differences if not (hidden and difference.fact == "zone")
+    )
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Each text of what was to be rented, by its name; defaults of one provider as `lab.user`."""
+    """Each text of a rental request by its name; nested options of a provider as `lab.user`."""
     for name, value in rent.items():
         if isinstance(value, dict):
             yield from _texts(value, f"{name}.")

@@ -1,4 +1,4 @@
-"""Renewing a site: which of its pages are still right, and making the others."""
+"""Updating a site: find the pages that are out of date, and make them again."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What was asked for. `evidence_base` is where readers find the evidence store (no `/` at its
-    end), `evidence_url` the store that was typed."""
+    """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
+    trailing `/`), `evidence_url` the store given on the command line."""
 
     title: str = "Disk benchmarks"
     anonymous: bool = False
@@ -55,7 +55,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Done:
-    """What was done: how much the site shows, and how many of its files were touched."""
+    """The outcome: how much the site shows, and how many files were changed."""
 
     runs: int
     configurations: int
@@ -71,15 +71,20 @@ def publish_site(
     wishes: Wishes,
     open_store: OpenStore,
 ) -> Done:
-    """Make the site in `path`, or bring it up to date. Raises InvalidValue, StoreUnavailable."""
+    """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
     rows = load_asked(database, filters)
-    told = told_of(rows, anonymous=wishes.anonymous)
+    shown_runs = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row.run.run_id for row in rows])
     site = Site(wishes.title, diskbench.__version__)
     common = _common(wishes)
     with open_site(path) as folder:
         folder.claim(
-            [INDEX, RUNS, *map(run_name, digests), *map(configuration_name, told.keys.values())]
+            [
+                INDEX,
+                RUNS,
+                *map(run_name, digests),
+                *map(configuration_name, shown_runs.keys.values()),
+            ]
         )
         if wishes.full:
             for entry in folder.entries.values():
@@ -87,12 +92,12 @@ def publish_site(
         wanted = {INDEX, RUNS}
         run_lines: dict[str, SiteRunLine] = {}
         for row, line, names in _run_pages(
-            folder, database, site, told, digests, common, wishes, open_store
+            folder, database, site, shown_runs, digests, common, wishes, open_store
         ):
             run_lines[row.run.run_id] = line
             wanted |= names
         lines = _configuration_pages(
-            folder, database, site, told, filters, run_lines, digests, common
+            folder, database, site, shown_runs, filters, run_lines, digests, common
         )
         wanted |= {configuration_name(line.key) for line in lines}
         _listings(folder, site, lines, [run_lines[row.run.run_id] for row in rows])
@@ -107,12 +112,12 @@ def publish_site(
 
 
 def run_name(run_id: str) -> str:
-    """The file of a run's page, within the site."""
+    """The file name of a run's page within the site."""
     return f"runs/{run_id}.html"
 
 
 def configuration_name(key: str) -> str:
-    """The file of a configuration's page, within the site."""
+    """The file name of a configuration's page within the site."""
     return f"configurations/{key}.html"
 
 
@@ -120,19 +125,19 @@ def _run_pages(
     folder: SiteFolder,
     database: Engine,
     site: Site,
-    told: Told,
+    shown_runs: Told,
     digests: Mapping[str, str],
     common: str,
     wishes: Wishes,
     open_store: OpenStore,
 ) -> Iterator[tuple[AskedRun, SiteRunLine, set[str]]]:
-    """Each run with its line, and the files that are its own; pages that are not right are made."""
-    pages = RunPages(database, site, told, wishes, open_store)
+    """Each run with its line and its own files; outdated pages are made again."""
+    pages = RunPages(database, site, shown_runs, wishes, open_store)
     stale = []
-    for row in told.rows:
+    for row in shown_runs.rows:
         run_id = row.run.run_id
         name = run_name(run_id)
-        around = told.around(row)
+        around = shown_runs.around(row)
         digest = _digest(common, digests[run_id], asdict(around))
         entry = folder.fresh(name, digest)
         if entry is None or not entry.told or not all(map(folder.has, entry.told["evidence"])):
@@ -147,7 +152,7 @@ def _run_pages(
             folder.write(
                 name,
                 page.html.encode(),
-                # What could not be read may be there the next time.
+                # Evidence that could not be read may be available next time.
                 digest if page.complete else "",
                 {"line": line, "evidence": copied},
             )
@@ -159,19 +164,19 @@ def _configuration_pages(
     folder: SiteFolder,
     database: Engine,
     site: Site,
-    told: Told,
+    shown_runs: Told,
     filters: Sequence[Filter],
     run_lines: Mapping[str, SiteRunLine],
     digests: Mapping[str, str],
     common: str,
 ) -> list[ConfigurationLine]:
-    """The line of each configuration; pages that are not right are made."""
+    """The line of each configuration; outdated pages are made again."""
     lines, stale, wanted = [], {}, {}
-    for subject, rows in told.groups.items():
+    for subject, rows in shown_runs.groups.items():
         ids = [row.run.run_id for row in rows]
-        made_of = [[digests[one], run_lines[one].model_dump(mode="json")] for one in ids]
+        made_of = [[digests[run_id], run_lines[run_id].model_dump(mode="json")] for run_id in ids]
         wanted[subject] = _digest(common, made_of)
-        entry = folder.fresh(configuration_name(told.keys[subject]), wanted[subject])
+        entry = folder.fresh(configuration_name(shown_runs.keys[subject]), wanted[subject])
         if entry is None or not entry.told:
             stale[subject] = rows
         else:
@@ -179,13 +184,15 @@ def _configuration_pages(
     if not stale:
         return lines
     with _progress("configurations", len(stale)) as advance:
-        for one in configurations(database, filters, stale):
-            shown = told.configuration(one)
-            runs = [run_lines[run_id] for run_id in one.runs]
+        for configuration in configurations(database, filters, stale):
+            shown = shown_runs.configuration(configuration)
+            runs = [run_lines[run_id] for run_id in configuration.runs]
             line = configuration_line(shown, runs)
             html = configuration_page(site, shown, runs)
             name = configuration_name(shown.key)
-            folder.write(name, html.encode(), wanted[one.fields], line.model_dump(mode="json"))
+            folder.write(
+                name, html.encode(), wanted[configuration.fields], line.model_dump(mode="json")
+            )
             lines.append(line)
             advance()
     return lines
@@ -206,7 +213,7 @@ def _listings(
 
 
 def _common(wishes: Wishes) -> str:
-    """What all pages depend on: the program, and what was asked for."""
+    """A digest of what all pages depend on: the program and the options."""
     return _digest(
         _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base
     )
@@ -214,14 +221,14 @@ def _common(wishes: Wishes) -> str:
 
 @cache
 def _program() -> str:
-    """A digest of this diskbench: its code, templates, assets and catalogue. A version alone would
-    leave pages as they were while somebody works on them."""
+    """A digest of this diskbench: code, templates, assets and catalogue. The version alone does not
+    change during development, so pages would not be updated."""
     top = Path(diskbench.__file__).parent
-    found = sha256()
+    digest = sha256()
     for path in sorted(top.rglob("*")):
         if path.suffix in _SOURCES:
-            found.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+            digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _digest(*parts: object) -> str:
@@ -230,11 +237,11 @@ def _digest(*parts: object) -> str:
 
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Tell on a terminal how far it is; nothing of little, and nothing elsewhere."""
+    """Show progress on a terminal; nothing for few pages, and nothing without a terminal."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda: None
         return
-    # Redirected, what others print would reach rich before it is made visible.
+    # If redirected, other output would reach rich before it is made visible.
     with Progress(
         console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:

@@ -1,4 +1,4 @@
-"""The page of a run, in the site: a report (report/page/page.py) with ways to its configuration,
+"""The page of a run in the site: a report (report/page/page.py) with links to its configuration,
 its evidence and the other runs of its trial."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Around:
-    """What lies around a run: its configuration (key and words), the others of its trial."""
+    """The links of a run: its configuration (key and words) and the other runs of its trial."""
 
     key: str
     words: str
@@ -24,14 +24,14 @@ class Around:
 
 
 def in_site(html: str, site: Site, around: Around, files: Sequence[tuple[str, str]] = ()) -> str:
-    """A report's page with the site's links; `files` of its evidence with their ways from there."""
+    """A report's page with the site's links; `files` are its evidence files with relative paths."""
     parts: Any = environment().get_template("site_run.html.j2").module
-    told = {"site": site, "around": around, "files": files}
-    html = _put(html, "<body>", str(parts.nav(**told)), after=True)
-    return _put(html, "<footer>", str(parts.evidence(**told)), after=False)
+    values = {"site": site, "around": around, "files": files}
+    html = _put(html, "<body>", str(parts.nav(**values)), after=True)
+    return _put(html, "<footer>", str(parts.evidence(**values)), after=False)
 
 
 def _put(html: str, mark: str, text: str, *, after: bool) -> str:
-    before, found, rest = html.partition(mark) if after else html.rpartition(mark)
-    assert found, f"the page of a run has no {mark}"
+    before, matched, rest = html.partition(mark) if after else html.rpartition(mark)
+    assert matched, f"the page of a run has no {mark}"
     return f"{before}{mark}{text}{rest}" if after else f"{before}{text}{mark}{rest}"

@@ -1,4 +1,4 @@
-"""The page of one run of a site: its report, with ways to its evidence and its configuration."""
+"""The page of one run of a site: its report, with links to its evidence and configuration."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunPage:
-    """A page with what the site's tables say of its run. `complete`: all that it is made of could
-    be read."""
+    """A page with its run's line in the site's tables. `complete`: all its sources were read."""
 
     html: str
     line: SiteRunLine
@@ -42,30 +41,30 @@ class RunPage:
 
 
 class RunPages:
-    """Makes the pages of runs, one after the other."""
+    """Makes the pages of runs one by one."""
 
     def __init__(
-        self, database: Engine, site: Site, told: Told, wishes: Wishes, open_store: OpenStore
+        self, database: Engine, site: Site, shown_runs: Told, wishes: Wishes, open_store: OpenStore
     ) -> None:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
-        self._told = told
+        self._shown_runs = shown_runs
         self._wishes = wishes
 
     def page(self, row: AskedRun, around: Around, copied: Sequence[str]) -> RunPage:
-        """The page of a run, whose evidence was copied to these files."""
+        """The page of a run; `copied` are the site's files with its evidence."""
         report = self._report(row)
         (view,) = report.trials
         top = f"evidence/{row.run.run_id}/"
         files = [(name.removeprefix(top), f"../{quote(name)}") for name in copied]
         return RunPage(
             html=in_site(page(report), self._site, around, files),
-            line=run_line(self._told.run(row), self._told.asked(row), around.key, view),
+            line=run_line(self._shown_runs.run(row), self._shown_runs.asked(row), around.key, view),
             complete=self._reader.evidence.store(row.run) is not None,
         )
 
     def copy_evidence(self, folder: SiteFolder, row: AskedRun) -> list[str]:
-        """Copy the files of a run into the site, where that was asked for: their names there."""
+        """Copy the evidence files of a run into the site if requested; return their names there."""
         if not self._wishes.with_evidence:
             return []
         store = self._reader.evidence.store(row.run)
@@ -78,36 +77,36 @@ class RunPages:
         }
         folder.claim(keys)
         for name, key in keys.items():
-            if folder.fresh(name, key) is None:  # evidence is written once: a key says it all
+            if folder.fresh(name, key) is None:  # evidence never changes: its key is enough
                 folder.write(name, store.get(key), key)
         return sorted(keys)
 
     def _report(self, row: AskedRun) -> Report:
-        found = self._reader.read([row.run], lambda trial: self._shown(trial, row))
+        read = self._reader.read([row.run], lambda trial: self._shown(trial, row))
         report = Report(
             asked="",
-            groups=found.groups,
+            groups=read.groups,
             inside_of=row.run.run_id,
             made=f"made by diskbench {self._site.version}",
             published=True,
         )
         evidence = self._reader.evidence
-        data = ChartData(found.groups, found.stored, evidence, [row.run], row.run)
+        data = ChartData(read.groups, read.stored, evidence, [row.run], row.run)
         return with_charts(report, data)
 
     def _shown(self, trial: TrialFacts, row: AskedRun) -> TrialFacts:
-        """What is told of a run."""
+        """The part of a run's report that the site shows."""
         place = "copied, see below" if self._wishes.with_evidence else self._place(row)
-        told = told_trial(trial, row.run.error_kind or "", place, self._told.secrets(row))
-        if not self._told.anonymous:
-            return told
+        shown = told_trial(trial, row.run.error_kind or "", place, self._shown_runs.secrets(row))
+        if not self._shown_runs.anonymous:
+            return shown
         name = row.run.address or row.run.hostname or ""
-        return private_trial(told, self._told.machines.get(name, ""))
+        return private_trial(shown, self._shown_runs.machines.get(name, ""))
 
     def _place(self, row: AskedRun) -> str:
-        """Where readers find the evidence, as far as that is told: a directory of the publisher's
-        is none of theirs."""
-        if self._told.anonymous or not row.run.evidence_url:
+        """Where readers find the evidence; empty if the site hides it. A local directory of the
+        publisher is not named: readers cannot reach it."""
+        if self._shown_runs.anonymous or not row.run.evidence_url:
             return ""
         place = f"runs/{row.run.run_id}/"
         if self._wishes.evidence_base:

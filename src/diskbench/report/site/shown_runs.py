@@ -1,4 +1,4 @@
-"""What of the runs is told on a site: everything but secrets, or with `--anonymous` no names."""
+"""What a site shows of the runs: everything but secrets; with `--anonymous` also no names."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Told:
-    """The runs of a site, newest first, by what was asked for in them.
+    """The runs of a site, newest first, grouped by subject.
 
-    `keys` name the page of each subject; `fields` are what is told of it. `machines` are numbers of
-    theirs where names are left out.
+    `keys` are the page names of the subjects; `fields` are the fields that the site shows of them.
+    `machines` are the numbers that replace machine names on an anonymous site.
     """
 
     rows: Sequence[AskedRun]
@@ -42,43 +42,47 @@ class Told:
     _trials: Mapping[str, Sequence[AskedRun]] = field(default_factory=dict)
 
     def around(self, row: AskedRun) -> Around:
-        """What the page of a run leads to."""
+        """The links of a run's page."""
         subject = self._subjects[row.run.run_id]
         return Around(
             key=self.keys[subject],
             words=words(self.fields[subject]),
             others=tuple(
-                (one.run.run_id, f"run {one.run.number}: {one.run.run_id}, {one.run.state}")
-                for one in sorted(self._trials[row.run.trial_id], key=lambda one: one.run.run_index)
-                if one.run.run_id != row.run.run_id
+                (other.run.run_id, f"run {other.run.number}: {other.run.run_id}, {other.run.state}")
+                for other in sorted(
+                    self._trials[row.run.trial_id], key=lambda other: other.run.run_index
+                )
+                if other.run.run_id != row.run.run_id
             ),
         )
 
     def asked(self, row: AskedRun) -> dict[str, str]:
-        """The fields of a run's subject that are told."""
+        """The fields of a run's subject that the site shows."""
         return dict(self.fields[self._subjects[row.run.run_id]])
 
     def secrets(self, row: AskedRun) -> tuple[str, ...]:
-        """What no text about a run may hold."""
+        """The strings that no text about a run may contain."""
         return secrets_of(row, anonymous=self.anonymous)
 
     def run(self, row: AskedRun) -> Run:
-        """A run, with what is told of it."""
+        """A run, reduced to what the site shows."""
         return private_run(row.run, self.machines) if self.anonymous else row.run
 
-    def configuration(self, one: Configuration) -> Configuration:
-        """The history of a subject, with what is told of it."""
+    def configuration(self, configuration: Configuration) -> Configuration:
+        """The history of a subject, reduced to what the site shows."""
         if not self.anonymous:
-            return one
-        fields = self.fields[one.fields]
-        return private_configuration(one, fields, words(fields), self.keys[one.fields])
+            return configuration
+        fields = self.fields[configuration.fields]
+        return private_configuration(
+            configuration, fields, words(fields), self.keys[configuration.fields]
+        )
 
 
 def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:
-    """What is told of these runs, newest first.
+    """What the site shows of these runs, newest first.
 
-    An anonymous page is named by its oldest trial: the digest of a subject would tell whoever
-    guesses a host's name that the guess is right.
+    An anonymous page is named after its oldest trial: a digest of the subject would let a reader
+    verify a guessed host name.
     """
     groups = by_subject(rows)
     machines = numbered(rows) if anonymous else {}

@@ -1,4 +1,4 @@
-"""Tables of the published site: what stands in a cell, what it is sorted by, what is filtered."""
+"""Tables of the published site: cell texts, sort keys and filters."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Believe
 
 SHOWN_FIRST = 100
-"""Rows that are laid out at once; the others are there, too, and a script shows more of them."""
+"""Rows that are shown at first; the others are in the page too, and a script shows them."""
 SHOWN_OF_SUBJECT = 20
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column. `facet`: a list to choose one of its values from; `number`: sorted as numbers;
-    `minor`: left out on a phone; `named`: a phone shows its title before what stands in it, as it
-    does of numbers; `long`: its text is broken into lines."""
+    """A column. `facet`: readers can filter by its values; `number`: sorted as numbers; `minor`:
+    hidden on a phone; `named`: a phone shows its title before the cell, as for numbers; `long`:
+    its text may wrap."""
 
     key: str
     title: str
@@ -38,14 +38,14 @@ class Column:
 
     @property
     def classes(self) -> str:
-        """What its cells are, for the style sheet."""
+        """The CSS classes of its cells."""
         named = (("number", self.number), ("minor", self.minor), ("wrap", self.long))
         return " ".join(name for name, holds in named if holds)
 
 
 @dataclass(frozen=True)
 class SiteCell:
-    """Text, and what it is sorted by where that is not the text; `small` stands below it."""
+    """Text, and the sort key if that differs from the text; `small` is shown below the text."""
 
     text: str
     sort: str | float | None = None
@@ -56,8 +56,8 @@ class SiteCell:
 
 @dataclass(frozen=True)
 class SiteTable:
-    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for down;
-    `step` rows are laid out at once."""
+    """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for descending
+    order; `step` rows are shown at once."""
 
     id: str
     what: str
@@ -68,18 +68,18 @@ class SiteTable:
 
     @property
     def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
-        """The columns to filter by, each with its place, and its values with how many rows have
-        them; none of which all rows have the same."""
-        found = []
+        """The columns to filter by: index, column, and its values with their row counts; without
+        columns whose value is the same in all rows."""
+        facets = []
         for place, column in enumerate(self.columns):
             values = Counter(row[place].text for row in self.rows) if column.facet else Counter()
             if len(values) > 1:
-                found.append((place, column, sorted(values.items())))
-        return found
+                facets.append((place, column, sorted(values.items())))
+        return facets
 
 
 def moment(utc: str) -> str:
-    """`2026-11-21 10:00`, in UTC: readers are anywhere. Of no time it says so."""
+    """`2026-11-21 10:00` in UTC, because readers are anywhere; words for an unknown time."""
     if not utc:
         return NO_DATE
     return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
@@ -93,8 +93,8 @@ def day(utc: str) -> str:
 def runs_table(
     lines: Sequence[SiteRunLine], *, up: str = "", one_subject: bool = False
 ) -> SiteTable:
-    """Runs, newest first. `up` leads from the page to the site's top. Of one subject the columns
-    that are the same in all rows are left out."""
+    """Runs, newest first. `up` is the relative path from the page to the site's root. With
+    `one_subject`, the columns that are equal in all rows are left out."""
     columns = (
         Column("when", "when (UTC)"),
         Column("provider", "provider", facet=True),
@@ -157,29 +157,29 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("runs", "runs", number=True, minor=True),
         Column("last", "last (UTC)", minor=True),
     )
-    ordered = sorted(lines, key=lambda one: (one.provider, one.disk, one.region, one.machine))
-    told = _telling(ordered)
-    rows = [_configuration_cells(line, told[line.key]) for line in ordered]
+    ordered = sorted(lines, key=lambda line: (line.provider, line.disk, line.region, line.machine))
+    rest = _telling(ordered)
+    rows = [_configuration_cells(line, rest[line.key]) for line in ordered]
     return _table("configurations", columns, rows, sorted_by="provider")
 
 
 def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
-    """Of each configuration the fields that set it apart from others with the same columns."""
+    """For each configuration the fields that distinguish it from others with the same columns."""
     alike: dict[tuple[str, ...], list[ConfigurationLine]] = {}
     for line in lines:
         shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
         alike.setdefault(shown, []).append(line)
-    found = {}
+    rest = {}
     for group in alike.values():
         known = [dict(line.rest) for line in group]
-        names = {name for one in known for name in one}
-        apart = {name for name in names if len({one.get(name) for one in known}) > 1}
+        names = {name for line in known for name in line}
+        apart = {name for name in names if len({line.get(name) for line in known}) > 1}
         for line in group:
-            told = [f"{name} {value}" for name, value in line.rest if name in apart]
-            found[line.key] = ", ".join(
-                [*([line.target] if line.disk and line.target else []), *told]
+            words = [f"{name} {value}" for name, value in line.rest if name in apart]
+            rest[line.key] = ", ".join(
+                [*([line.target] if line.disk and line.target else []), *words]
             )
-    return found
+    return rest
 
 
 def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, ...]:
@@ -213,7 +213,7 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
 
 
 def believe_cell(believe: Believe | None, small: str = "") -> SiteCell:
-    """Whether figures are to be believed; empty where there is no verdict."""
+    """Whether to believe the figures; empty without a verdict."""
     tones = {"no": "bad", "doubtful": "doubt"}
     return SiteCell(believe or "", small=small, tone=tones.get(believe or "", ""))
 
@@ -232,7 +232,7 @@ def _table(
     step: int = SHOWN_FIRST,
     without: Collection[str] = (),
 ) -> SiteTable:
-    """A table without columns that no row fills."""
+    """A table without its empty columns."""
     kept = [
         place
         for place, column in enumerate(columns)

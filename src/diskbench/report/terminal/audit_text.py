@@ -1,4 +1,4 @@
-"""The audit of runs in one line."""
+"""The audits of runs in one line."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ from diskbench.model.audit import StepAudit
 
 
 def audit_line(audits: Sequence[StepAudit]) -> str:
-    """Which checks hold in all steps, which do not and where, and which could not be made; empty
-    without a step."""
+    """The checks that hold in all steps, those that fail and where, and those that could not be
+    made; empty without a step."""
     names = dict.fromkeys(check.name for audit in audits for check in audit.checks)
     good, unknown, wrong = [], [], []
     for name in names:
@@ -30,7 +30,7 @@ def audit_line(audits: Sequence[StepAudit]) -> str:
 
 
 def audit_style(line: str) -> str:
-    """How a terminal shows the line."""
+    """The rich style of the line."""
     return "yellow" if "does not hold" in line else "dim"
 
 

@@ -1,4 +1,4 @@
-"""The catalogue as tables of 80 columns, and one thing of it with all its sources."""
+"""The catalogue as tables of 80 columns, and one item of it with all its sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MACHINES = (
 
 
 def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
-    """A row a disk type: sizes, IOPS and throughput by formula, and the burst below them."""
+    """A row per disk type: sizes, formulas of IOPS and throughput, and the burst below them."""
     yield from _row(_DISKS, [name for name, _ in _DISKS])
     for cloud, name, entry in entries:
         sizes = f"{entry.size_gib.min:,}–{entry.size_gib.max:,}" if entry.size_gib else "–"
@@ -28,28 +28,28 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
 
 
 def part_table(things: Iterable[CatalogItem], note: str) -> Iterator[str]:
-    """What is known beside disk types and machines, a line a kind, below the catalogue's note."""
+    """The other items of the catalogue, a line per kind, below the catalogue's note."""
     yield from textwrap.wrap(note, 80)
     names: dict[str, list[str]] = {}
-    for one in things:
-        names.setdefault(one.kind, []).append(one.name)
+    for thing in things:
+        names.setdefault(thing.kind, []).append(thing.name)
     for kind, of_kind in names.items():
         yield f"  {kind:<12}  {', '.join(of_kind)}"
 
 
 def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iterator[str]:
-    """A row a machine: what it sustains, the most for a while, and its price; `notes` below."""
+    """A row per machine: sustained figures, burst figures and price; `notes` below."""
     head = [name for name, _ in _MACHINES]
     yield from _row(_MACHINES, head, right=1)
-    for one in rows:
+    for row in rows:
         cells = [
-            one.type,
-            _number(one.vcpus),
-            _number(one.iops),
-            _number(one.mb_per_s),
-            _number(one.max_iops if one.max_iops != one.iops else None),
-            _number(one.max_mb_per_s if one.max_mb_per_s != one.mb_per_s else None),
-            "–" if one.usd_per_hour is None else f"{one.usd_per_hour:.4f}",
+            row.type,
+            _number(row.vcpus),
+            _number(row.iops),
+            _number(row.mb_per_s),
+            _number(row.max_iops if row.max_iops != row.iops else None),
+            _number(row.max_mb_per_s if row.max_mb_per_s != row.mb_per_s else None),
+            "–" if row.usd_per_hour is None else f"{row.usd_per_hour:.4f}",
         ]
         yield from _row(_MACHINES, cells, right=1)
     for note in notes:
@@ -60,7 +60,7 @@ _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
 
 
 def thing_text(thing: CatalogItem, width: int) -> Iterator[str]:
-    """All that is known of one thing, each figure above its source."""
+    """Everything the catalogue knows about one item, each figure above its source."""
     title = f": {thing.title}" if thing.title else ""
     yield from _wrapped(
         f"{thing.cloud} {thing.kind} {thing.name}{title}", width, subsequent_indent="  "
@@ -81,28 +81,28 @@ def _iops(entry: DiskEntry) -> str:
         rows = entry.tiers.rows
         burst = max((row.burst_iops or 0 for row in rows), default=0)
         return _and_burst(_span([row.iops for row in rows], "by tier"), burst)
-    told = formula(entry.iops)
+    text = formula(entry.iops)
     if entry.write_iops is not None:
-        told = f"read {told}; write {formula(entry.write_iops)}"
-    return told + (f"; burst {formula(entry.iops_burst)}" if entry.iops_burst else "")
+        text = f"read {text}; write {formula(entry.write_iops)}"
+    return text + (f"; burst {formula(entry.iops_burst)}" if entry.iops_burst else "")
 
 
 def _throughput(entry: DiskEntry) -> str:
     if entry.tiers is not None:
         rows = entry.tiers.rows
         burst = max((row.burst_throughput or 0 for row in rows), default=0)
-        told = _span([row.throughput for row in rows], f"{entry.tiers.unit} by tier")
-        return _and_burst(told, burst)
-    told = formula(entry.throughput)
+        text = _span([row.throughput for row in rows], f"{entry.tiers.unit} by tier")
+        return _and_burst(text, burst)
+    text = formula(entry.throughput)
     if entry.throughput is not None and entry.throughput.unit:
-        told += f" {entry.throughput.unit}"
+        text += f" {entry.throughput.unit}"
     if entry.throughput_burst is not None:
-        told += f"; burst {formula(entry.throughput_burst)}"
-    return told
+        text += f"; burst {formula(entry.throughput_burst)}"
+    return text
 
 
 def formula(quantity: Quantity | None) -> str:
-    """`3/GiB, 100–16,000`: how a figure follows from the size; `sold` where it is asked for."""
+    """`3/GiB, 100–16,000`: how a figure depends on the size; `sold` if the buyer chooses it."""
     if quantity is None:
         return "–"
     if quantity.fixed is not None:
@@ -120,14 +120,14 @@ def formula(quantity: Quantity | None) -> str:
         parts.append(f"{quantity.per_gib:g}/GiB")
     if quantity.per_tib:
         parts.append(f"{quantity.per_tib:g}/TiB")
-    told = " + ".join(parts)
+    text = " + ".join(parts)
     if quantity.min is not None:
-        return f"{told}, {_number(quantity.min)}–{_number(quantity.max)}"
-    return _upto(told, quantity.max)
+        return f"{text}, {_number(quantity.min)}–{_number(quantity.max)}"
+    return _upto(text, quantity.max)
 
 
-def _upto(told: str, most: float | None) -> str:
-    return told if most is None else f"{told}, ≤ {_number(most)}"
+def _upto(text: str, most: float | None) -> str:
+    return text if most is None else f"{text}, ≤ {_number(most)}"
 
 
 def _span(values: Sequence[float], what: str) -> str:
@@ -135,8 +135,8 @@ def _span(values: Sequence[float], what: str) -> str:
     return f"{_number(low)}–{_number(high)} {what}" if low < high else f"{_number(low)} {what}"
 
 
-def _and_burst(told: str, burst: float) -> str:
-    return f"{told}; burst to {_number(burst)}" if burst else told
+def _and_burst(text: str, burst: float) -> str:
+    return f"{text}; burst to {_number(burst)}" if burst else text
 
 
 def _number(value: float | None) -> str:
@@ -146,7 +146,7 @@ def _number(value: float | None) -> str:
 def _row(
     columns: Sequence[tuple[str, int]], cells: Sequence[str], *, right: int | None = None
 ) -> Iterator[str]:
-    """A row whose cells go on below themselves; from column `right` on they end at the right."""
+    """A row whose cells wrap within their column; from column `right` on they are right-aligned."""
     folded = [
         textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
         for cell, (_, width) in zip(cells, columns, strict=True)

@@ -1,5 +1,4 @@
-"""Two selections side by side for a terminal: both figures, what they say of each other, and what
-to know before believing it."""
+"""Two selections side by side for a terminal: both figures, the conclusion and its doubts."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _MOST_SHOWN = 6
 
 
 def figure_text(metric: str) -> Callable[[float], str]:
-    """How a value of this metric is shown, with its unit."""
+    """The function that formats a value of `metric` with its unit."""
     if metric == "iops":
         return lambda value: f"{format_iops(value)} IOPS"
     if metric == "bytes_per_s":
@@ -27,66 +26,66 @@ def figure_text(metric: str) -> Callable[[float], str]:
     return format_latency_ns
 
 
-def compare_lines(found: Comparison, *, width: int = 80) -> Iterator[str]:
-    """What was compared, block by block, and what was not."""
-    yield f"A  {_side(found.a)}"
-    yield f"B  {_side(found.b)}"
-    for block, group in groupby(found.compared, key=lambda one: one.block):
+def compare_lines(comparison: Comparison, *, width: int = 80) -> Iterator[str]:
+    """The comparisons block by block, then the blocks that were not compared."""
+    yield f"A  {_side(comparison.a)}"
+    yield f"B  {_side(comparison.b)}"
+    for block, group in groupby(comparison.compared, key=lambda line: line.block):
         lines = list(group)
         yield ""
         yield block
-        differences = dict.fromkeys(each for one in lines for each in one.differences)
+        differences = dict.fromkeys(difference for line in lines for difference in line.differences)
         yield from wrapped("  apart by ", "; ".join(map(difference_text, differences)), width)
-        common = [one for one in lines[0].doubts if all(one in each.doubts for each in lines)]
+        common = [doubt for doubt in lines[0].doubts if all(doubt in line.doubts for line in lines)]
         for doubt in common:
             yield from wrapped("  ! ", doubt, width)
-        for one in lines:
-            yield from _line(one, common, width)
-    tests = sum(1 for one in found.compared if one.q is not None)
+        for line in lines:
+            yield from _line(line, common, width)
+    tests = sum(1 for line in comparison.compared if line.q is not None)
     if tests > 1:
         yield ""
         yield from wrapped(
             "", f"{tests} comparisons were judged together: of those called different at most 5 % "
             "are so by chance (Benjamini-Hochberg)", width,
         )  # fmt: skip
-    if found.not_compared:
+    if comparison.not_compared:
         yield ""
         yield "not compared"
-    for left in found.not_compared:
+    for left in comparison.not_compared:
         yield from wrapped("  ", f"{left.block}: {left.why}", width)
 
 
-def _line(one: Compared, told: Sequence[str], width: int) -> Iterator[str]:
-    """One step and direction, without the doubts that were told of the whole block."""
-    show = figure_text(one.metric)
-    yield f"  {one.step} {one.direction}"
-    yield from wrapped("    A  ", replicated_text(one.a, show), width)
-    yield from wrapped("    B  ", replicated_text(one.b, show), width)
-    yield from wrapped("    = ", one.sentence, width)
-    for doubt in one.doubts:
-        if doubt not in told:
+def _line(compared: Compared, common: Sequence[str], width: int) -> Iterator[str]:
+    """One step and direction, without the doubts in `common`, which the block already shows."""
+    show = figure_text(compared.metric)
+    yield f"  {compared.step} {compared.direction}"
+    yield from wrapped("    A  ", replicated_text(compared.a, show), width)
+    yield from wrapped("    B  ", replicated_text(compared.b, show), width)
+    yield from wrapped("    = ", compared.sentence, width)
+    for doubt in compared.doubts:
+        if doubt not in common:
             yield from wrapped("    ! ", doubt, width)
 
 
-def replicated_text(one: Replicated, show: Callable[[float], str]) -> str:
-    """`2,985 IOPS (2,970 to 3,010, n = 10), CoV 0.8 %`; without an interval the words for it, and
-    how many more replicates would make one narrow."""
+def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
+    """`2,985 IOPS (2,970 to 3,010, n = 10), CoV 0.8 %`; without an interval it says so, and how
+    many more replicates would give a narrow interval."""
     between = (
-        f"{show(one.interval.low)} to {show(one.interval.high)}, n = {one.machines}"
-        if one.interval
-        else NO_INTERVAL.format(n=one.machines)
+        f"{show(figure.interval.low)} to {show(figure.interval.high)}, n = {figure.machines}"
+        if figure.interval
+        else NO_INTERVAL.format(n=figure.machines)
     )
-    middle = show(one.median)
-    parts = [f"{middle} ({between})" if one.interval else f"{middle}, {between}"]
-    if one.variation is not None:
-        parts.append(f"CoV {one.variation * 100:.1f} %")
-    if one.more is None:
+    middle = show(figure.median)
+    parts = [f"{middle} ({between})" if figure.interval else f"{middle}, {between}"]
+    if figure.variation is not None:
+        parts.append(f"CoV {figure.variation * 100:.1f} %")
+    if figure.more is None:
         parts.append("too noisy for ±5 %")
-    elif one.more:
-        what = "more for ±5 %" if one.interval else "more machines make ten"
-        parts.append(f"{one.more} {what}")
-    if one.outliers:
-        parts.append(f"far off: {', '.join(one.outliers)}")
+    elif figure.more:
+        what = "more for ±5 %" if figure.interval else "more machines make ten"
+        parts.append(f"{figure.more} {what}")
+    if figure.outliers:
+        parts.append(f"far off: {', '.join(figure.outliers)}")
     return ", ".join(parts)
 
 
@@ -95,9 +94,9 @@ def _side(side: Side) -> str:
     return ", ".join((f"{side.asked}: {count} trial{'s'[: count != 1]}", *side.marks))
 
 
-def difference_text(one: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """`kernel 6.1 → 6.5`."""
-    return f"{one.fact} {_some(one.a)} → {_some(one.b)}"
+    return f"{difference.fact} {_some(difference.a)} → {_some(difference.b)}"
 
 
 def _some(values: tuple[str, ...]) -> str:
@@ -106,7 +105,7 @@ def _some(values: tuple[str, ...]) -> str:
 
 
 def wrapped(head: str, text: str, width: int) -> list[str]:
-    """Text behind a head, no wider than `width`; nothing for no text."""
+    """`text` after `head`, wrapped at `width` columns; no line for an empty text."""
     if not text:
         return []
     return textwrap.wrap(

@@ -1,4 +1,4 @@
-"""What a trial will cost, and what it has cost, in words."""
+"""The expected and the actual cost of a trial, as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _LEAST_USD = 0.01
-"""Less is told as a cent: an estimate is not that good."""
+"""A smaller estimate is shown as one cent: it is not precise enough for less."""
 
 
 def price_lines(plan: Plan) -> Iterator[str]:
-    """What a plan's rental costs: an hour of it, and about this trial."""
+    """The price of a plan's rental per hour, and the estimate for this trial."""
     cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
     if cost.unknown:
         known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
@@ -39,7 +39,7 @@ def price_lines(plan: Plan) -> Iterator[str]:
 
 
 def _where_known(plan: Plan) -> Iterator[str]:
-    """The region whose prices are known, where it is another one or none was named."""
+    """The region whose prices were used, if it differs from the plan's region or none was given."""
     if plan.rental is None:
         return
     known = priced_region(plan.rental.cloud or plan.rental.scope.provider)
@@ -48,7 +48,7 @@ def _where_known(plan: Plan) -> Iterator[str]:
 
 
 def cost_line(cost: TrialCost) -> str:
-    """What a trial has cost: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
+    """The cost of a trial: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
     if cost.unknown:
         known = f", the rest {format_usd(cost.known_usd)}" if cost.known_usd else ""
         return f"not known of {', '.join(cost.unknown)}{known}"

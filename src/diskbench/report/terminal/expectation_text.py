@@ -1,4 +1,4 @@
-"""What a plan should find, in words: a line a step, the credit, the price of what is promised."""
+"""The expectation of a plan as text: a line per step, the credit, the price per promised unit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 16
 _LEAST_NAME = 19
-"""What `  after 12 h 05 min` needs."""
+"""Columns that `  after 12 h 05 min` needs."""
 _WIDEST_NAME = 24
 _NUMBERS = f"{'IOPS':>8} {'MB/s':>7}  limited by"
 
 
 def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]]:
-    """Named lines of the plan: the credit, the price, and what is not known."""
+    """Labelled lines of the plan: the credit, the price, and what is not known."""
     if expected is None:
         return
     yield from _named("credit", _credit_lines(expected))
@@ -38,54 +38,62 @@ def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]
 
 
 def expected_lines(expected: PlanExpectation | None) -> Iterator[str]:
-    """A table of the first run's steps: what each should get, and what limits it. The second line
-    of a step that a burst carries is what is left once credit is gone. Empty where nothing is known
-    of the disk."""
+    """A table of the first run's steps: the expected figures and their limit. A step on burst
+    credit has a second line with the figures after the credit is used up. Empty if nothing is known
+    about the disk."""
     if expected is None or not expected.expectations:
         return
-    steps = [one for one in expected.steps if one.run == 1 and one.round in (None, 1)]
+    steps = [step for step in expected.steps if step.run == 1 and step.round in (None, 1)]
     shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 1]
-    width = min(_WIDEST_NAME, max(_LEAST_NAME, *(len(one.name) for one in shown)))
+    width = min(_WIDEST_NAME, max(_LEAST_NAME, *(len(step.name) for step in shown)))
     yield f"  {'expected':<{width}} {_NUMBERS}"
-    for one in shown:
-        yield from _step_lines(one, expected.of(one), width)
+    for step in shown:
+        yield from _step_lines(step, expected.of(step), width)
     if len(shown) < len(steps):
         yield f"  … and {len(steps) - len(shown)} more (--output json has all)"
 
 
-def credit_words(one: CreditRange) -> str:
-    """When a bucket is empty, and in which range; how long it would bear full load."""
-    name = LIMIT_WORDS[one.bucket]
-    if one.gone_s is None:
-        soon = f", at the earliest after {_about(one.earliest_s)}" if one.earliest_s else ""
-        return f"{name}: lasts{soon} (full load empties it in {_about(one.full_load_s)})"
-    where = f" in {one.step}" + (f" of run {one.run}" if one.run and one.run > 1 else "")
-    spread = _range(one)
-    return f"{name}: gone after {_about(one.gone_s)},{where}{spread}"
+def credit_words(credit: CreditRange) -> str:
+    """When a bucket runs empty, with the plausible range; how long it lasts under full load."""
+    name = LIMIT_WORDS[credit.bucket]
+    if credit.gone_s is None:
+        soon = f", at the earliest after {_about(credit.earliest_s)}" if credit.earliest_s else ""
+        return f"{name}: lasts{soon} (full load empties it in {_about(credit.full_load_s)})"
+    where = f" in {credit.step}" + (
+        f" of run {credit.run}" if credit.run and credit.run > 1 else ""
+    )
+    spread = _range(credit)
+    return f"{name}: gone after {_about(credit.gone_s)},{where}{spread}"
 
 
-def _range(one: CreditRange) -> str:
-    early, late = one.earliest_s, one.latest_s
-    if early is None or early == one.gone_s == late:
+def _range(credit: CreditRange) -> str:
+    early, late = credit.earliest_s, credit.latest_s
+    if early is None or early == credit.gone_s == late:
         return ""
     until = f"to {_about(late)}" if late is not None else "or not at all"
     return f"; {_about(early)} {until} by the size of its requests"
 
 
 def _credit_lines(expected: PlanExpectation) -> Iterator[str]:
-    for one in expected.credits:
-        yield credit_words(one)
+    for credit in expected.credits:
+        yield credit_words(credit)
 
 
-def _step_lines(one: StepExpectation, found: Expectation | None, width: int) -> Iterator[str]:
-    name = one.name if len(one.name) <= width else f"{one.name[: width - 1]}…"
-    if found is None:
+def _step_lines(
+    step: StepExpectation, expectation: Expectation | None, width: int
+) -> Iterator[str]:
+    name = step.name if len(step.name) <= width else f"{step.name[: width - 1]}…"
+    if expectation is None:
         yield f"  {name:<{width}} {'–':>8} {'–':>7}"
         return
-    yield f"  {name:<{width}} {_figures(found.begin)}"
-    if found.bursts:
-        when = f"  after {_about(found.lasts_s)}" if found.lasts_s is not None else "  then"
-        yield f"  {when:<{width}} {_figures(found.lasting)}"
+    yield f"  {name:<{width}} {_figures(expectation.begin)}"
+    if expectation.bursts:
+        when = (
+            f"  after {_about(expectation.lasts_s)}"
+            if expectation.lasts_s is not None
+            else "  then"
+        )
+        yield f"  {when:<{width}} {_figures(expectation.lasting)}"
 
 
 def _figures(level: ExpectedLevel) -> str:
@@ -93,7 +101,7 @@ def _figures(level: ExpectedLevel) -> str:
 
 
 def _about(seconds: float) -> str:
-    """A duration that claims no more than it knows: whole minutes from ten on, hours from a day."""
+    """A duration rounded to its precision: whole minutes from ten minutes on, hours from a day."""
     if seconds >= 600:
         seconds = round(seconds / 60) * 60
     return format_duration_s(seconds)

@@ -1,4 +1,4 @@
-"""What the doctor found, as a table that fits a terminal."""
+"""The findings of `diskbench doctor` as a table that fits a terminal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ _FURTHER_LEFT = 4
 
 
 def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[str]:
-    """State, check, place and words of each finding, its advice below; no line is longer than
-    `width` unless one word is."""
-    rows = [(one.state, one.check, one.where) for one in findings]
+    """State, check, place and text of each finding, with its advice below. No line is longer than
+    `width`, except for a single longer word."""
+    rows = [(finding.state, finding.check, finding.where) for finding in findings]
     wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
     indent = sum(wide) + len(_GAP) * 3
     room = max(width - indent, _NARROWEST)
-    for one, row in zip(findings, rows, strict=True):
+    for finding, row in zip(findings, rows, strict=True):
         head = _GAP.join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)) + _GAP
-        told = _wrapped(one.told, room)
-        told += _wrapped(f"→ {one.advice}", room, "  ") if one.advice else []
-        if told and len(told[0]) > room:  # one long word, as of a path: below, further to the left
-            told.insert(0, "")
-        for number, line in enumerate(told or [""]):
-            # A path is not broken: it would be copied in pieces.
+        lines = _wrapped(finding.told, room)
+        lines += _wrapped(f"→ {finding.advice}", room, "  ") if finding.advice else []
+        if (
+            lines and len(lines[0]) > room
+        ):  # one long word, such as a path: on its own line, further left
+            lines.insert(0, "")
+        for number, line in enumerate(lines or [""]):
+            # Paths are not broken, so that they can be copied.
             left = indent if len(line) <= room else _FURTHER_LEFT
             yield ((head if number == 0 else " " * left) + line).rstrip()
 

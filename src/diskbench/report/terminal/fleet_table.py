@@ -1,4 +1,4 @@
-"""What runs now, for a terminal of 80 columns."""
+"""Workers, queues, running cells and leases as tables of 80 columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def fleet_table(seen: FleetDocument) -> RenderableType:
-    """Workers, queues, what runs and what is rented; a line says where there is none."""
+    """Workers, queues, running cells and rented resources; a line replaces each empty table."""
     parts: list[RenderableType] = []
     for title, empty, table in (
         ("Workers", "no process works; start one with: diskbench worker", _workers(seen.workers)),
@@ -45,14 +45,14 @@ def _that_wait(count: int) -> str:
 
 
 def _worries(seen: FleetDocument) -> list[str]:
-    """What waits in vain, and what was left."""
+    """Queues that no worker serves, and leases that nobody uses."""
     lines = [
-        f"{_that_wait(one.waiting + one.queued)} for a worker that serves {one.route}: "
-        f"diskbench worker --queues {one.route}"
-        for one in seen.queues
-        if not one.workers and one.waiting + one.queued
+        f"{_that_wait(queue.waiting + queue.queued)} for a worker that serves {queue.route}: "
+        f"diskbench worker --queues {queue.route}"
+        for queue in seen.queues
+        if not queue.workers and queue.waiting + queue.queued
     ]
-    left = [one.lease_id for one in seen.leases if not one.in_use]
+    left = [lease.lease_id for lease in seen.leases if not lease.in_use]
     if left:
         which = f"lease {left[0]}" if len(left) == 1 else f"{len(left)} leases"
         lines.append(f"nobody works under {which}: see 'diskbench gc --dry-run'")
@@ -62,28 +62,32 @@ def _worries(seen: FleetDocument) -> list[str]:
 def _workers(workers: Sequence[WorkerSeen]) -> Table:
     rows = (
         (
-            one.name,
-            f"{one.hostname}:{one.pid}",
-            "–" if one.queues is None else " ".join(one.queues),
-            f"{one.running}" + (f" of {one.concurrency}" if one.concurrency else ""),
-            f"{format_duration_s(one.beat_age_s)} ago",
-            _state(one),
+            worker.name,
+            f"{worker.hostname}:{worker.pid}",
+            "–" if worker.queues is None else " ".join(worker.queues),
+            f"{worker.running}" + (f" of {worker.concurrency}" if worker.concurrency else ""),
+            f"{format_duration_s(worker.beat_age_s)} ago",
+            _state(worker),
         )
-        for one in workers
+        for worker in workers
     )
     return _table(("name", "host:pid", "serves", "runs", "beat", "state"), rows, wide=(0, 1, 2))
 
 
-def _state(one: WorkerSeen) -> str:
-    if not one.alive:
+def _state(worker: WorkerSeen) -> str:
+    if not worker.alive:
         return "dead"
-    return "draining" if one.draining else "alive"
+    return "draining" if worker.draining else "alive"
 
 
 def _queues(queues: Sequence[QueueSeen]) -> Table:
     rows = (
-        (one.route, one.partition, *map(str, (one.waiting, one.queued, one.running, one.workers)))
-        for one in queues
+        (
+            queue.route,
+            queue.partition,
+            *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)),
+        )
+        for queue in queues
     )
     return _table(
         ("route", "partition", "waiting", "queued", "running", "workers"), rows, wide=(0, 1)
@@ -93,13 +97,13 @@ def _queues(queues: Sequence[QueueSeen]) -> Table:
 def _cells(cells: Sequence[CellSeen]) -> Table:
     rows = (
         (
-            one.name,
-            one.state,
-            one.doing or "–",
-            "–" if one.age_s is None else format_duration_s(one.age_s),
-            one.worker or "none, dead",
+            cell.name,
+            cell.state,
+            cell.doing or "–",
+            "–" if cell.age_s is None else format_duration_s(cell.age_s),
+            cell.worker or "none, dead",
         )
-        for one in cells
+        for cell in cells
     )
     return _table(("cell", "state", "step", "age", "worker"), rows, wide=(0, 2, 4))
 
@@ -107,19 +111,19 @@ def _cells(cells: Sequence[CellSeen]) -> Table:
 def _leases(leases: Sequence[LeaseSeen]) -> Table:
     rows = (
         (
-            one.lease_id,
-            f"{one.provider} {one.region or ''}".rstrip(),
-            format_duration_s(one.age_s),
-            "unknown" if one.usd is None else f"${one.usd:,.2f}",
-            "in use" if one.in_use else one.error or "nobody's",
+            lease.lease_id,
+            f"{lease.provider} {lease.region or ''}".rstrip(),
+            format_duration_s(lease.age_s),
+            "unknown" if lease.usd is None else f"${lease.usd:,.2f}",
+            "in use" if lease.in_use else lease.error or "nobody's",
         )
-        for one in leases
+        for lease in leases
     )
     return _table(("lease", "where", "age", "cost", "state"), rows, wide=(1, 4))
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequence[int]) -> Table:
-    """Columns in `wide` share what room is left, and are cut; the others are shown whole."""
+    """Columns in `wide` share the remaining width and are cut; the others are shown whole."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for position, title in enumerate(titles):
         table.add_column(title, no_wrap=True, overflow="ellipsis" if position in wide else "fold")

@@ -1,4 +1,4 @@
-"""Text after a label, folded at the width of the terminal and hung below its beginning."""
+"""Text after a label, wrapped at the terminal's width with a hanging indent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NARROWEST = 20
 
 
 def hanging(label: str, text: str, *, width: int | None = None) -> str:
-    """`label` and `text`, further lines indented by the label's length. Words are never cut, so
+    """`label` and `text`; further lines are indented by the label's length. Words are never cut, so
     that a path, a command or an id can be copied.
 
     `width` None: COLUMNS, else the terminal's, else 80.

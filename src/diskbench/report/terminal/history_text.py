@@ -1,4 +1,4 @@
-"""Histories for a terminal: since when a level is another one, and what could not be seen."""
+"""Histories for a terminal: when a level changed, and the smallest detectable change."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 _SPARK = 40
 
 
-def regression_lines(found: Regressions, *, width: int = 80) -> Iterator[str]:
-    """Histories with changes first, the worst first; then how many have none."""
-    changed = [one for one in found.histories if one.changes]
-    changed.sort(key=lambda one: -max(abs(change.change) for change in one.changes))
-    for one in changed:
-        yield from _history(one, width)
+def regression_lines(regressions: Regressions, *, width: int = 80) -> Iterator[str]:
+    """Histories with changes, the largest change first; then those without."""
+    changed = [history for history in regressions.histories if history.changes]
+    changed.sort(key=lambda history: -max(abs(change.change) for change in history.changes))
+    for history in changed:
+        yield from _history(history, width)
         yield ""
-    for one in found.histories:
-        if not one.changes:
-            yield from wrapped("", f"{_name(one)}: {_nothing(one)}", width)
-    if found.undated:
-        told = f"{', '.join(found.undated)}: nobody knows when they were measured"
-        yield from wrapped("", f"left out, having no date: {told}", width)
+    for history in regressions.histories:
+        if not history.changes:
+            yield from wrapped("", f"{_name(history)}: {_nothing(history)}", width)
+    if regressions.undated:
+        text = f"{', '.join(regressions.undated)}: nobody knows when they were measured"
+        yield from wrapped("", f"left out, having no date: {text}", width)
 
 
-def _history(one: History, width: int) -> Iterator[str]:
-    show = figure_text(one.metric)
-    yield from wrapped("", f"{_name(one)}: {len(one.points)} times", width)
-    yield f"  {sparkline([point.value for point in one.points][-_SPARK:])}"
-    for change in one.changes:
+def _history(history: History, width: int) -> Iterator[str]:
+    show = figure_text(history.metric)
+    yield from wrapped("", f"{_name(history)}: {len(history.points)} times", width)
+    yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
+    for change in history.changes:
         yield from wrapped(
             "  ",
             f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
@@ -45,30 +45,36 @@ def _history(one: History, width: int) -> Iterator[str]:
             width,
         )
         if change.differences:
-            told = "; ".join(difference_text(each) for each in change.differences)
-            yield from wrapped("    what changed with it: ", told, width)
-    yield from wrapped("  ", _limits(one), width)
+            text = "; ".join(difference_text(difference) for difference in change.differences)
+            yield from wrapped("    what changed with it: ", text, width)
+    yield from wrapped("  ", _limits(history), width)
 
 
-def _name(one: History) -> str:
-    return f"{one.block}, {one.step} {one.direction}"
+def _name(history: History) -> str:
+    return f"{history.block}, {history.step} {history.direction}"
 
 
-def _nothing(one: History) -> str:
-    count = len(one.points)
-    if one.visible is None:
+def _nothing(history: History) -> str:
+    count = len(history.points)
+    if history.visible is None:
         return f"{count} times are too few to find a change: at least six are needed"
-    return f"no change found in {count} times; {_limits(one)}"
+    return f"no change found in {count} times; {_limits(history)}"
 
 
-def _limits(one: History) -> str:
-    step = "" if one.visible is None else f"a step of {one.visible * 100:.0f} % would be seen, "
-    told = [f"{step}noise {one.noise * 100:.1f} %, (max − min) / median {one.span * 100:.0f} %"]
-    if one.after_cliff:
-        told.append(f"of {one.after_cliff} trials the level after a cliff counts")
-    if out := sum(point.left_out for point in one.points):
-        told.append(
+def _limits(history: History) -> str:
+    step = (
+        ""
+        if history.visible is None
+        else f"a step of {history.visible * 100:.0f} % would be seen, "
+    )
+    parts = [
+        f"{step}noise {history.noise * 100:.1f} %, (max − min) / median {history.span * 100:.0f} %"
+    ]
+    if history.after_cliff:
+        parts.append(f"of {history.after_cliff} trials the level after a cliff counts")
+    if out := sum(point.left_out for point in history.points):
+        parts.append(
             f"{out} trials did not count: another machine or level than the others of their time "
             "(--pool counts them)"
         )
-    return "; ".join(told)
+    return "; ".join(parts)

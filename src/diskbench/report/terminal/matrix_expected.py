@@ -1,4 +1,4 @@
-"""What the blocks of a matrix should find, and what their disks cost: two tables of 80 columns."""
+"""Expected figures of the blocks of a matrix, and their disk prices: two tables of 80 columns."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ _PRICES = (
 
 
 def expected_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
-    """The most IOPS and the most MB/s that each block's steps should find, at first and once credit
-    is gone, and what limits them then and there. Nothing where no block has an expectation."""
-    known = [(one, _best(one)) for one in blocks if one.expectation is not None]
+    """The highest expected IOPS and MB/s of each block, at first and after the credit is used up,
+    each with its limit. Nothing if no block has an expectation."""
+    known = [(block, _best(block)) for block in blocks if block.expectation is not None]
     if not known:
         return
     yield ""
     yield f"{'#':>4}  {'expected at most':<18}{'in':<24}{'limited by':<24}"
     for block, best in known:
         number = f"{block.number:>4}"
-        for what, name, found in best:
-            yield f"{number}  {_line(what, name, found.begin)}"
+        for what, name, expectation in best:
+            yield f"{number}  {_line(what, name, expectation.begin)}"
             number = "    "
-            if found.bursts:
-                yield f"      {_line(what, '  then', found.lasting)}"
+            if expectation.bursts:
+                yield f"      {_line(what, '  then', expectation.lasting)}"
 
 
 def price_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
-    """What a month of each block's disk costs, transactions included, and what that buys at the
-    baseline and, apart, at the burst. Nothing where no price is known."""
+    """The monthly price of each block's disk, transactions included, and the price per unit at the
+    baseline and at the burst. Nothing if no price is known."""
     known = [
-        (one, one.expectation.price)
-        for one in blocks
-        if one.expectation and one.expectation.price and one.expectation.price.total_usd is not None
+        (block, block.expectation.price)
+        for block in blocks
+        if block.expectation
+        and block.expectation.price
+        and block.expectation.price.total_usd is not None
     ]
     if not known:
         return
@@ -53,23 +55,23 @@ def price_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
 
 
 def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:
-    """The steps with the most IOPS and the most bytes a second, among those that measure."""
+    """The measuring steps with the most IOPS and with the most bytes per second."""
     assert block.expectation is not None
-    found: list[tuple[str, str, Expectation]] = []
+    chosen: list[tuple[str, str, Expectation]] = []
     ways: tuple[tuple[str, Callable[[ExpectedLevel], float]], ...] = (
         ("IOPS", lambda level: level.iops),
         ("MB/s", lambda level: level.bytes_per_s),
     )
     steps = [
-        (step.name, one)
+        (step.name, expectation)
         for step in block.expectation.steps
-        if step.run == 1 and (one := block.expectation.of(step)) is not None
+        if step.run == 1 and (expectation := block.expectation.of(step)) is not None
     ]
     for what, value in ways:
         if steps:
             name, best = max(steps, key=lambda pair: value(pair[1].begin))
-            found.append((what, name, best))
-    return found
+            chosen.append((what, name, best))
+    return chosen
 
 
 def _line(what: str, name: str, level: ExpectedLevel) -> str:
@@ -91,4 +93,4 @@ def _prices(price: DiskPrice) -> str:
         )
     ]
     first, *rest = shown
-    return f"{first:>9}" + "".join(f"{one:>14}" for one in rest)
+    return f"{first:>9}" + "".join(f"{cell:>14}" for cell in rest)

@@ -1,4 +1,4 @@
-"""A matrix that runs, for a terminal: sums on top, then a line a cell."""
+"""A running matrix for a terminal: totals first, then a line per cell."""
 
 from __future__ import annotations
 
@@ -65,23 +65,23 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
 
 
 def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> RenderableType:
-    """The sums and the cells; at most `rows` cells, those that are at work first."""
+    """The totals and the cells; at most `rows` cells, running ones preferred."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)
     table.add_column("state", no_wrap=True)
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
-    # What was spared is told by the block's own line.
-    cells = tuple(one for one in seen.cells if one.row.state != "spared")
+    # Spared cells are counted in the line of their block.
+    cells = tuple(cell for cell in seen.cells if cell.row.state != "spared")
     chosen = _chosen(cells, rows)
-    for one in chosen:
-        row = one.row
+    for cell in chosen:
+        row = cell.row
         state = Text(row.state, style=_STYLE[row.state])
-        table.add_row(str(row.position + 1), row.key, state, one.doing)
+        table.add_row(str(row.position + 1), row.key, state, cell.doing)
     parts: list[RenderableType] = [
         Text(f"matrix {seen.name}  {seen.campaign_id}", style="bold"),
         Text(matrix_line(seen)),
-        *(Text(f"{one.block}: {until_words(one)}") for one in seen.until),
+        *(Text(f"{block.block}: {until_words(block)}") for block in seen.until),
         table,
     ]
     left = len(cells) - len(chosen)
@@ -91,8 +91,8 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
 
 
 def _chosen(cells: tuple[CellStanding, ...], rows: int | None) -> list[CellStanding]:
-    """All in their order, or the `rows` that matter most, still in their order."""
+    """All cells, or the `rows` most important ones, in their original order."""
     if rows is None or len(cells) <= rows:
         return list(cells)
-    by_need = sorted(cells, key=lambda one: (_ORDER.index(one.row.state), one.row.position))
-    return sorted(by_need[:rows], key=lambda one: one.row.position)
+    by_need = sorted(cells, key=lambda cell: (_ORDER.index(cell.row.state), cell.row.position))
+    return sorted(by_need[:rows], key=lambda cell: cell.row.position)

@@ -1,4 +1,4 @@
-"""What a matrix will do, as a person reads it: plain text of at most `width` columns."""
+"""The plan of a matrix as plain text of at most `width` columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_WIDTH = 60
 
 
 def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
-    """The plan of a matrix: its blocks, order, time, cost and quota. Ends with a line end."""
+    """The plan of a matrix: blocks, order, time, cost and quota. Ends with a line feed."""
     width = max(_LEAST_WIDTH, width or shutil.get_terminal_size().columns)
     title = f": {outlook.title}" if outlook.title else ""
     lines = textwrap.wrap(f"{outlook.name}{title}", width, subsequent_indent="  ")
@@ -44,35 +44,34 @@ def _block_lines(blocks: Sequence[BlockOutlook], width: int) -> Iterator[str]:
     room = width - len(_NUMBERS) - 6
     yield ""
     yield f"{'#':>4}  {'what is compared':<{room}}{_NUMBERS}"
-    for one in blocks:
-        first, *more = _folded(one.block, room)
-        yield f"{one.number:>4}  {first:<{room}}{_figures(one)}"
+    for block in blocks:
+        first, *more = _folded(block.block, room)
+        yield f"{block.number:>4}  {first:<{room}}{_figures(block)}"
         yield from (f"      {line}" for line in more)
 
 
-def _figures(one: BlockOutlook) -> str:
-    if one.problem is not None:
-        return f"{one.replicates:>4}  cannot be measured"
+def _figures(block: BlockOutlook) -> str:
+    if block.problem is not None:
+        return f"{block.replicates:>4}  cannot be measured"
     cost = "–"
-    if one.cost is not None and one.cost.total_usd is not None:
-        cost = format_usd(one.cost.total_usd)
-    elif one.cost is not None:
+    if block.cost is not None and block.cost.total_usd is not None:
+        cost = format_usd(block.cost.total_usd)
+    elif block.cost is not None:
         cost = "not known"
-    return (
-        f"{one.replicates:>4}{format_duration_s(one.trial_s):>12}{cost:>11}  {_credit_words(one)}"
-    )
+    time = format_duration_s(block.trial_s)
+    return f"{block.replicates:>4}{time:>12}{cost:>11}  {_credit_words(block)}"
 
 
-def _credit_words(one: BlockOutlook) -> str:
-    if one.credit is None:
+def _credit_words(block: BlockOutlook) -> str:
+    if block.credit is None:
         return "–"
-    if one.credit.gone_s is None:
+    if block.credit.gone_s is None:
         return "lasts"
-    return f"{format_duration_s(one.credit.gone_s)}"
+    return f"{format_duration_s(block.credit.gone_s)}"
 
 
 def _folded(key: str, room: int) -> list[str]:
-    """A key in lines of at most `room` columns, broken behind a slash or a comma."""
+    """A key in lines of at most `room` columns, broken after a slash or a comma."""
     lines, line = [], ""
     for part in key.replace("/", "/\0").replace(",", ",\0").split("\0"):
         if line and len(line) + len(part) > room:
@@ -90,7 +89,7 @@ def _pairs(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     yield from _named("cost", _cost_lines(outlook))
     yield from _named("quota", _quota_lines(outlook))
     yield from _named("problem", _grouped(outlook.blocks, _problems))
-    yield from _named("note", _grouped(outlook.blocks, lambda one: one.notes))
+    yield from _named("note", _grouped(outlook.blocks, lambda block: block.notes))
     yield from _named("warning", outlook.warnings)
 
 
@@ -101,17 +100,17 @@ def _named(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
-    with_credit = [one for one in blocks if one.credit is not None]
+    with_credit = [block for block in blocks if block.credit is not None]
     if not with_credit:
         return
-    gone = [one for one in with_credit if one.credit and one.credit.gone_s is not None]
+    gone = [block for block in with_credit if block.credit and block.credit.gone_s is not None]
     if not gone:
         yield "credit", "no run uses its disk's burst credit up"
         return
-    numbers = _ranges([one.number for one in gone])
-    told = f"used up in {numbers}: so long after the first step begins, if every step loads the "
-    told += "disk as far as it goes; what follows measures the baseline"
-    yield "credit", told
+    numbers = _ranges([block.number for block in gone])
+    text = f"used up in {numbers}: so long after the first step begins, if every step loads the "
+    text += "disk as far as it goes; what follows measures the baseline"
+    yield "credit", text
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
@@ -122,22 +121,22 @@ def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     if len(outlook.blocks) == 1:
         yield "order", f"{cells} cells of one block"
         return
-    found = [list(group) for _, group in groupby(outlook.cells, key=lambda one: one.round)]
-    times = f"{len(found)} round{'s' if len(found) > 1 else ''}"
+    rounds = [list(group) for _, group in groupby(outlook.cells, key=lambda cell: cell.round)]
+    times = f"{len(rounds)} round{'s' if len(rounds) > 1 else ''}"
     yield "order", f"{cells} cells in {times}, random by seed {outlook.seed}; by number:"
-    for one in found[:_MOST_ROUNDS]:
-        numbers = " ".join(str(cell.block) for cell in one)
-        yield "", f"round {one[0].round}: {numbers}"
-    if len(found) > _MOST_ROUNDS:
-        yield "", f"… and {len(found) - _MOST_ROUNDS} more (--output json has all)"
+    for of_round in rounds[:_MOST_ROUNDS]:
+        numbers = " ".join(str(cell.block) for cell in of_round)
+        yield "", f"round {of_round[0].round}: {numbers}"
+    if len(rounds) > _MOST_ROUNDS:
+        yield "", f"… and {len(rounds) - _MOST_ROUNDS} more (--output json has all)"
 
 
 def _until_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     limits = outlook.limits
     if limits.until_ci is not None:
-        told = f"from {limits.min_replicates} to {limits.max_replicates} replicates of each block, "
-        told += f"until the interval of every step is within {format_share(limits.until_ci)} of "
-        yield "until", f"{told}its median; what follows is of the most"
+        text = f"from {limits.min_replicates} to {limits.max_replicates} replicates of each block, "
+        text += f"until the interval of every step is within {format_share(limits.until_ci)} of "
+        yield "until", f"{text}its median; what follows is of the most"
 
 
 def _time(outlook: MatrixOutlook) -> str:
@@ -152,64 +151,64 @@ def _time(outlook: MatrixOutlook) -> str:
 
 def _cost_lines(outlook: MatrixOutlook) -> Iterator[str]:
     bills = [*outlook.bills, outlook.total] if len(outlook.bills) != 1 else outlook.bills
-    width = max((len(one.provider) for one in bills), default=0)
-    for one in bills:
-        yield f"{one.provider:<{width}}  {_bill_words(one)}"
+    width = max((len(bill.provider) for bill in bills), default=0)
+    for bill in bills:
+        yield f"{bill.provider:<{width}}  {_bill_words(bill)}"
 
 
-def _bill_words(one: Bill) -> str:
-    cells = f"{one.cells} cell{'s' if one.cells != 1 else ''}"
+def _bill_words(bill: Bill) -> str:
+    cells = f"{bill.cells} cell{'s' if bill.cells != 1 else ''}"
     transactions = (
-        f", {format_usd(one.transactions_usd)} of it for transactions"
-        if one.transactions_usd
+        f", {format_usd(bill.transactions_usd)} of it for transactions"
+        if bill.transactions_usd
         else ""
     )
     unknown = ""
-    if one.unknown:
-        shown = ", ".join(one.unknown[:3]) + (", …" if len(one.unknown) > 3 else "")
+    if bill.unknown:
+        shown = ", ".join(bill.unknown[:3]) + (", …" if len(bill.unknown) > 3 else "")
         unknown = f", and what is not known: {shown}"
-    return f"{cells}, {format_usd(one.known_usd)}{transactions}{unknown}"
+    return f"{cells}, {format_usd(bill.known_usd)}{transactions}{unknown}"
 
 
 def _quota_lines(outlook: MatrixOutlook) -> Iterator[str]:
     for (provider, region), needs in groupby(
-        outlook.needs, key=lambda one: (one.provider, one.region)
+        outlook.needs, key=lambda need: (need.provider, need.region)
     ):
-        told = [
-            f"{one.amount:,.0f} GiB of {one.of}"
-            if one.kind == "disk-gib"
-            else f"{one.amount:,.0f} {_counted(one.kind, one.amount)}"
-            for one in needs
+        parts = [
+            f"{need.amount:,.0f} GiB of {need.of}"
+            if need.kind == "disk-gib"
+            else f"{need.amount:,.0f} {_counted(need.kind, need.amount)}"
+            for need in needs
         ]
-        yield f"{provider} {region}".strip() + f": {', '.join(told)} at once"
+        yield f"{provider} {region}".strip() + f": {', '.join(parts)} at once"
 
 
 def _counted(kind: str, amount: float) -> str:
-    one = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
-    return one.get(kind, kind) + ("" if amount == 1 else "s")
+    names = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
+    return names.get(kind, kind) + ("" if amount == 1 else "s")
 
 
-def _problems(one: BlockOutlook) -> Sequence[str]:
-    if one.problem is None:
+def _problems(block: BlockOutlook) -> Sequence[str]:
+    if block.problem is None:
         return ()
-    advice = f"; {one.problem.advice}" if one.problem.advice else ""
-    return (f"{one.problem.message}{advice}",)
+    advice = f"; {block.problem.advice}" if block.problem.advice else ""
+    return (f"{block.problem.message}{advice}",)
 
 
 def _grouped(
     blocks: Sequence[BlockOutlook], texts_of: Callable[[BlockOutlook], Sequence[str]]
 ) -> Iterator[str]:
-    """Each text once, behind the numbers of the blocks that it is about."""
+    """Each distinct text once, after the numbers of its blocks."""
     numbers: dict[str, list[int]] = {}
-    for one in blocks:
-        for text in texts_of(one):
-            numbers.setdefault(text, []).append(one.number)
-    for text, found in numbers.items():
-        yield f"{_ranges(found)}: {text}"
+    for block in blocks:
+        for text in texts_of(block):
+            numbers.setdefault(text, []).append(block.number)
+    for text, of_text in numbers.items():
+        yield f"{_ranges(of_text)}: {text}"
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """`1, 3–8`; the numbers are ascending."""
+    """`1, 3–8`; `numbers` must be ascending."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][-1] + 1:

@@ -1,8 +1,8 @@
-"""Latency percentiles of a step as a plot of characters: a tail that a mean would hide.
+"""Latency percentiles of a step as a text plot: it shows the tail that a mean hides.
 
-The horizontal axis is stretched towards the slow end: a share p of all I/Os stands at
-log10(1 / (1 - p)), so that 90 %, 99 % and 99.9 % are equally far apart. It ends at the share that
-one I/O makes. The vertical axis is logarithmic.
+The horizontal axis is stretched towards the slow end: a share p of all I/Os is drawn at
+log10(1 / (1 - p)), so that 90 %, 99 % and 99.9 % are equally far apart. It ends at the share of
+a single I/O. The vertical axis is logarithmic.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from diskbench.report.terminal.text_plot import Screen, draw
 
 _UNITS = ((1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns"))
 _FEWEST = 10
-"""I/Os below which there is no tail to draw."""
+"""Fewer I/Os have no tail to draw."""
 
 
 def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Screen) -> str:
-    """Rows as `diskbench.load_histogram` gives them, of one step; a curve a direction.
+    """A curve per direction, from the rows of `diskbench.load_histogram` for one step.
 
-    Total latency where fio kept it, else completion latency. Empty where no direction has ten I/Os.
+    Total latency if fio recorded it, else completion latency. Empty if no direction has ten I/Os.
     """
-    found = tuple(rows)
-    kind = "lat" if any(row["kind"] == "lat" for row in found) else "clat"
+    known = tuple(rows)
+    kind = "lat" if any(row["kind"] == "lat" for row in known) else "clat"
     buckets: dict[str, list[tuple[float, int]]] = {}
-    for row in found:
+    for row in known:
         if row["kind"] == kind and row["direction"] != "sync" and row["count"]:
             bucket = (float(row["latency_ns"]), int(row["count"]))
             buckets.setdefault(str(row["direction"]), []).append(bucket)
@@ -35,7 +35,7 @@ def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Scree
     if not curves:
         return ""
     highest = max(y for points in curves.values() for _, y in points)
-    divisor, unit = next(one for one in _UNITS if highest >= one[0])
+    divisor, unit = next(unit for unit in _UNITS if highest >= unit[0])
     ends = max(x for points in curves.values() for x, _ in points)
     words = "latency" if kind == "lat" else "completion latency"
     drawn = draw(
@@ -53,8 +53,8 @@ def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Scree
 
 
 def _curve(buckets: Sequence[tuple[float, int]]) -> list[tuple[float, float]]:
-    """Corners (log10(1 / (1 - p)), ns) of a stair: a bucket is as wide as its share. The slowest
-    I/O stands where one in n is slower."""
+    """Corners (log10(1 / (1 - p)), ns) of a step curve: a bucket is as wide as its share of I/Os.
+    The slowest I/O of n is drawn at the share 1 - 1/n."""
     total = sum(count for _, count in buckets)
     if total < _FEWEST:
         return []
@@ -68,7 +68,7 @@ def _curve(buckets: Sequence[tuple[float, int]]) -> list[tuple[float, float]]:
 
 
 def _labelled(drawn: str, ends: float, width: int) -> str:
-    """The plot with `0 %`, `90 %`, `99 %` … under its frame, each where its share stands."""
+    """The plot with `0 %`, `90 %`, `99 %` … below its frame, each at its share."""
     axis = [" "] * (width + 2)
     for nines in range(math.floor(ends) + 1):
         text = _percent(nines)

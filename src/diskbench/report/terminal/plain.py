@@ -1,4 +1,4 @@
-"""Output of rich for what is no terminal: without the blanks that fill its tables' last columns."""
+"""Output of rich without a terminal: the blanks that pad the last column of tables are removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def print_trimmed(console: Console, *shown: RenderableType) -> None:
-    """Print; where the console is no terminal, no line ends with blanks."""
+    """Print; if the console is not a terminal, trailing blanks are removed from each line."""
     if console.is_terminal:
         console.print(*shown)
         return

@@ -1,4 +1,4 @@
-"""What a run will do, before it does it: plain text, so that nothing is imported to print it."""
+"""The plan of a run as plain text, which needs no further import to print."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAMES = frozenset(
     }
 )
 _MUCH_LONGER = 1.1
-"""From where on it is told that work bound by size will take longer than is estimated."""
+"""From this estimate on, the text says that size-bound steps may take longer."""
 _TEXT_AT = 11
-"""Where the text of a named line begins."""
+"""Column at which the text of a labelled line begins."""
 
 
 def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
@@ -35,9 +35,9 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
 
 
 def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
-    """The plans of one command: each host's target, then the steps, once where they agree.
+    """The plans of one command: each host's target, then the steps, shown once if they agree.
 
-    Lines longer than `width` (None: the terminal's) go on below, indented; words stay whole.
+    Lines longer than `width` (None: the terminal's) are wrapped and indented; words stay whole.
     """
     out: list[str] = []
     for _, group in groupby(plans, key=_shape):
@@ -71,7 +71,7 @@ def _wrapped(lines: Iterable[str], width: int) -> list[str]:
 
 
 def _hanging(line: str) -> int:
-    """Where the text of a line begins: behind the name of a pair, else behind the indent."""
+    """Column at which the text of a line begins: after a pair's label, else after the indent."""
     name = line[2:_TEXT_AT]
     if line.startswith("  ") and name.strip() in _NAMES and name.endswith(" "):
         return _TEXT_AT
@@ -79,7 +79,8 @@ def _hanging(line: str) -> int:
 
 
 def _shape(plan: Plan) -> object:
-    """What must agree for two plans to share one list of steps (job texts hold host paths)."""
+    """The fields that must agree for two plans to share one list of steps (job texts contain host
+    paths, so they are not compared)."""
     steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
     return plan.profile.digest, steps, plan.loop
 
@@ -106,7 +107,7 @@ def _target_lines(plan: Plan) -> list[str]:
 
 
 def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
-    """A machine that is not there yet: what will be rented, what it costs, what it promises."""
+    """For a machine to be rented: the offer, its cost and what it promises."""
     rental, spec = plan.rental, plan.target
     assert rental is not None
     pairs = [("rent", rental.offer)]

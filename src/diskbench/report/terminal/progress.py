@@ -1,6 +1,6 @@
-"""What is shown while fio runs: bars on a terminal, plain lines elsewhere, nothing when quiet.
+"""Progress while fio runs: bars on a terminal, plain lines elsewhere, nothing with --quiet.
 
-rich is imported at the first tick, so that the import runs beside fio and not before it.
+rich is imported at the first tick, so that the import overlaps with fio instead of delaying it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60
 _BAR_WIDTH = 24
 _SHORTEST_S = 9.0
-"""Of a step that may have levels: ten seconds, on disks of the lab whose credit is scaled down."""
+"""Shortest step in seconds that may have levels: those of lab disks with scaled-down credit."""
 CourseOf = Callable[[str, int, str], "StepPhases | None"]
 log = logging.getLogger(__name__)
 
 
 class Progress(Protocol):
-    """Told of progress from the threads of the trials; none of its methods blocks or raises."""
+    """Receives progress from the threads of the trials; its methods never block or raise."""
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """A step is about to run."""
@@ -53,11 +53,11 @@ class Progress(Protocol):
         ...
 
     def note(self, trial_id: str, text: str) -> None:
-        """Something worth a line: a broken connection, a stop that is obeyed."""
+        """An event to report: a broken connection, a stop request that takes effect."""
         ...
 
     def close(self) -> None:
-        """Give the terminal back; any number of times."""
+        """Release the terminal; repeated calls have no effect."""
         ...
 
 
@@ -69,10 +69,10 @@ def open_progress(
     clock: Callable[[], float] = time.monotonic,
     course_of: CourseOf | None = None,
 ) -> Progress:
-    """The display for `plans` on `stream`; close it before anything else is printed there.
+    """The display for `plans` on `stream`; close it before you print anything else there.
 
-    `course_of` gives the seconds of a step that is done, by trial, run (from 0) and name, so that
-    no mean across a cliff is shown; None of steps too short to have levels.
+    `course_of` returns the phases of a finished step by trial, run (from 0) and step name, so that
+    no mean across a cliff is shown; it returns None for steps too short to have levels.
     """
     if quiet:
         return _Silent()
@@ -84,7 +84,7 @@ def open_progress(
 
 
 def _names(plans: Sequence[Plan]) -> dict[str, str]:
-    """What tells the trials apart: nothing for one, the host, else the host and replicate."""
+    """The shortest labels that distinguish the trials: none, the host, or host and replicate."""
     if len(plans) == 1:
         return {plans[0].trial_id: ""}
     replicates = len({plan.cell.replicate for plan in plans}) > 1
@@ -96,12 +96,12 @@ def _names(plans: Sequence[Plan]) -> dict[str, str]:
 
 
 def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
-    """The seconds of a step that is done. Reading them must not end what is measured."""
+    """The phases of a finished step. A failure to read them must not stop the measurement."""
     if of is None or result.seconds_in_fio < _SHORTEST_S:
         return None
     try:
         return of(track.plan.trial_id, track.run_index, result.step)
-    except Exception as error:  # noqa: BLE001 - a display never raises; the result tells it again
+    except Exception as error:  # noqa: BLE001 - a display never raises; the result reports it again
         log.debug("no seconds of %s: %s", result.step, error)
         return None
 
@@ -117,7 +117,7 @@ class _Silent:
 
 
 class _Lines:
-    """No terminal: a line a step, and one every few seconds of it."""
+    """Without a terminal: a line per step, and another every few seconds while it runs."""
 
     def __init__(
         self,
@@ -162,17 +162,17 @@ class _Lines:
             self._say(self._tracks[trial_id], text)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
     def _say(self, track: TrialProgress, text: str) -> None:
         try:
             print(f"{track.name}: {text}" if track.name else text, file=self._stream, flush=True)
         except (OSError, ValueError):
-            return  # stderr is gone: the measurement goes on without an audience
+            return  # stderr is closed: the measurement continues without a display
 
 
 class _Bars:
-    """A terminal: for one trial a bar and the step's line, for several a line each."""
+    """On a terminal: a bar and the line of the step for one trial, a line each for several."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class _Bars:
     def close(self) -> None:
         with self._lock:
             live, self._live, self._closed = self._live, None, True
-        # Outside the lock: stopping joins the thread that draws, and that needs the lock.
+        # Outside the lock: stop() joins the drawing thread, which needs the lock.
         if live:
             live.stop()
 

@@ -1,5 +1,4 @@
-"""Replicates for a terminal: a line a step with its median and the interval of that, and what to
-know before believing it."""
+"""Replicates for a terminal: a line per step with its median, the interval and its doubts."""
 
 from __future__ import annotations
 
@@ -16,63 +15,67 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import StepVerdict
 
 _APART = 0.10
-"""As in `compare`: runs of a trial that differ by more are told."""
+"""Runs of a trial that differ by more are reported, as in `compare`."""
 
 
-def replicate_lines(found: Replicates, *, width: int = 80) -> Iterator[str]:
-    """All blocks in their order, then the trials on machines that were not themselves."""
-    count = f"{found.trials} trial{'s'[: found.trials != 1]}"
-    yield from wrapped("", ", ".join((f"{found.asked}: {count}", *found.marks)), width)
-    if not found.lines and not found.left_out:
-        told = "no finished run of it has figures; logs without fio's JSON have levels alone: "
-        yield from wrapped("", f"{told}diskbench results show RUN", width)
-    for block, lines in groupby(found.lines, key=lambda one: one.block):
+def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]:
+    """All blocks in order, then the trials whose machine a canary flagged."""
+    count = f"{replicates.trials} trial{'s'[: replicates.trials != 1]}"
+    yield from wrapped("", ", ".join((f"{replicates.asked}: {count}", *replicates.marks)), width)
+    if not replicates.lines and not replicates.left_out:
+        sentence = "no finished run of it has figures; logs without fio's JSON have levels alone: "
+        yield from wrapped("", f"{sentence}diskbench results show RUN", width)
+    for block, lines in groupby(replicates.lines, key=lambda line: line.block):
         yield ""
         yield from wrapped("", block, width)
-        for one in lines:
-            yield from _line(one, width)
-    if found.flagged or found.left_out:
+        for line in lines:
+            yield from _line(line, width)
+    if replicates.flagged or replicates.left_out:
         yield ""
-    for flagged in found.flagged:
-        told = f"{flagged.trial_id} was on a machine that was not itself: {'; '.join(flagged.why)}"
-        yield from wrapped("! ", told, width)
-    for text in found.left_out:
+    for flagged in replicates.flagged:
+        sentence = (
+            f"{flagged.trial_id} was on a machine that was not itself: {'; '.join(flagged.why)}"
+        )
+        yield from wrapped("! ", sentence, width)
+    for text in replicates.left_out:
         yield from wrapped("no figure  ", text, width)
 
 
-def _line(one: ReplicateLine, width: int) -> Iterator[str]:
-    show = figure_text(one.metric)
-    facts = ", ".join(f"{name} {value}" for name, value in one.facts)
-    head = f"  {one.step} {one.direction}"
+def _line(line: ReplicateLine, width: int) -> Iterator[str]:
+    show = figure_text(line.metric)
+    facts = ", ".join(f"{name} {value}" for name, value in line.facts)
+    head = f"  {line.step} {line.direction}"
     yield from wrapped("", f"{head}, on {facts}" if facts else head, width)
-    yield from wrapped("    ", replicated_text(one.replicated, show), width)
-    if one.verdict is not None:
-        yield from wrapped("    = ", _verdict(one.verdict), width)
-    if one.after_cliff:
-        told = f"level after the cliff in {one.after_cliff} of {one.replicated.trials} trials"
-        yield from wrapped("    ! ", f"{told} ({one.level}), no mean over both", width)
-    if one.replicated.machines < one.replicated.trials:
-        machines = one.replicated.machines
-        told = f"{one.replicated.trials} trials are of {machines} machine{'s'[: machines != 1]}"
-        yield from wrapped("    ! ", f"{told}: those are the samples", width)
-    if one.apart > _APART:
-        told = f"runs of one trial differ by up to {one.apart * 100:.0f} %"
-        yield from wrapped("    ! ", f"{told}: a trial counts as the median of its runs", width)
-    if one.without is not None:
-        told = f"without what a canary flags: {replicated_text(one.without, show)}"
-        yield from wrapped("    ! ", told, width)
+    yield from wrapped("    ", replicated_text(line.replicated, show), width)
+    if line.verdict is not None:
+        yield from wrapped("    = ", _verdict(line.verdict), width)
+    if line.after_cliff:
+        text = f"level after the cliff in {line.after_cliff} of {line.replicated.trials} trials"
+        yield from wrapped("    ! ", f"{text} ({line.level}), no mean over both", width)
+    if line.replicated.machines < line.replicated.trials:
+        machines = line.replicated.machines
+        text = f"{line.replicated.trials} trials are of {machines} machine{'s'[: machines != 1]}"
+        yield from wrapped("    ! ", f"{text}: those are the samples", width)
+    if line.apart > _APART:
+        text = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
+        yield from wrapped("    ! ", f"{text}: a trial counts as the median of its runs", width)
+    if line.without is not None:
+        text = f"without what a canary flags: {replicated_text(line.without, show)}"
+        yield from wrapped("    ! ", text, width)
 
 
-def _verdict(one: StepVerdict) -> str:
+def _verdict(verdict: StepVerdict) -> str:
     """`73 % of what was promised (65 % to 80 %), limited by disk IOPS, doubtful: too short`."""
     parts = []
-    if one.ratio is not None:
-        told = f"{one.ratio * 100:,.0f} % of what was promised"
-        if one.interval is not None:
-            told += f" ({one.interval.low * 100:,.0f} % to {one.interval.high * 100:,.0f} %)"
-        parts.append(told)
-    if one.limiter.name != "unknown":
-        parts.append(f"limited by {one.limiter.words()}")
-    why = doubt_words(one.reasons, "no", "doubtful")
-    believed = "believed" if one.believe == "yes" else f"{one.believe}: {why}"
+    if verdict.ratio is not None:
+        text = f"{verdict.ratio * 100:,.0f} % of what was promised"
+        if verdict.interval is not None:
+            text += (
+                f" ({verdict.interval.low * 100:,.0f} % to {verdict.interval.high * 100:,.0f} %)"
+            )
+        parts.append(text)
+    if verdict.limiter.name != "unknown":
+        parts.append(f"limited by {verdict.limiter.words()}")
+    why = doubt_words(verdict.reasons, "no", "doubtful")
+    believed = "believed" if verdict.believe == "yes" else f"{verdict.believe}: {why}"
     return f"{', '.join([*parts, believed])}"

@@ -1,5 +1,5 @@
-"""Runs as a list, one line each: plain text, because ten thousand lines must come at once (rich
-takes nine seconds for them)."""
+"""Runs as a list, one line each: plain text, because rich takes nine seconds for ten thousand
+lines."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ _HEADER = (
     "instance", "where", "target", "labels",
 )  # fmt: skip
 _WIDEST = 40
-"""Cells of a terminal are cut at this many characters, so that one long path does not push all
-others away."""
+"""On a terminal a cell is cut at this many characters, so that one long path does not push the
+other columns out of sight."""
 _YEAR = len("2026-")
 _DROPPED = ("labels", "provisioned", "cache", "zone", "instance", "region")
-"""Left out, in this order, where lines are too long; after them the disks, where none of them was
-rented and they are known by what the kernel calls them."""
+"""Columns that are dropped, in this order, when lines are too long; after them the disk column, if
+no disk was rented and all have only kernel names."""
 _SHRUNK = ("target", "where", "disk", "profile")
-"""Shortened after that, the widest first, to no less than so many characters:"""
+"""Columns that are shortened next, the widest first, with the minimum width of each."""
 _NARROWEST = 6
 _TELLING = 8
-"""A target of which less than this many characters are left tells nothing: it is left out."""
+"""A target shortened to fewer characters than this is not recognizable: it is left out."""
 
 
 def run_lines(runs: Sequence[Run], *, width: int | None = None) -> Iterator[str]:
-    """A header, then a line for each run, times in the reader's zone.
+    """A header, then a line for each run, with times in the local timezone.
 
-    Columns that no run fills are left out. No line is longer than `width` (None: lines may have any
-    length, and nothing is cut): then years are left out, and columns of _DROPPED; then targets,
-    machines, disks and profiles lose their middle, and targets and machines go where little of
-    them would be left.
+    Empty columns are left out. No line is longer than `width` (None: any length, nothing is cut).
+    To fit, years and the columns of _DROPPED are left out first; then targets, machines, disks and
+    profiles lose their middle; targets and machines are dropped if too little of them would remain.
     """
     if width is None:
         yield from _whole([_HEADER, *(_cells(run) for run in runs)])
@@ -63,7 +62,7 @@ def _whole(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> dict[str, int]:
-    """The columns that some run fills, each with the width of its longest cell."""
+    """The columns that are not empty, each with the width of its longest cell."""
     return {
         name: max(len(row[i]) for row in rows)
         for i, name in enumerate(_HEADER)
@@ -73,29 +72,29 @@ def _widths(rows: Sequence[Sequence[str]]) -> dict[str, int]:
 
 def _fitted(widths: dict[str, int], most: int, *, rented: bool) -> dict[str, int]:
     """The columns that are shown, each with its width."""
-    found = dict(widths)
+    fitted = dict(widths)
     for name in _DROPPED if rented else (*_DROPPED, "disk"):
-        if _over(found, most) > 0:
-            found.pop(name, None)
+        if _over(fitted, most) > 0:
+            fitted.pop(name, None)
     for name in ("target", "where"):
-        shrunk = _shrunk(found, most)
+        shrunk = _shrunk(fitted, most)
         fits = _over(shrunk, most) <= 0
         if fits and shrunk.get(name, _TELLING) >= min(_TELLING, widths.get(name, 0)):
             break
-        found.pop(name, None)
-    return _shrunk(found, most)
+        fitted.pop(name, None)
+    return _shrunk(fitted, most)
 
 
 def _shrunk(widths: dict[str, int], most: int) -> dict[str, int]:
-    found = dict(widths)
-    while (over := _over(found, most)) > 0:
-        names = sorted((n for n in _SHRUNK if n in found), key=found.__getitem__, reverse=True)
-        if not names or found[names[0]] <= _NARROWEST:
+    shrunk = dict(widths)
+    while (over := _over(shrunk, most)) > 0:
+        names = sorted((n for n in _SHRUNK if n in shrunk), key=shrunk.__getitem__, reverse=True)
+        if not names or shrunk[names[0]] <= _NARROWEST:
             break
-        next_widest = found[names[1]] if len(names) > 1 else _NARROWEST
-        step = max(1, found[names[0]] - max(next_widest, _NARROWEST))
-        found[names[0]] -= min(over, step)
-    return found
+        next_widest = shrunk[names[1]] if len(names) > 1 else _NARROWEST
+        step = max(1, shrunk[names[0]] - max(next_widest, _NARROWEST))
+        shrunk[names[0]] -= min(over, step)
+    return shrunk
 
 
 def _over(widths: Mapping[str, int], most: int) -> int:
@@ -108,7 +107,7 @@ def where(run: Run) -> str:
 
 
 def disk(run: Run) -> str:
-    """What was rented (`2 × gp2 20 GiB`), else how the kernel calls what was found."""
+    """The rented disk (`2 × gp2 20 GiB`), or else the kernel's name of the disk."""
     if not run.disk_type:
         return run.disk_model or ""
     count = f"{run.disk_count} × " if (run.disk_count or 1) > 1 else ""
@@ -126,12 +125,12 @@ def _provisioned(run: Run) -> str:
 
 
 def _marks(run: Run) -> str:
-    """What a reader must know before believing the numbers; never shortened."""
+    """The marks that qualify the figures (emulated, imported, …); never shortened."""
     return ", ".join(mark for mark in _MARKS if run.has(mark))
 
 
 def _when(run: Run, *, short: bool) -> str:
-    """When it began; of a run without a date that."""
+    """The start time; for a run without a date, words that say so."""
     when = local_time(run.when)
     return when[_YEAR:] if short and when != NO_DATE else when
 
@@ -158,7 +157,7 @@ def _cells(run: Run, *, short: bool = False) -> tuple[str, ...]:
 
 
 def _target(run: Run) -> str:
-    """The directory; or the device, with the filesystem that was made on it."""
+    """The directory, or the device with the filesystem that was made on it."""
     path, device = run.target_path, run.target_device
     if run.target_kind != "device":
         return path or device or ""
@@ -166,7 +165,7 @@ def _target(run: Run) -> str:
 
 
 def _cut(cell: str, width: int = _WIDEST) -> str:
-    """The cell without its middle where it is too long: both ends of a path tell the most."""
+    """The cell, without its middle if it is too long: the ends of a path identify it best."""
     if len(cell) <= width:
         return cell
     end = (width - 1) // 2

@@ -1,4 +1,4 @@
-"""One run drawn in characters: its steps second by second, and their latency percentiles."""
+"""One run as text plots: its steps second by second, and their latency percentiles."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def print_plots(
     plot: bool | None,
     several: bool,
 ) -> None:
-    """A line of blocks for each step of a run (row), and plots below.
+    """A sparkline for each step of a run, and plots below.
 
-    `plot` True: of every step its series and percentiles; None: the series of steps in which the
-    level fell, and only on a terminal; False: none. A run whose evidence is gone has nothing here.
-    `plan` tells when credit was to run out; imported runs have none. `several`: its trial has other
-    runs, so its number is said.
+    `plot` True: series and percentiles of every step; None: on a terminal only, the series of steps
+    with a cliff; False: no plots. Nothing is printed for a run whose evidence is missing. `plan`
+    gives the time at which credit was expected to run out (None for imported runs). `several`: the
+    trial has other runs, so the run's number is shown.
     """
     if store is None:
         return
     try:
         steps = step_seconds(series_frame(store, run.run_id).iter_rows(named=True))
-    except DiskbenchError:  # said where phases were looked for
+    except DiskbenchError:  # reported when the phases were read
         return
     if not (lines := second_lines(steps, width=screen.width)):
         return
@@ -55,15 +55,15 @@ def print_plots(
     which = f" of run {number}" if several else ""
     console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
     console.print(Text("\n".join(lines)))
-    found = {one.step: one for one in phases if one.run_id == run.run_id}
+    by_step = {phase.step: phase for phase in phases if phase.run_id == run.run_id}
     if plot is None:
-        fell = {name for name, one in found.items() if one.cliffs}
-        shown = [one for one in steps if one.step in fell] if console.is_terminal else []
+        fell = {name for name, step in by_step.items() if step.cliffs}
+        shown = [step for step in steps if step.step in fell] if console.is_terminal else []
     else:
         shown = list(steps) if plot else []
-    foreseen = {name: _foreseen_s(plan, one, number) for name, one in found.items()}
-    for step in (one for one in shown if one.n >= SHORTEST_S):
-        cliffs = found[step.step].cliffs if step.step in found else ()
+    foreseen = {name: _foreseen_s(plan, step, number) for name, step in by_step.items()}
+    for step in (step for step in shown if step.n >= SHORTEST_S):
+        cliffs = by_step[step.step].cliffs if step.step in by_step else ()
         _print(
             console, plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step))
         )
@@ -72,15 +72,15 @@ def print_plots(
             _print(console, plot_percentiles(step.step, rows.iter_rows(named=True), screen))
 
 
-def _foreseen_s(plan: Plan | None, found: StepPhases, run: int) -> float | None:
-    """When a full load was to empty the bucket, from the step's beginning."""
-    told = plan.expectation if plan else None
-    expected = told.of(told.step(found.step_index, run)) if told else None
+def _foreseen_s(plan: Plan | None, step: StepPhases, run: int) -> float | None:
+    """Seconds from the step's start until full load was expected to empty the bucket."""
+    expectation = plan.expectation if plan else None
+    expected = expectation.of(expectation.step(step.step_index, run)) if expectation else None
     return expected.lasts_s if expected else None
 
 
 def _print(console: Console, drawn: str) -> None:
-    """As it was drawn: neither folded nor coloured once more."""
+    """Print a plot unchanged: rich must not wrap or colour it again."""
     if drawn:
         console.print()
         console.print(Text.from_ansi(drawn), soft_wrap=True)

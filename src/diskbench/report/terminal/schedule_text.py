@@ -1,5 +1,5 @@
-"""Schedules for a terminal: when each is due, in its own timezone and in the reader's, and what
-became of its last time."""
+"""Schedules for a terminal: due times in the schedule's and the local timezone, and the outcome of
+past occurrences."""
 
 from __future__ import annotations
 
@@ -14,34 +14,37 @@ if TYPE_CHECKING:
 
 
 def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
-    """A schedule: what it measures and when, then its next times and its last ones."""
+    """A schedule: what it measures and when, then its next and its past occurrences."""
     yield f"{seen.name}  {seen.source}  {seen.cron!r} {seen.timezone}{_marks(seen)}"
     for moment in seen.next:
         yield f"  next  {_both(datetime.fromisoformat(moment), seen.timezone)}"
     if not seen.next:
         yield f"  next  {'paused' if seen.paused else 'never'}"
-    for one in seen.occurrences:
-        at = datetime.fromisoformat(one.scheduled_for)
-        yield f"  last  {_both(at, seen.timezone)}: {what_became(one)}"
+    for occurrence in seen.occurrences:
+        at = datetime.fromisoformat(occurrence.scheduled_for)
+        yield f"  last  {_both(at, seen.timezone)}: {what_became(occurrence)}"
     if not seen.occurrences:
         yield "  last  none yet"
     if seen.waiting > 1 or (seen.waiting and seen.occurrences[0].state != "queued"):
         yield f"  {seen.waiting} wait for a worker, or for the one that runs"
 
 
-def what_became(one: OccurrenceStanding) -> str:
+def what_became(occurrence: OccurrenceStanding) -> str:
     """`begun, matrix 01k… is over: 3 of 4 done, 1 failed`, `skipped: matrix 01k… still ran`."""
-    if one.state != "begun":
-        # An error's advice is on lines of its own.
-        why = " ".join((one.reason or "").split())
-        return f"{one.state}: {why}" if why else one.state
-    if one.campaign_state is None:
-        return f"begun, matrix {one.campaign_id}"
-    total = sum(one.counts.values())
-    words = [f"{one.counts.get('done', 0)} of {total} done"]
-    words += [f"{n} {state}" for state, n in sorted(one.counts.items()) if n and state != "done"]
+    if occurrence.state != "begun":
+        # The reason may have advice on further lines: join them.
+        why = " ".join((occurrence.reason or "").split())
+        return f"{occurrence.state}: {why}" if why else occurrence.state
+    if occurrence.campaign_state is None:
+        return f"begun, matrix {occurrence.campaign_id}"
+    total = sum(occurrence.counts.values())
+    words = [f"{occurrence.counts.get('done', 0)} of {total} done"]
+    words += [
+        f"{n} {state}" for state, n in sorted(occurrence.counts.items()) if n and state != "done"
+    ]
     verb = {"done": "is over", "running": "runs", "cancelling": "is being cancelled"}
-    return f"begun, matrix {one.campaign_id} {verb[one.campaign_state]}: {', '.join(words)}"
+    became = verb[occurrence.campaign_state]
+    return f"begun, matrix {occurrence.campaign_id} {became}: {', '.join(words)}"
 
 
 def _marks(seen: ScheduleStanding) -> str:
@@ -56,7 +59,7 @@ def _marks(seen: ScheduleStanding) -> str:
 
 def _both(moment: datetime, zone: str) -> str:
     there, here = moment.astimezone(ZoneInfo(zone)), moment.astimezone()
-    # As the hour that comes twice shows, a time is told with the name of its offset.
+    # The offset's name makes the hour unambiguous that occurs twice when daylight saving ends.
     clock = "%H:%M:%S" if there.second else "%H:%M"
     shown = there.strftime(f"%a %Y-%m-%d {clock} %Z")
     if there.utcoffset() == here.utcoffset():

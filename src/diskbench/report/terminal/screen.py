@@ -1,8 +1,8 @@
-"""Standard output and standard error: the one way out for text that a terminal shows.
+"""Standard output and standard error: every text for a terminal passes through this module.
 
-Whatever is printed, logged or drawn passes `Shown` or `Screen`, which make control characters
-visible (diskbench/visible.py). Colours, cursor movements and the live display are ours: they are
-made by rich, or marked as `OwnText`, and are the only escape sequences that leave.
+Printed, logged and drawn text passes `Shown` or `Screen`, which make control characters visible
+(diskbench/visible.py). The only escape sequences that reach the terminal are our own (colours,
+cursor movements, live display): rich makes them, or they are marked as `OwnText`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 WIDE = 100_000
-"""Columns where no terminal sets a limit: no column and no row of a piped table is cut."""
+"""Width where no terminal sets a limit: a piped table is never cut."""
 
 
 class OwnText(str):
-    """Text with escape sequences of our own making; foreign parts of it are made visible first."""
+    """Text with our own escape sequences; its foreign parts were made visible before."""
 
     __slots__ = ()
 
 
 class Shown:
-    """A text stream that writes nothing but visible characters, line feeds and tabs, and `OwnText`.
+    """A text stream that writes only visible characters, line feeds, tabs and `OwnText`.
 
-    It has no `buffer`: libraries that look for one would write past it.
+    It has no `buffer`: libraries that find a buffer would bypass this class.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -47,20 +47,20 @@ class Shown:
         for line in lines:
             self.write(line)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
         if name == "buffer":
             raise AttributeError(name)
         return getattr(self.unguarded, name)
 
 
 def guard_streams() -> None:
-    """Put `Shown` before standard output and standard error; any number of times."""
+    """Wrap standard output and standard error in `Shown`; repeated calls have no effect."""
     sys.stdout, sys.stderr = _shown(sys.stdout), _shown(sys.stderr)
 
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Put `Shown` before standard output and standard error inside the block."""
+    """Wrap standard output and standard error in `Shown` inside the block."""
     before = sys.stdout, sys.stderr
     guard_streams()
     try:
@@ -70,7 +70,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """The stream behind `Shown`: for bytes (Parquet), and for what is made visible already."""
+    """The stream inside `Shown`: for bytes (Parquet) and for text that was made visible before."""
     return stream.unguarded if isinstance(stream, Shown) else stream
 
 
@@ -78,7 +78,7 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
     """A console of rich on standard output (`error`: standard error) that shows foreign text as it
     is: no control characters, no markup, no emoji codes.
 
-    Where the stream is no terminal, nothing is cut: it is as wide as COLUMNS says, else unlimited.
+    If the stream is not a terminal, nothing is cut: the width is COLUMNS, or else unlimited.
     """
     from rich.console import Console
     from rich.segment import Segment
@@ -87,11 +87,11 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
 
     class Screen(Console):
         def render(self, renderable: RenderableType, options: Any = None) -> Iterable[Segment]:  # noqa: ANN401
-            for one in super().render(renderable, options):
-                if one.control or not UNSEEN.search(one.text):
-                    yield one
+            for segment in super().render(renderable, options):
+                if segment.control or not UNSEEN.search(segment.text):
+                    yield segment
                 else:
-                    yield Segment(visible(one.text), one.style)
+                    yield Segment(visible(segment.text), segment.style)
 
     file = unguarded(stream or (sys.stderr if error else sys.stdout))
     unlimited = not file.isatty() and not os.environ.get("COLUMNS", "").isdigit()
@@ -105,8 +105,8 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
 
 
 def live(*args: Any, **kwargs: Any) -> Live:  # noqa: ANN401 - the arguments of rich.live.Live
-    """A live display of rich on a `screen`. While it is open, what others print passes `Shown` too:
-    rich reads escape sequences in it as colours and links."""
+    """A live display of rich on a `screen`. While it is open, other printed text passes `Shown`
+    too, because rich would interpret its escape sequences as colours and links."""
     from rich.live import Live
 
     class GuardedLive(Live):
@@ -122,8 +122,8 @@ def _shown(stream: TextIO) -> TextIO:
 
 
 def _keep_controls_visible() -> None:
-    """Let rich's texts replace control characters rather than drop five of them and pass on the
-    others: so they are measured as they are shown, and columns stay straight."""
+    """Make rich replace control characters; by itself it drops five of them and passes on the rest.
+    Texts are then measured as they are shown, and columns stay aligned."""
     import rich.text
 
     rich.text.strip_control_codes = visible  # type: ignore[attr-defined,assignment]

@@ -1,4 +1,4 @@
-"""Steps second by second, a line each: blocks from zero to the highest, and what they span."""
+"""Steps second by second as sparklines, one line each, with their range."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NARROWEST = 8
 
 
 def second_lines(steps: Sequence[StepSeconds], *, width: int = 80) -> list[str]:
-    """A line a step and direction: its name, its IOPS second by second, lowest to highest second.
+    """A line per step and direction: name, IOPS as a sparkline, lowest and highest second.
 
-    Steps of less than three seconds are left out. No line is longer than `width`, as long as that
-    leaves eight columns for the blocks.
+    Steps of fewer than three seconds are left out. No line is longer than `width`, if that leaves
+    at least eight columns for the sparkline.
     """
     rows = [
         (step.step, direction, [iops for _, iops in points])
@@ -30,14 +30,14 @@ def second_lines(steps: Sequence[StepSeconds], *, width: int = 80) -> list[str]:
     ]
     if not rows:
         return []
-    told = [f"{format_iops(min(iops))} to {format_iops(max(iops))}" for _, _, iops in rows]
+    spans = [f"{format_iops(min(iops))} to {format_iops(max(iops))}" for _, _, iops in rows]
     names = [_shortened(name) for name, _, _ in rows]
     wide = max(map(len, names))
     label = max(len(direction) for _, direction, _ in rows)
-    room = max(_NARROWEST, min(40, width - wide - label - max(map(len, told)) - 4))
+    room = max(_NARROWEST, min(40, width - wide - label - max(map(len, spans)) - 4))
     return [
         f"{name:<{wide}} {direction:<{label}} {sparkline(iops, width=room):<{room}}  {span}"
-        for name, (_, direction, iops), span in zip(names, rows, told, strict=True)
+        for name, (_, direction, iops), span in zip(names, rows, spans, strict=True)
     ]
 
 

@@ -10,8 +10,8 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 def sparkline(values: Sequence[float], *, width: int = 24) -> str:
     """`values` as at most `width` blocks, from zero to their maximum; empty for no values.
 
-    The scale starts at zero, so that a fall to half looks like half. More values than `width` are
-    averaged in groups of nearly equal size.
+    The scale starts at zero, so that half the value has half the height. More values than `width`
+    are averaged in groups of nearly equal size.
     """
     if not values or width < 1:
         return ""

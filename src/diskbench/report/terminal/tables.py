@@ -1,4 +1,4 @@
-"""The result as a table that fits 80 columns, with what to doubt and what to do next."""
+"""The result as a table of 80 columns, with doubts and the next step."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def print_result(
     *,
     console: Console,
 ) -> None:
-    """Print the result of one trial that was just measured, and what to do next."""
+    """Print the result of a trial that was just measured, and the next step."""
     trial = TrialFacts(
         trial_id=subject.trial_id,
         subject=subject,
@@ -57,10 +57,10 @@ def print_result(
 
 
 def print_view(view: TrialView, *, console: Console) -> None:
-    """Print the result of one trial (all its runs), and what to do next."""
+    """Print the result of one trial (all its runs), and the next step."""
     print_trimmed(console, result_table(view))
     console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"))
-    # A command is neither folded nor cut: it must survive copy and paste.
+    # Do not wrap or cut a command: it must survive copy and paste.
     console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
 
 
@@ -100,30 +100,30 @@ def _heading(subject: Subject) -> Text:
         subject.target + (f", {subject.disk}" if subject.disk else ""),
         f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
     )
-    for one in about:
-        if one:
-            text.append(f"\n{one}", "dim")
+    for part in about:
+        if part:
+            text.append(f"\n{part}", "dim")
     return text
 
 
 def promise_line(subject: Subject) -> str:
-    """`rented: … promised: … shared: …`; empty for a machine that was there."""
+    """`rented: … promised: … shared: …`; empty for a machine that was not rented."""
     if subject.promised is None:
         return ""
-    told = {"rented": subject.promised.offer, "promised": subject.promised.promise}
+    facts = {"rented": subject.promised.offer, "promised": subject.promised.promise}
     if subject.promised.shared:
-        told["shared"] = SHARED
-    return "\n".join(f"{name}: {text}" for name, text in told.items() if text)
+        facts["shared"] = SHARED
+    return "\n".join(f"{name}: {text}" for name, text in facts.items() if text)
 
 
-def _table(found: Sequence[StepLine]) -> Table:
+def _table(lines: Sequence[StepLine]) -> Table:
 
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
     table.add_column("step", overflow="fold", min_width=12)
     table.add_column("I/O")
     for name in _FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
-    for line in found:
+    for line in lines:
         table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _median))
         if line.runs > 1:
             shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
@@ -134,11 +134,11 @@ def _table(found: Sequence[StepLine]) -> Table:
 
 
 def _name(line: StepLine) -> str:
-    told: list[str] = [line.level] if line.level else []
+    name: list[str] = [line.level] if line.level else []
     if line.rounds is not None:
         first, last = line.rounds
-        told.append(f"round {first}" if first == last else f"{first}–{last}")
-    return f"{line.step} ({', '.join(told)})" if told else line.step
+        name.append(f"round {first}" if first == last else f"{first}–{last}")
+    return f"{line.step} ({', '.join(name)})" if name else line.step
 
 
 def _cells(line: StepLine, pick: _Pick) -> list[str]:
@@ -147,7 +147,7 @@ def _cells(line: StepLine, pick: _Pick) -> list[str]:
     return [
         format_iops(pick(line.iops)),
         NONE if sync else format_mb_per_s(pick(line.bytes_per_s)),
-        *(_latency(pick(one)) if one else NONE for one in latencies),
+        *(_latency(pick(latency)) if latency else NONE for latency in latencies),
         f"{pick(line.cpu):.0%}" if line.cpu else NONE,
     ]
 

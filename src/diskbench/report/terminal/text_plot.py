@@ -1,8 +1,8 @@
 """A step second by second as a plot of characters, for terminals.
 
-uniplot draws (quarters of blocks, or ASCII where the terminal's encoding has no blocks); what is
-added here is which points, the marks at the cliffs, and words for both. Its first import takes
-0.15 s, so it happens when something is drawn.
+uniplot draws (quarter blocks, or ASCII if the terminal's encoding has no blocks); this module
+selects the points, marks the cliffs and describes both. The first import of uniplot takes 0.15 s,
+so it happens when a plot is drawn.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 HEIGHT = 10
 SHORTEST_S = 3
-"""Fewer seconds have no course to draw."""
+"""Fewer seconds are not worth a plot."""
 _NARROWEST = 24
 _LABELS = 13
-"""Columns that the frame and the labels of the vertical axis take, up to `10,000,000`."""
+"""Columns of the frame and the labels of the vertical axis, up to `10,000,000`."""
 _FRAME = str.maketrans("┌┐└┘─│├┤┬┴┼", "++++-|+++++")
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue")
 
 
 @dataclass(frozen=True)
 class Screen:
-    """What is drawn for: so many columns, with or without colours, and letters beyond ASCII."""
+    """The terminal to draw for: its columns, and whether it has colours and Unicode."""
 
     width: int = 80
     colour: bool = False
@@ -39,7 +39,7 @@ class Screen:
 
     @property
     def plot_width(self) -> int:
-        """Columns between the frames of a plot."""
+        """Columns inside the frame of a plot."""
         return max(_NARROWEST, self.width - _LABELS)
 
 
@@ -50,23 +50,23 @@ def plot_seconds(
     cliffs: Sequence[Cliff] = (),
     foreseen_s: float | None = None,
 ) -> str:
-    """IOPS over the seconds of a step, from zero, its cliffs as vertical lines that are told below,
-    beside the time at which the plan foresaw that credit runs out.
+    """IOPS over the seconds of a step, from zero. Its cliffs are vertical lines, described below
+    the plot together with the time at which the plan expected the credit to run out.
 
-    Empty where less than three seconds are known. More seconds than there is room for keep their
-    highest and lowest: uniplot joins all points by lines.
+    Empty for fewer than three seconds. If there are more seconds than columns, peaks and dips stay
+    visible: uniplot joins all points by lines.
     """
     if step.n < SHORTEST_S:
         return ""
     names = tuple(step.directions)
-    told = f"{step.step}: IOPS over {step.n:,} s"
-    # The labels of an axis of next to nothing are beyond what uniplot can count.
+    title = f"{step.step}: IOPS over {step.n:,} s"
+    # uniplot cannot label an axis whose range is almost zero.
     highest = max(value for course in step.directions.values() for _, value in course)
     bounds: dict[str, Any] = {"y_min": 0.0} if highest >= 1.0 else {"y_min": 0.0, "y_max": 1.0}
     drawn = draw(
         {name: step.directions[name] for name in names},
         screen,
-        title=told,
+        title=title,
         x_gridlines=[cliff.at_s for cliff in cliffs],
         x_unit=" s",
         **bounds,
@@ -83,9 +83,9 @@ def draw(
     *,
     title: str,
     height: int = HEIGHT,
-    **options: Any,  # noqa: ANN401 - uniplot's own options go through
+    **options: Any,  # noqa: ANN401 - options of uniplot, passed on
 ) -> str:
-    """Curves, each of points (x, y), in one frame; a legend where there are several."""
+    """Curves of points (x, y) in one frame, with a legend if there are several."""
     from uniplot import plot_to_string
 
     several = len(curves) > 1

@@ -1,4 +1,4 @@
-"""Where each trial stands, as the progress display sees it. Not thread-safe by itself."""
+"""The state of each trial for the progress display. Not thread-safe by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class TrialProgress:
-    """One trial: what is done, what runs, and the last second of it."""
+    """One trial: finished steps, the running step and its last second."""
 
     plan: Plan
     name: str
@@ -42,23 +42,23 @@ class TrialProgress:
         self.step = self.tick = None
 
     def expected_s(self) -> float:
-        """Seconds of the whole trial; more than planned once a loop needs more rounds."""
+        """Expected seconds of the whole trial; above the plan once a loop needs more rounds."""
         return max(self.plan.expected_s, self.done_s + (self.step.expected_s if self.step else 0))
 
     def elapsed_s(self, now: float) -> float:
-        """Seconds of work done, in the plan's seconds: the bar never runs ahead of the steps."""
+        """Finished work in planned seconds: the bar never runs ahead of the steps."""
         running = 0.0
         if self.step:
             running = min(now - self.step_started_s, self.step.expected_s)
         return self.done_s + running
 
     def fraction(self, now: float) -> float:
-        """Share of the work that is done, 0 to 1."""
+        """Finished share of the work, 0 to 1."""
         expected = self.expected_s()
         return min(1.0, self.elapsed_s(now) / expected) if expected > 0 else 0.0
 
     def place(self) -> str:
-        """`step 3 of 9`, with the run where there are several, and the round of a loop."""
+        """`step 3 of 9`, with the run if there are several, and the round of a loop."""
         words = []
         runs = len(self.plan.run_ids)
         if runs > 1:
@@ -73,7 +73,7 @@ class TrialProgress:
 
 
 def live_figures(tick: Tick) -> str:
-    """`read 3,012 IOPS 12.3 MB/s · write … · 331 µs`, directions without I/O left out."""
+    """`read 3,012 IOPS 12.3 MB/s · write … · 331 µs`, without directions that have no I/O."""
     words = []
     for name, iops, rate in (
         ("read", tick.read_iops, tick.read_bytes_per_s),
@@ -87,19 +87,21 @@ def live_figures(tick: Tick) -> str:
 
 
 def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
-    """A finished step in one line: its merged rows, by the level that its figure is of where its
-    seconds (`course`) show several."""
+    """A finished step in one line: its merged rows; if its seconds (`course`) show several levels,
+    the figures of the level that stands for the step."""
     words = []
     rows = [row for row in result.measurements if row.scope == "step" and row.ios]
     courses = {(row.run_id, row.step): course for row in rows} if course is not None else {}
     figures = row_figures(counted(rows), courses)
     for row, figure in zip(rows, figures, strict=True):
-        told = row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
-        mean = told.lat_mean_ns if told.lat_mean_ns is not None else told.clat_mean_ns
-        rate = "" if row.direction == "sync" else f" {format_mb_per_s(told.bytes_per_s)} MB/s"
+        shown = row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
+        mean = shown.lat_mean_ns if shown.lat_mean_ns is not None else shown.clat_mean_ns
+        rate = "" if row.direction == "sync" else f" {format_mb_per_s(shown.bytes_per_s)} MB/s"
         kind = f" ({figure.kind})" if figure is not None else ""
         latency = f", mean {format_latency_ns(mean)}" if mean is not None else ""
-        words.append(f"{row.direction} {format_iops(told.iops)} IOPS{rate}{kind}{latency}")
-    falls = [f"it fell after {clock(one.at_s)}" for one in (course.cliffs if course else ())[:1]]
+        words.append(f"{row.direction} {format_iops(shown.iops)} IOPS{rate}{kind}{latency}")
+    falls = [
+        f"it fell after {clock(cliff.at_s)}" for cliff in (course.cliffs if course else ())[:1]
+    ]
     falls = falls if any(figure is not None for figure in figures) else []
     return " · ".join([*words, *falls]) or "no I/O"

@@ -1,7 +1,8 @@
-"""Verdicts in words: a line a stretch with what was promised, measured and in the way. 80 columns.
+"""Verdicts as text of 80 columns: a line per stretch with promise, measurement and limit.
 
-Doubts that a step's warnings tell stand under the table of results; here they are only named.
-Figures are of one run: of several the one in the middle (analysis/shown.py), at each level.
+Doubts that come from a step's warnings are explained below the table of results; here they are
+only named. Each figure is of one run: of several runs the median one at each level
+(analysis/shown.py).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ WIDTH = 80
 _NONE = "–"
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "believe")
 _LARGE_BLOCK = 64 * KIB
-"""From this size of block on a rate is told in MB/s."""
+"""From this block size on, a rate is shown in MB/s."""
 _SHORT: dict[LimiterName, str] = {
     "client": "load generator CPU",
     "other-process": "another process",
@@ -43,24 +44,24 @@ _SHORT: dict[LimiterName, str] = {
     "credit": "credit used up",
 }
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
-"""Limits whose figures stand in the table already."""
+"""Limits whose figures the table already shows."""
 _MOST_STEPS = 4
 _MOST_LEVELS = 6
 
 
 class TextLine(NamedTuple):
-    """One line, and how it is to look: `head`, `row`, `doubt` or `ground`."""
+    """One line and its style: `head`, `row`, `doubt` or `ground`."""
 
     kind: str
     text: str
 
 
-def verdict_lines(found: Sequence[Verdict]) -> list[TextLine]:
-    """The table of the verdicts on the runs of one trial, in order, then what each rests on. Empty
-    without any."""
-    if not found:
+def verdict_lines(verdicts: Sequence[Verdict]) -> list[TextLine]:
+    """The table of verdicts on the runs of one trial, in order, then the evidence of each. Empty
+    without verdicts."""
+    if not verdicts:
         return []
-    steps = verdicts_by_step(found)
+    steps = verdicts_by_step(verdicts)
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
     wide = [max(len(row[at]) for row in (_HEAD, *rows)) for at in range(len(_HEAD))]
     wide[0] = min(wide[0], max(WIDTH - sum(wide[1:]) - 2 * (len(_HEAD) - 1), 12))
@@ -73,17 +74,17 @@ def verdict_lines(found: Sequence[Verdict]) -> list[TextLine]:
 
 
 def figure(iops: float | None, bytes_per_s: float | None) -> str:
-    """`3,000` IOPS, or `98.0 MB/s` of large blocks and where there are no others."""
+    """`3,000` IOPS, or `98.0 MB/s` for large blocks and if no IOPS are known."""
     large = iops and bytes_per_s and round(bytes_per_s / iops) >= _LARGE_BLOCK - 1
     if iops is not None and not large:
         return format_iops(iops)
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else _NONE
 
 
-def promised_words(one: Promised) -> str:
-    """`3,000 IOPS`, or `93.8 MB/s` of large blocks."""
-    told = figure(one.iops, one.bytes_per_s)
-    return told if told.endswith("/s") else f"{told} IOPS"
+def promised_words(promise: Promised) -> str:
+    """`3,000 IOPS`, or `93.8 MB/s` for large blocks."""
+    text = figure(promise.iops, promise.bytes_per_s)
+    return text if text.endswith("/s") else f"{text} IOPS"
 
 
 def _line(row: Sequence[str], wide: Sequence[int]) -> str:
@@ -102,8 +103,8 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
     if len(levels) == 1:
         kept = at_one_level(of_runs)
         kind = kept[0].stands_for.kind
-        told = f"{name} ({kind})" if kind == "burst" else name
-        yield (told, *_cells([one.stands_for for one in kept]), believe_of(of_runs))
+        first = f"{name} ({kind})" if kind == "burst" else name
+        yield (first, *_cells([verdict.stands_for for verdict in kept]), believe_of(of_runs))
         return
     yield (f"{name}, by run", "", "", "", "", "")
     at = 1
@@ -111,22 +112,25 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         last = at + len(group) - 1
         runs = f"{at}" if at == last else f"{at}–{last}"
         kind = group[0].stands_for.kind or "level"
-        yield (f"  {kind} {runs}", *_cells([one.stands_for for one in group]), believe_of(group))
+        yield (
+            f"  {kind} {runs}",
+            *_cells([verdict.stands_for for verdict in group]),
+            believe_of(group),
+        )
         at = last + 1
 
 
 def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
-    """Runs next to each other at levels of one kind; all together where that goes to and fro."""
-    groups = groupby(of_runs, key=lambda one: one.stands_for.kind or "level")
-    found = [list(group) for _, group in groups]
-    return found if len(found) <= _MOST_LEVELS else [list(of_runs)]
+    """Consecutive runs at a level of the same kind; one group if the levels alternate."""
+    groups = groupby(of_runs, key=lambda verdict: verdict.stands_for.kind or "level")
+    runs = [list(group) for _, group in groups]
+    return runs if len(runs) <= _MOST_LEVELS else [list(of_runs)]
 
 
-def _cells(found: Sequence[Judged]) -> tuple[str, str, str, str]:
-    """Promised, measured and ratio of the run in the middle, and the limit that most of them
-    name."""
-    here = shown_stretch(found)
-    named = Counter(one.limiter.name for one in found).most_common(1)[0][0]
+def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
+    """Promise, measurement and ratio of the median run, and the most common limit."""
+    here = shown_stretch(judged)
+    named = Counter(level.limiter.name for level in judged).most_common(1)[0][0]
     return (
         figure(here.promised.iops, here.promised.bytes_per_s) if here.promised else _NONE,
         figure(here.iops, here.bytes_per_s),
@@ -135,21 +139,21 @@ def _cells(found: Sequence[Judged]) -> tuple[str, str, str, str]:
     )
 
 
-def _when(one: Judged) -> str:
-    kind = one.kind or "level"
-    return kind if one.start_s is None else f"{kind} at {clock(one.start_s)}"
+def _when(level: Judged) -> str:
+    kind = level.kind or "level"
+    return kind if level.start_s is None else f"{kind} at {clock(level.start_s)}"
 
 
 def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """What shows a limit, of a run in the middle of those with it, where the ratio does not."""
+    """The evidence for each limit that the ratio does not show, from the median run that has it."""
     for name, of_runs in steps.items():
-        told: dict[LimiterName, list[Judged]] = {}
-        several = len({stretch.kind for one in of_runs for stretch in one.stretches}) > 1
-        for one in of_runs:
-            for stretch in one.stretches if len(of_runs) == 1 else (one.stands_for,):
-                told.setdefault(stretch.limiter.name, []).append(stretch)
-        for limit, found in told.items():
-            stretch = shown_stretch(found)
+        by_limit: dict[LimiterName, list[Judged]] = {}
+        several = len({stretch.kind for verdict in of_runs for stretch in verdict.stretches}) > 1
+        for verdict in of_runs:
+            for stretch in verdict.stretches if len(of_runs) == 1 else (verdict.stands_for,):
+                by_limit.setdefault(stretch.limiter.name, []).append(stretch)
+        for limit, levels in by_limit.items():
+            stretch = shown_stretch(levels)
             counted = any("counted as" in text for text in stretch.limiter.evidence)
             if not stretch.limiter.evidence or (limit in _SAID_BY_RATIO and not counted):
                 continue
@@ -158,17 +162,17 @@ def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
 
 
 def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """What is not simply believed, and what else must be known; like words told once."""
-    said: dict[str, list[str]] = {}
+    """The doubts and notes on the verdicts; equal texts appear once."""
+    by_words: dict[str, list[str]] = {}
     apart: dict[Reason, list[str]] = {}
     for name, of_runs in steps.items():
         believe = believe_of(of_runs)
         if believe != "yes":
             reasons = reasons_over(of_runs)
-            said.setdefault(believe_words(believe, reasons), []).append(name)
+            by_words.setdefault(believe_words(believe, reasons), []).append(name)
         for reason in verdict_doubts(of_runs):
             apart.setdefault(reason, []).append(name)
-    for words, names in said.items():
+    for words, names in by_words.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
     for reason, names in apart.items():
         advice = f"; {reason.advice}" if reason.advice else ""

@@ -1,4 +1,4 @@
-"""AWS's errors as ours, once, at the edge: by the code that the service gives, else by the SDK's.
+"""Translation of AWS's errors to diskbench's: by the service's error code, else by the SDK's class.
 
 Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored 2026).
 """
@@ -64,8 +64,8 @@ TABLE: ErrorTable = (
             "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
         ),
     ),
-    # What EC2 answers where a zone does not have the machine type, and to some settings of a
-    # machine, too: the next zones then answer alike.
+    # EC2 answers this where a zone does not offer the machine type, and to some invalid settings of
+    # a machine too; the next zones then answer the same.
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE, codes=("Unsupported",), action="ec2:RunInstances"
     ),
@@ -165,7 +165,7 @@ _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
 
 
 def error_code(error: BaseException | None) -> str:
-    """AWS's own code of an error, ours or the SDK's; "" where it has none."""
+    """AWS's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
         response = getattr(error, "response", None)
         if isinstance(response, dict):
@@ -175,9 +175,9 @@ def error_code(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether AWS says that the thing does not exist, or not any more."""
+    """Whether AWS reports that the resource does not exist, or no longer exists."""
     code = error_code(error)
-    gone = code in {"ParameterNotFound", "InvalidAMIID.Unavailable"}  # an image was deregistered
+    gone = code in {"ParameterNotFound", "InvalidAMIID.Unavailable"}  # a deregistered image
     return gone or code.endswith((".NotFound", "NotFoundException"))
 
 
@@ -188,10 +188,11 @@ def translate(
     profile: str | None = None,
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
-    """Our error for one of boto's; `action` is the IAM name of the call (`ec2:RunInstances`).
+    """The diskbench error for an error of boto; `action` is the IAM name of the call
+    (`ec2:RunInstances`).
 
-    `decode` opens EC2's encoded authorization messages, and may fail. What botocore raises for
-    other reasons than the world outside comes back as it is.
+    `decode` decodes EC2's encoded authorization messages, and may fail. An exception of botocore
+    that reports a programming error is returned unchanged.
     """
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
@@ -225,7 +226,7 @@ def of_code(
     profile: str | None = None,
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
-    """Our error for a code that AWS gave, in an answer or as the reason of a state."""
+    """The diskbench error for an AWS code, from an answer or from a state's reason."""
     encoded = _ENCODED.match(said)
     if encoded is not None:
         opened = decode(encoded["text"]) if decode else None
@@ -240,7 +241,7 @@ def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) 
     from botocore import exceptions as sdk
 
     if isinstance(error, sdk.ProfileNotFound):
-        # `profile` is None where AWS_PROFILE names it.
+        # `profile` is None where AWS_PROFILE sets it.
         return UnknownName("AWS profile", str(error.kwargs["profile"]), _profiles())
     if isinstance(error, sdk.NoRegionError):
         return no_region()
@@ -249,12 +250,12 @@ def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) 
 
 
 def _flag(profile: str | None) -> str:
-    """How the AWS command line is given the profile."""
+    """The option that gives the AWS command line the profile."""
     return f" --profile {profile}" if profile else ""
 
 
 def no_region() -> InvalidValue:
-    """No region was given, and none stands in the AWS configuration."""
+    """The error for a missing region: none was given, and the AWS configuration has none."""
     return InvalidValue(
         "no AWS region: neither --region nor AWS_REGION nor the AWS configuration names one",
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",

@@ -1,5 +1,5 @@
-"""Whether AWS would let us rent: by asking who we are, and by calls with DryRun, which EC2 checks
-for permission and does not carry out (Amazon EC2 API Reference, "DryRun")."""
+"""Whether AWS permits the rental: query the caller's identity, and send calls with DryRun, which
+EC2 checks for permission and does not carry out (Amazon EC2 API Reference, "DryRun")."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
 
 
 def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
-    """What is tried: every action of EC2's that is in the policy and needs nothing of a lease.
-    Raises AccessDenied where the first looks are not allowed."""
+    """The requests to try: every EC2 action of the policy that needs no resource of a lease. Raises
+    AccessDenied where the first read-only calls are denied."""
     ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
     zones = ec2.call("describe_availability_zones")["AvailabilityZones"]
     image = find_image(ec2, ssm, None, "x86_64")
@@ -143,15 +143,15 @@ def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
 
 
 def _tried(aws: Aws, operation: str, request: Request, timing: AwsTiming) -> DiskbenchError | None:
-    """Why it is not allowed, or cannot be told; None where it is."""
+    """Why the request is denied, or why that is unknown; None where it is allowed."""
     try:
         aws.edge("ec2", timing).call(operation, {**request, "DryRun": True})
     except DiskbenchError as error:
         return None if error_code(error) == _ALLOWED or is_missing(error) else error
-    return None  # an emulator that knows no DryRun for what only reads
+    return None  # an emulator without DryRun for read-only calls
 
 
 def _operation(action: str) -> str:
-    """`describe_volumes` of `ec2:DescribeVolumes`."""
+    """The SDK's method of an action: `describe_volumes` for `ec2:DescribeVolumes`."""
     word = action.partition(":")[2]
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in word).lstrip("_")

@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of AWS."""
+"""Verification, inside the guest, that it is a machine of AWS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ documents). The token goes by standard input: arguments can be read by everybody
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the identity document is that of the instance."""
+    """Whether the identity document belongs to the instance."""
     with contextlib.suppress(ValueError, RecursionError):
         document = json.loads(printed)
         return isinstance(document, dict) and document.get("instanceId") == instance_id

@@ -1,4 +1,4 @@
-"""Which image a machine starts from: the newest Ubuntu, else the newest Amazon Linux."""
+"""The machine image: the newest Ubuntu, else the newest Amazon Linux."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _DEFAULT_USER = "ec2-user"
 
 
 def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:
-    """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without it the
-    first of these that the region has. Raises InvalidValue."""
+    """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without the
+    option, the first of these two that the region offers. Raises InvalidValue."""
     if typed is None:
         return _image(ec2, _first_known(ssm, arch))
     if typed.startswith("ami-"):

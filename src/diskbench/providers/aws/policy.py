@@ -1,8 +1,8 @@
-"""What diskbench must be allowed on AWS: one list, from which the policy is made.
+"""The permissions that diskbench needs on AWS: one list, the source of the policy.
 
-Actions and which of them know the tags of what they change or make: Service Authorization
-Reference, "Actions, resources, and condition keys for Amazon EC2" (2026). A test holds the list to
-what the adapter calls.
+The actions, and which of them accept conditions on the tags of the resource: Service Authorization
+Reference, "Actions, resources, and condition keys for Amazon EC2" (2026). A test compares the list
+with the adapter's calls.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ CHANGE = (
 
 
 def actions() -> frozenset[str]:
-    """All that is allowed."""
+    """All actions."""
     return frozenset({*LOOK, *MAKE, TAG, *CHANGE})
 
 
 def policy() -> str:
-    """The policy, as IAM takes it."""
+    """The policy in IAM's form."""
     document = {
         "Version": "2012-10-17",
         "Statement": [

@@ -1,4 +1,4 @@
-"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NETWORK = "Microsoft.Network"
 
 
 def address_of(order: AzureOrder) -> str:
-    """The address to reach the machine at: its public one, else the one in its network."""
+    """The address to connect to: the machine's public address, else its private one."""
     role = "address" if order.details.subnet is None else "interface"
 
     def ask() -> str | Still:
@@ -54,7 +54,7 @@ def _private(order: AzureOrder) -> str | None:
 
 
 def machine_of(order: AzureOrder) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order)
 
     def there() -> Still | None:

@@ -62,7 +62,7 @@ class Azure:
         return self._made[service]
 
     def emulated_endpoint(self) -> str | None:
-        """The endpoint when it is not Azure's own."""
+        """The endpoint when it is not one of Azure."""
         return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
 
     def _settings(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Azure:
 
 @dataclass(frozen=True)
 class AzureClient:
-    """Azure's services. `watch` is asked before each call, and before one is repeated."""
+    """Azure's services. `watch` is checked before each call and each repetition."""
 
     azure: Azure
     timing: AzureTiming
@@ -166,7 +166,7 @@ class AzureClient:
 
 
 def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
-    """Credentials by the SDK's own chain; no call is made.
+    """Find credentials by the SDK's own chain, without any call.
 
     Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
     """

@@ -1,4 +1,5 @@
-"""Azure's errors as ours, once, at the edge: by the code that the service gives, else by the SDK's.
+"""Translation of Azure's errors to diskbench's: by the service's error code, else by the SDK's
+class.
 
 Codes: "Common error codes" and "Allocation failures" of the Azure Resource Manager and Virtual
 Machines documentation, and the exchanges recorded in azure-mgmt-compute's own tests.
@@ -127,7 +128,7 @@ TABLE: ErrorTable = (
 
 
 def error_code(error: BaseException | None) -> str:
-    """Azure's own code of an error, ours or the SDK's; "" where it has none."""
+    """Azure's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
         found = getattr(getattr(error, "error", None), "code", None)
         if found:
@@ -137,7 +138,7 @@ def error_code(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether Azure says that the thing does not exist, or not any more."""
+    """Whether Azure reports that the resource does not exist, or no longer exists."""
     return error_code(error) in _MISSING
 
 
@@ -170,7 +171,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
 
 
 def no_subscription() -> InvalidValue:
-    """No subscription was given, and none stands in the environment."""
+    """The error for a missing subscription: none was given, and the environment has none."""
     return InvalidValue(
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
         advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
@@ -180,7 +181,7 @@ def no_subscription() -> InvalidValue:
 
 
 def no_region() -> InvalidValue:
-    """No region was given, and none stands in the environment."""
+    """The error for a missing region: none was given, and the environment has none."""
     return InvalidValue(
         "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
         advice="add --region, such as --region westeurope",

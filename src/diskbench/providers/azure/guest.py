@@ -26,9 +26,9 @@ _LOCAL_MODEL = "Microsoft NVMe Direct Disk"
 def find_lun(
     found: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
 ) -> GuestDisk | None:
-    """The disk attached as `lun`, proved by name, newness and size to the byte: pure.
+    """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
 
-    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     named = [disk for disk in found if is_at_lun(disk, lun)]
     if not named:
@@ -80,7 +80,7 @@ def path(disk: GuestDisk) -> str:
 
 
 def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
-    """The first `count` of the machine's own disks: the NVMe ones, else the temporary one: pure.
+    """The first `count` local disks of the machine: the NVMe disks, else the temporary disk: pure.
     Raises RentalFailed."""
     listed = sorted(found, key=lambda disk: (len(disk.node), disk.node))
     local = [

@@ -1,4 +1,4 @@
-"""From what was made to what is handed over: reached, found in the guest, read back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = name_of(order.lease, "machine")
     dead_man = deadman.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
     order.watch.note(f"switch of Azure's own for {name}: {dead_man}")

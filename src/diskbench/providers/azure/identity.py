@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of Azure."""
+"""Verification, inside the guest, that it is a machine of Azure."""
 
 from diskbench.plugin import GuestIdentity
 

@@ -1,4 +1,4 @@
-"""Which image a machine starts from: the newest Ubuntu, or what was typed."""
+"""The machine image: the newest Ubuntu, or the one of `--image`."""
 
 from __future__ import annotations
 

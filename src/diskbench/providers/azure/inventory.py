@@ -1,4 +1,5 @@
-"""What there is of a lease, or of all leases, by listing their groups' tags: never by memory."""
+"""The resources of one lease or of all leases, listed by the tags of their groups and never
+remembered."""
 
 from __future__ import annotations
 
@@ -82,19 +83,19 @@ def is_strange(lease_id: str, item: Item) -> bool:
 
 
 def lease_of(item: Item) -> str | None:
-    """The lease that a thing carries."""
+    """The lease in the resource's tags."""
     found = (item.get("tags") or {}).get(LEASE_TAG)
     return str(found) if found else None
 
 
 def owner_of(item: Item) -> str | None:
-    """Who rented it, as its tags say."""
+    """The owner in the resource's tags."""
     found = (item.get("tags") or {}).get(OWNER_TAG)
     return str(found) if found else None
 
 
 def expiry_of(item: Item) -> float | None:
-    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
     text = str((item.get("tags") or {}).get(EXPIRES_TAG) or "")
     return float(text) if text.isdecimal() else None
 

@@ -1,7 +1,7 @@
-"""What diskbench must be allowed on Azure: one list, from which the role is made.
+"""The permissions that diskbench needs on Azure: one list, the source of the role.
 
-Actions: learn.microsoft.com, "Azure permissions" (2026). A test holds the list to what the adapter
-calls.
+Actions: learn.microsoft.com, "Azure permissions" (2026). A test compares the list with the
+adapter's calls.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ EXAMINED = (
 
 
 def actions() -> tuple[str, ...]:
-    """All that is allowed, sorted."""
+    """All actions, sorted."""
     return tuple(sorted((*CALLED, *JOINED, *EXAMINED)))
 
 
 def policy() -> str:
-    """The role, as `az role definition create` takes it; the subscription is to be put in."""
+    """The role in the form of `az role definition create`; the user inserts the subscription."""
     role = {
         "Name": "diskbench",
         "IsCustom": True,

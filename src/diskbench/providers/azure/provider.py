@@ -1,4 +1,4 @@
-"""`--provider azure` as the engine sees it."""
+"""`--provider azure` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TIMING = AzureTiming()
 
 
 class AzureProvider:
-    """Machines and managed disks of Microsoft Azure, or what an emulator makes of them."""
+    """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
 
     name = "azure"
 
@@ -175,7 +175,7 @@ class AzureProvider:
         return tuple(CACHES)
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
             machine = read_machine(open_scope(scope).edge(self.timing.looking()), lease_id)
             if machine is None:

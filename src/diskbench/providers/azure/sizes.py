@@ -112,7 +112,7 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
 
 
 def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[str]) -> None:
-    """Refuse a disk that the machine or the region cannot carry. Raises InvalidValue."""
+    """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
     if wanted.kind == "local":
         if not found.local_gib:
             raise InvalidValue(

@@ -1,4 +1,4 @@
-"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
-    """The address to reach the machine at: its public one, else the one in its network."""
+    """The address to connect to: the machine's public address, else its private one."""
 
     def ask() -> str | Still:
         nic = alive(order, made)["networkInterfaces"][0]
@@ -54,7 +54,7 @@ def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
 
 
 def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order, made)
 
     def going() -> None:
@@ -65,7 +65,7 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 
 
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The disks as they appear in the guest, in order. Raises RentalFailed."""
+    """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
     before = disks_before_ours(order, guest, attached=bool(held.intersection(names)))
@@ -78,7 +78,7 @@ def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDi
 
 
 def local_ssds(order: GcpOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The machine's own disks that were asked for."""
+    """The requested local disks of the machine."""
     wanted = order.details.wanted
     found = disks_now(order, guest)
     return find_local(found, wanted.count, wanted.interface or "nvme")
@@ -110,7 +110,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
                 f"disk {disk['name']}", order.timing.attach_s,
             )  # fmt: skip
         except DiskbenchError as error:
-            # Another try's call, or one whose answer was lost, may be under way already.
+            # An earlier attempt, or a call whose answer was lost, may be in progress already.
             if not (is_busy(error) or exists_already(error)):
                 raise
             _refuse_elsewhere(order, made, str(disk["name"]))

@@ -1,4 +1,4 @@
-"""Which machine to measure from: pure.
+"""The choice of the machine to measure from: pure.
 
 A machine has a cap for all its disks of one type together. The default is the first type of the
 catalogue's list that takes the disk and whose cap is MARGIN times what the disks promise, or just
@@ -114,7 +114,7 @@ def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...
 
 
 def too_small(machine_type: str, vcpus: int, wanted: GcpDiskRequest, size_gib: int) -> str | None:
-    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not _is_capped(wanted):
         return None
     need, cap = needs(wanted, size_gib), cap_of(machine_type, vcpus, wanted)

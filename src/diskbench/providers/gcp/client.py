@@ -40,7 +40,7 @@ _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAu
 class Compute:
     """The Compute Engine API of one project, at Google's own endpoint or at another.
 
-    `watch` is asked before a call is repeated.
+    `watch` is checked before a call is repeated.
     """
 
     login: Login
@@ -58,9 +58,10 @@ class Compute:
         return Compute(self.login, self.timing, watch, self._clients)
 
     def call(self, collection: str, method: str, request: Item | None = None) -> Item:
-        """Send one request and return the answer; throttled ones again, with backoff and jitter.
+        """Send one request and return the answer; throttled requests are repeated with backoff and
+        jitter.
 
-        Requests are idempotent, by a requestId or by their nature. Raises our errors.
+        Every request is idempotent, by a requestId or by nature. Raises diskbench's errors.
         """
         answer: Item = self._repeated(collection, method, request or {}, self._answer)
         return answer
@@ -144,7 +145,7 @@ class Compute:
 
 
 def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
-    """Credentials and project by the SDK's own chain; no call is made.
+    """Find credentials and project by the SDK's own chain, without any call.
 
     Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when no
     project is known.

@@ -1,4 +1,5 @@
-"""What a cell asks of Google Cloud, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from Google Cloud; a request that it does not sell is refused
+before any call: pure."""
 
 from __future__ import annotations
 
@@ -35,10 +36,10 @@ Interface = Literal["scsi", "nvme"]
 
 
 class GcpDiskRequest(Frozen):
-    """The disk that is asked for. `size_gib` is None for a root disk as large as its image. `type`
-    is that of a root disk, too; "" leaves that one to the machine. `iops` and
-    `throughput_mib_per_s` are what is provisioned: as typed, or the type's default, so that what is
-    asked for is never left to a default of Google's. `interface` is a local SSD's."""
+    """The requested disk. `size_gib` is None for a root disk as large as its image. `type` is the
+    disk type, of a root disk too; "" lets the machine decide the root disk's. `iops` and
+    `throughput_mib_per_s` are the provisioned figures: as requested, or the type's default, so that
+    a request never depends on a default of Google's. `interface` is that of a local SSD."""
 
     kind: Kind
     type: str
@@ -49,13 +50,13 @@ class GcpDiskRequest(Frozen):
     interface: Interface | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local-ssd" and self.interface != "nvme":
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 
     def spec(self, size_gib: int) -> DiskSpec:
-        """The disk at a size, as the plan has it."""
+        """The disk of that size as the plan shows it."""
         return DiskSpec(
             type=self.type,
             size_gib=size_gib,
@@ -66,7 +67,7 @@ class GcpDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> GcpDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
             "--provider gcp needs a disk to rent",

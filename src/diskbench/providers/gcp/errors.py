@@ -1,4 +1,4 @@
-"""Google's errors as ours, once, at the edge: by the reason that the service gives.
+"""Translation of Google's errors to diskbench's: by the reason that the service gives.
 
 An answer to a call carries a reason (`notFound`, `quotaExceeded`) and an HTTP status, an operation
 that failed a code (`QUOTA_EXCEEDED`). Sources: Google Cloud, "Troubleshooting resource availability
@@ -104,13 +104,13 @@ class Refusal(Exception):  # noqa: N818 - it is never raised
 
 
 def reason_of(error: BaseException | None) -> str:
-    """Google's own reason of an error of ours; "" where it has none."""
+    """Google's reason of a diskbench error; "" where it has none."""
     cause = error.__cause__ if error is not None else None
     return cause.reason if isinstance(cause, Refusal) else ""
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether Google says that the thing does not exist, or not any more."""
+    """Whether Google reports that the resource does not exist, or no longer exists."""
     return reason_of(error) in {"notFound", "RESOURCE_NOT_FOUND"}
 
 

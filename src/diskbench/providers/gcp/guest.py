@@ -36,9 +36,10 @@ def find_disk(
     size_bytes: int,
     before: Sequence[GuestDisk] | None,
 ) -> GuestDisk | None:
-    """The disk attached as `device_name`, proved by name, newness and size to the byte.
+    """The guest's disk attached as `device_name`, verified by name, novelty and exact size in
+    bytes.
 
-    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     disk = _named(found, device_name)
     if disk is None:
@@ -54,7 +55,7 @@ def find_disk(
 
 
 def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[GuestDisk, ...]:
-    """The first `count` of the machine's own disks. Raises RentalFailed."""
+    """The first `count` local disks of the machine. Raises RentalFailed."""
     disks = told_apart(found)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
     local = [_named(disks, name) for name in names]

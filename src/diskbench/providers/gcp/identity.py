@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of Google Cloud."""
+"""Verification, inside the guest, that it is a machine of Google Cloud."""
 
 from diskbench.plugin import GuestIdentity
 

@@ -1,5 +1,5 @@
-"""Which image a machine starts from: the newest Ubuntu. It has to bring cloud-init, which takes
-the lease's host key; Google's images of Debian, RHEL and Rocky Linux do not."""
+"""The machine image: the newest Ubuntu. An image must contain cloud-init, which installs the
+lease's host key; Google's images of Debian, RHEL and Rocky Linux do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is of a lease, or of all leases, by listing: never by memory."""
+"""The resources of one lease or of all leases, listed and never remembered."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GcpInventory:
             yield f"firewall {item['name']}", item
 
     def names(self) -> tuple[str, ...]:
-        """Kinds and names of everything that is there."""
+        """Kinds and names of all resources."""
         return tuple(name for name, _ in self.resources())
 
     @property
@@ -60,8 +60,8 @@ class GcpInventory:
 
 
 def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
-    """What there is of one lease, or everything that carries the label of any, in all zones of the
-    project. Raises our errors."""
+    """The resources of one lease, or all that carry the label of any lease, in all zones of the
+    project. Raises diskbench's errors."""
     lease_id = of.lease_id if of else None
     request = of_lease(lease_id)
     # A rule has no labels to be found by, and a project has at most some hundred of them.
@@ -75,7 +75,8 @@ def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
 
 
 def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
-    """Without what carries the lease's label and is not meant, which is kept by name apart."""
+    """The inventory without resources that carry the lease's label but do not belong to it; those
+    are kept by name in a separate field."""
     ours = {id(item) for told, item in listed.resources() if which.takes(item["name"], told)}
     return GcpInventory(
         instances=tuple(item for item in listed.instances if id(item) in ours),
@@ -103,20 +104,20 @@ def place(item: Item) -> str:
 
 
 def lease_of(item: Item) -> str | None:
-    """The lease that a thing carries, by label or (a firewall rule) by description."""
+    """The lease that a resource names, by label or (a firewall rule) by description."""
     rule = lease_of_rule(item)
     label = item.get("labels", {}).get(LEASE_LABEL)
     return rule[0] if rule else str(label) if label else None
 
 
 def owner_of(item: Item) -> str | None:
-    """Who rented it, as its labels say; a firewall rule has none."""
+    """The owner in the resource's labels; a firewall rule has none."""
     found = item.get("labels", {}).get(OWNER_LABEL)
     return str(found) if found else None
 
 
 def expiry_of(item: Item) -> float | None:
-    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
     rule = lease_of_rule(item)
     if rule is not None:
         return rule[1]

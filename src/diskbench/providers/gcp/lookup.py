@@ -1,4 +1,4 @@
-"""What would be rented, by read-only calls: project, image, machine, zones and the way in."""
+"""Resolve a rental by read-only calls: project, image, machine, zones and network access."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-comput
 
 @dataclass(frozen=True)
 class GcpLookup:
-    """What is asked for, and where to look."""
+    """The request, and where to resolve it."""
 
     compute: Compute
     spec: RentSpec
@@ -58,7 +58,7 @@ def look_up(
     wanted: GcpDiskRequest,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> GcpResolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
+    """Everything that must be known before renting. Raises UserError."""
     project = _project(compute)
     region = region_of(spec, project)
     here = GcpLookup(compute, spec, wanted, region, _zones(compute, spec, region))
@@ -157,7 +157,7 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
 
 
 def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
-    """The size of the disk, a root disk's being the image's where nothing is typed."""
+    """The size of the disk; for a root disk the image's size unless one is given."""
     size = wanted.size_gib or image.root_gib
     if wanted.kind == "root" and size < image.root_gib:
         raise InvalidValue(
@@ -168,7 +168,7 @@ def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
 
 
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
-    """The first machine that is good enough and offered, and where."""
+    """The first machine that sustains the disk and is offered, with its zones."""
     names = candidates(here.wanted, size_gib)
     for name in names:
         everywhere = offered(here.compute, "machineTypes", name)

@@ -86,7 +86,7 @@ def machine(told: Item) -> GcpMachine:
 
 
 def check_support(found: GcpMachine, wanted: GcpDiskRequest) -> None:
-    """Raise InvalidValue for disks that the machine cannot carry."""
+    """Raise InvalidValue for disks that the machine does not support."""
     check_series(found.type, found.vcpus, wanted)
     if wanted.kind == "disk" and wanted.count >= found.max_disks:
         raise InvalidValue(

@@ -1,4 +1,4 @@
-"""`--provider lab` as the engine sees it; the machines themselves are made in machines.py."""
+"""`--provider lab` as the engine uses it; machines.py makes the machines."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def address_of(order: VsphereOrder, vm: Ref) -> str:
 
 
 def machine_of(order: VsphereOrder, vm: Ref) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order, vm)
     access = order.access(address, GUEST_USER)
     return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))

@@ -80,7 +80,7 @@ class VsphereServer:
 
 @dataclass
 class Vsphere:
-    """A session. `watch` is asked before a call is repeated."""
+    """A session. `watch` is checked before a call is repeated."""
 
     instance: Any
     timing: VsphereTiming

@@ -1,4 +1,5 @@
-"""What a cell asks of vSphere, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from vSphere; an impossible request is refused before any call:
+pure."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ MAX_COUNT = 8
 
 
 class VsphereDiskRequest(Frozen):
-    """The disks and the machine that are asked for. `provisioning` None leaves it to the policy."""
+    """The requested disks and machine. `provisioning` None leaves the choice to the policy."""
 
     size_gib: int
     count: int
@@ -56,7 +57,7 @@ class VsphereDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
     if spec is None or (here.datastore is None and here.storage_policy is None):
         raise InvalidValue(

@@ -1,4 +1,4 @@
-"""vSphere's faults as our errors, once, at the edge: by the fault's type.
+"""Translation of vSphere's faults to diskbench's errors: by the fault's type.
 
 Types and what they mean: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
 vmodl.fault).
@@ -94,7 +94,7 @@ before it."""
 
 
 def fault_name(error: BaseException | None) -> str:
-    """vSphere's own name of an error, ours or the SDK's (`NoDiskSpace`); "" where it has none."""
+    """vSphere's name of an error, diskbench's or the SDK's (`NoDiskSpace`); "" for none."""
     vmodl = sdk("vmodl")
 
     while error is not None:
@@ -105,7 +105,7 @@ def fault_name(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether vSphere says that the thing does not exist, or not any more."""
+    """Whether vSphere reports that the resource does not exist, or no longer exists."""
     return fault_name(error) == "ManagedObjectNotFound"
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:
         ours, found = attach.attach(order, vm, guest)

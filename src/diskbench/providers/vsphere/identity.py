@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of vSphere."""
+"""Verification, inside the guest, that it is a machine of vSphere."""
 
 import uuid
 

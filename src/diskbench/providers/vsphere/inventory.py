@@ -1,4 +1,4 @@
-"""What there is of a lease, or of all leases, by listing machines' notes: never by memory."""
+"""The machines of one lease or of all leases, listed by their notes and never remembered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would be made, by read-only calls: every name resolved, room and rights to it looked at."""
+"""Resolve a rental by read-only calls: every name, the free space and the privileges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class VsphereLocation:
 def look_up(
     vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, wanted: VsphereDiskRequest
 ) -> VsphereResolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
+    """Everything that must be known before renting. Raises UserError."""
     datacenter = one_of(
         "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
     )

@@ -1,4 +1,4 @@
-"""What was resolved, told to a person: pure."""
+"""The resolved rental as an offer for the user: pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rental(
     installation: str,
     promise: Promise | None,
 ) -> Rental:
-    """The rental of what was looked up, at the installation with that UUID."""
+    """The rental for the lookup's result, in the installation with that UUID."""
     wanted = details.wanted
     return Rental(
         scope=Scope(

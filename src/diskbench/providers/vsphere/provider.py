@@ -1,4 +1,4 @@
-"""`--provider vsphere` as the engine sees it."""
+"""`--provider vsphere` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class VsphereProvider:
         return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What vSphere does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with (
             contextlib.suppress(DiskbenchError),
             self._opened(scope, self.timing.looking()) as vsphere,

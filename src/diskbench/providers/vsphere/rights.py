@@ -1,8 +1,8 @@
-"""What diskbench must be allowed in vSphere: one table, from which the list of privileges is made.
+"""The privileges that diskbench needs in vSphere: one table, the source of the printed list.
 
 "vSphere Web Services API" reference 8.0, "Required Privileges" of each method, and "vSphere
-Security", "Required Privileges for Common Tasks". A test holds the methods to those that are
-called.
+Security", "Required Privileges for Common Tasks". A test compares the methods with the adapter's
+calls.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def privileges() -> dict[str, tuple[str, ...]]:
 
 
 def policy() -> str:
-    """The privileges, one a line, below the kind of object that they are needed on."""
+    """The privileges, one per line, below the kind of object that needs them."""
     return "\n".join(
         line
         for kind, names in privileges().items()

@@ -231,7 +231,7 @@ class FakeProvider:
 
 @dataclass(frozen=True)
 class _Listing:
-    """The resources that are meant, and the names of those that only carry the lease's tag."""
+    """The lease's resources, and the names of those that only carry its tag."""
 
     meant: tuple[tuple[str, dict[str, Any]], ...]
     others: tuple[str, ...]

@@ -116,8 +116,8 @@ def ask_guest(
 
 
 def move_timer(host: Host, end: LeaseEnd) -> None:
-    """Let the timer in the guest switch it off at `end`, earlier or later; twice is as once. A
-    guest without a timer (an image without systemd) does not end by itself: that is logged.
+    """Let the timer in the guest switch it off at `end`, earlier or later; idempotent. A guest
+    without a timer (an image without systemd) does not end by itself: that is logged.
 
     Raises ConnectionLost or HostUnavailable when the guest does not answer, RentalFailed when it
     cannot move the timer; the timer keeps its time then.

@@ -26,12 +26,12 @@ class GuestDisk(Frozen):
 
     @property
     def path(self) -> str:
-        """The name that stays the same whatever else is attached."""
+        """The device name that does not depend on other attached disks."""
         return next(iter(self.links), self.node)
 
     @property
     def keys(self) -> frozenset[str]:
-        """By what it is known again later: identity, and node with kernel number."""
+        """The keys that recognise the disk later: identity, and node with kernel number."""
         return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
 
 

@@ -110,7 +110,7 @@ def write_access(
     hosts (identities, forwardings, certificates) is not offered to a rented machine. How to get
     there is the user's: HostName, ProxyCommand, ProxyJump and the like that ~/.ssh/config (or
     DISKBENCH_SSH_CONFIG) has for `address` now; `port` and `proxy_command` go before those. Hosts
-    on the way are reached by the user's configuration. Twice is as once.
+    on the way are reached by the user's configuration. Idempotent.
 
     Raises InvalidValue for what OpenSSH could misread, HostUnavailable without an OpenSSH client.
     """

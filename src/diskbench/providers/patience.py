@@ -1,4 +1,4 @@
-"""How long any cloud is waited for. All of it is our choice."""
+"""Timeouts for every cloud. All are our choice."""
 
 from __future__ import annotations
 

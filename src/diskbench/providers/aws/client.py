@@ -1,4 +1,4 @@
-"""The one place where AWS is called: errors translated, throttled calls repeated."""
+"""All calls to AWS: errors translated, throttled calls repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much an account may have at once: EC2's and EBS's quotas, and what is in use of them.
+"""The quotas of EC2 and EBS for an account, and the amount in use.
 
 Codes: Service Quotas, "Amazon EC2" and "Amazon EBS" (2026).
 """
@@ -85,7 +85,7 @@ def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
 
 
 def _vcpus(ec2: AwsClient) -> Counter[str]:
-    """What runs of the standard families, on demand and spot."""
+    """The vCPUs of running instances of the standard families, on demand and spot."""
     running: Counter[tuple[str, str]] = Counter()
     for held in ec2.listed("describe_instances", "Reservations", {}):
         for item in held["Instances"]:

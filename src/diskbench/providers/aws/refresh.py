@@ -1,4 +1,4 @@
-"""Limits and prices as EC2 and AWS's Price List tell them, in the form of the catalogue's files.
+"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files.
 
 Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
 demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
@@ -30,7 +30,8 @@ Item = dict[str, Any]
 
 
 def refreshed(aws: Aws, timing: AwsTiming, known: ProviderBook, today: str) -> Overlay:
-    """What EC2 and its price list say today of the region of `known`, which `aws` must be of."""
+    """Today's figures of EC2 and its price list for the region of `known`; `aws` must be a
+    client of that region."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
     machines = _products(pricing.listed("get_products", "PriceList", _asked(aws.region, _MACHINES)))
@@ -60,8 +61,8 @@ def overlay(
     storage: Iterable[Item],
     today: str,
 ) -> Overlay:
-    """The overlay that answers make; types without a price are left out that
-    `known` does not have."""
+    """The overlay made from the answers, without types that have no price and are not in
+    `known`."""
     region = known.prices.region
     prices = {
         str(one["product"]["attributes"]["instanceType"]): usd
@@ -123,7 +124,7 @@ def _entry(told: Item, is_new: bool) -> Item:
 
 
 def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
-    """Prices of volumes by their type. A part that is not told stays what it was."""
+    """Prices of volumes by type. A price missing from the answers keeps its known value."""
     found: dict[str, Item] = {}
     tiers: dict[str, float] = {}
     for one in storage:
@@ -145,12 +146,13 @@ def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
             {"usd": tiers[tier]} | ({} if most is None else {"up_to": most})
             for tier, most in _IO2_TIERS
         ]
-    # Snapshots and the like are told under no type; a volume without its storage is none.
+    # Snapshots and the like are listed without a type; an entry without a storage price is no
+    # volume.
     return {name: one for name, one in found.items() if "per_gib" in one}
 
 
 def _usd(product: Item, unit: str) -> float | None:
-    """The price on demand for a unit; None where it is sold by another, or for nothing."""
+    """The on-demand price per unit; None where another unit is sold, or where it is free."""
     for term in product.get("terms", {}).get("OnDemand", {}).values():
         for price in term.get("priceDimensions", {}).values():
             if str(price.get("unit", "")).lower() == unit.lower():

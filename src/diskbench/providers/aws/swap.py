@@ -1,7 +1,8 @@
-"""Other volumes for a machine that stays: those of earlier turns go before those of this one come.
+"""Swap the volumes of a machine that stays: those of earlier turns are deleted before new ones are
+attached.
 
-They have the same attach names, so each is seen to be gone, by EC2 and in the guest, before the
-next is attached.
+They have the same attach names, so the removal of each is verified, by EC2 and in the guest,
+before the next is attached.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _GOING = frozenset({"VolumeInUse", "IncorrectState"})
 
 
 def swapped(order: AwsOrder) -> AwsProvisioned:
-    """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
+    """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
     there = inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, there)
     made = AwsProvisioned(machine, (), place)
@@ -70,7 +71,7 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
 
 
 def _earlier(order: AwsOrder, there: AwsInventory) -> list[Item]:
-    """The measured volumes of other turns; a machine's root is none."""
+    """The measured volumes of other turns, without the machine's root."""
     disk = order.volume
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
     measured = requests.name_of(order.lease, "disk-")
@@ -105,7 +106,7 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
 
 
 def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
-    """Whether it was done, or there was nothing left to do."""
+    """Whether the call succeeded or had nothing left to do."""
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:
@@ -117,7 +118,7 @@ def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
 
 
 def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
-    """Wait until the guest shows none of them: the next has the same name there."""
+    """Wait until the guest shows none of them: the next volume has the same name there."""
     nvme = order.details.machine.ebs_nvme
     attached = [
         Volume(str(one["VolumeId"]), str(held["Device"]), int(one["Size"]) * GIB)

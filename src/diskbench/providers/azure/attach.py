@@ -67,8 +67,8 @@ def machine_of(order: AzureOrder) -> Machine:
 def attach(
     order: AzureOrder, made: AzureProvisioned, guest: Guest
 ) -> tuple[tuple[GuestDisk, ...], list[str]]:
-    """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
-    the wanted host cache. Raises RentalFailed."""
+    """The disks as they appear in the guest, in order of LUN; with the changes made to reach the
+    wanted host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
     before = disks_before_ours(order, guest, attached=already)
     changes = [
@@ -79,8 +79,8 @@ def attach(
 
 
 def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
-    """Attach a disk with the wanted host cache. One that is attached with another is detached
-    first: only so is the cache empty, and the setting known to hold. Returns what was changed."""
+    """Attach a disk with the wanted host cache. A disk attached with another cache is detached
+    first: only then is the cache empty and the setting certain. Returns the changes."""
     disk_id, name = str(disk["id"]), str(disk["name"])
     caching = order.details.wanted.caching
     assert caching is not None, "a disk that is attached has a host cache, if only None"
@@ -108,7 +108,7 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
 
 
 def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Still:
-    """Set the machine's data disks; what came of it is looked at afterwards."""
+    """Set the machine's data disks; the result is checked afterwards."""
     name = name_of(order.lease, "machine")
     try:
         order.edge.finished(
@@ -132,7 +132,7 @@ def _machine(order: AzureOrder) -> Item:
 
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:
-    """What is attached, as a request may repeat it."""
+    """The attached data disks, in the form of a request."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
     kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
     return [{key: one[key] for key in kept if key in one} for one in profile.get("dataDisks") or []]

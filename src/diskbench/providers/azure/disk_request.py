@@ -103,7 +103,7 @@ def wanted(spec: RentSpec | None) -> AzureDiskRequest:
 
 
 def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
-    """Refuse a disk that no machine can be given later. Raises InvalidValue."""
+    """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
     if asked.kind != "disk":
         raise InvalidValue(
             f"--disk {spec.disk} comes with its machine, which reuse_host keeps",

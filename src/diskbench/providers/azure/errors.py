@@ -53,14 +53,14 @@ TABLE: ErrorTable = (
         codes=(".*(QuotaExceeded|LimitReached|LimitExceeded)",),
         found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
     ),
-    # What Azure answers to a new machine for which a quota has no cores left (Azure Resource
-    # Manager, "Resolve errors for resource quotas"); elsewhere the code means something else.
+    # Azure's answer to a new machine that exceeds a quota of cores (Azure Resource Manager,
+    # "Resolve errors for resource quotas"); elsewhere the code means something else.
     ErrorRow(
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
         codes=("OperationNotAllowed",), action="Microsoft.Compute/virtualMachines/write",
         found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
     ),
-    # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
+    # Before throttling: Azure also sends HTTP 429 for a resource that is being changed.
     ErrorRow(
         Busy, "Azure is busy at {action}: {told}",
         codes=(
@@ -143,8 +143,8 @@ def is_missing(error: BaseException) -> bool:
 
 
 def translate(error: AzureError, action: str) -> DiskbenchError:
-    """Our error for one of the SDK's; `action` is the name of the right that the call needs
-    (`Microsoft.Compute/virtualMachines/write`)."""
+    """The diskbench error for an error of the SDK; `action` is the permission that the call
+    needs (`Microsoft.Compute/virtualMachines/write`)."""
     from azure.core import exceptions as sdk
 
     if isinstance(error, sdk.ClientAuthenticationError):
@@ -165,7 +165,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
 
 
 def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
-    """Our error for a code that Azure gave, in an answer or as the end of an operation."""
+    """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
     return error_of(TABLE, CloudError((code,), said, action, status, more))
 
@@ -190,15 +190,15 @@ def no_region() -> InvalidValue:
 
 
 def _said(error: AzureError | HttpResponseError) -> str:
-    """What Azure says, in one line: its own message without the SDK's frame around it."""
+    """Azure's message in one line, without the text that the SDK adds."""
     detail = getattr(error, "error", None)
     text = getattr(detail, "message", None) or error.message or type(error).__name__
     return " ".join(str(text).split())
 
 
 def _is_untrusted(error: BaseException) -> bool:
-    """Whether the certificate of an endpoint is why the SDK did not get through to it: what the SDK
-    and the libraries below it raised says so by its class."""
+    """Whether an endpoint's certificate is the reason for a failed connection, by the classes of
+    the exceptions of the SDK and the libraries below it."""
     seen: set[int] = set()
     below: list[object] = [error]
     while below:

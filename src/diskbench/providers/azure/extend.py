@@ -1,6 +1,5 @@
-"""A later end for everything of a lease, in this order: the guest's timer, the shutdown schedule,
-the tags of what is in the group, and last the tag of the group, which is the one that `found`
-reads."""
+"""Extend a lease, in this order: the guest's timer, the shutdown schedule, the tags of the
+group's resources, and last the group's tag, which `found` reads."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ WRITE_TAGS = "Microsoft.Resources/tags/write"
 
 
 def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
-    """See ports.ExtendsLeases. What somebody else put into the group keeps its tags."""
+    """See ports.ExtendsLeases. Resources that somebody else put into the group keep their tags."""
     move_timer(guest, end)
     for group in tagged_groups(edge, lease_id):
         if not is_ours(group):
@@ -41,7 +40,7 @@ def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None
 
 
 def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
-    """Write the end on one thing; its other tags stay."""
+    """Write the expiry into one resource's tags; its other tags stay."""
     edge.finished(
         f"tags of {what}", edge.timing.network_s, WRITE_TAGS,
         "resources", "tags.begin_update_at_scope",

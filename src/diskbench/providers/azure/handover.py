@@ -56,7 +56,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
 
 
 def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
-    """What was found in the guest, and what was changed on the way to the wanted host cache."""
+    """The disks in the guest, and the changes made to reach the wanted host cache."""
     wanted = order.details.wanted
     if wanted.kind == "root":
         return Seen(directory=ROOT_DIRECTORY), []
@@ -66,7 +66,7 @@ def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen
     found = order.ask_guest(
         "its own disks", lambda: azure_guest.find_local(disks(guest.host), wanted.count)
     )
-    # A temporary disk that the first boot formatted is measured through a file on it.
+    # A temporary disk that the first boot formatted is measured through a file on its file system.
     return Seen(found, azure_guest.mounted_at(guest.host, found[0])), []
 
 

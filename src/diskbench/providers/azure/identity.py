@@ -12,7 +12,7 @@ authentication")."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed vmId is that of the instance."""
+    """Whether the printed vmId belongs to the instance."""
     return printed.strip().lower() == instance_id.lower()
 
 

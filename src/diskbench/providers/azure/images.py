@@ -30,8 +30,8 @@ _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versio
 
 
 def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
-    """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The newest
-    version is named, so that a second try has the same. Raises InvalidValue."""
+    """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The
+    newest version is named, so that a second attempt uses the same. Raises InvalidValue."""
     named = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
     if _ID.fullmatch(named):
         return AzureImage(name=named.rpartition("/")[2], reference={"id": named})

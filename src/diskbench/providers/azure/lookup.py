@@ -142,7 +142,8 @@ def _os_type(wanted: AzureDiskRequest, machine: AzureMachine) -> str:
 
 
 def _zones(here: AzureLookup, sold: Offer, machine: AzureMachine) -> tuple[str, ...]:
-    """The zones to try, in order: near its disk a machine measures the disk and not the way."""
+    """The zones to try, in order: machine and disk in one zone, so that the network between
+    zones is not measured."""
     disk_type = here.wanted.type if here.wanted.kind != "local" else None
     zones = sold.zones(machine.size, disk_type)
     typed = here.spec.zone

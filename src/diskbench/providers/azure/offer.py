@@ -89,7 +89,7 @@ def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
         spec = wanted.spec(details.size_gib)
         yield disk_part(books, "azure", spec, region, what=what, tier=wanted.tier)
     if wanted.bursting:
-        # It costs by the hour and by what it bursts; neither price is known.
+        # On-demand bursting costs by the hour and by burst transactions; neither price is known.
         yield PricePart(name="bursting on demand", hourly_usd=None)
     if details.subnet is None:
         yield address_part("azure", region)

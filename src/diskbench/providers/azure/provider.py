@@ -138,7 +138,7 @@ class AzureProvider:
         extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
+        """See ports.Renter.found. One listing covers all regions of a subscription."""
         with while_looking():
             azure = open_scope(scope)
             here = scope.model_copy(update={"account": azure.subscription})

@@ -1,4 +1,4 @@
-"""How much a subscription may have at once in a region, and what is in use of it.
+"""The quotas of a subscription in a region, and the amount in use.
 
 Resource Manager: "Usage - List" of Microsoft.Compute, "Usages - List" of Microsoft.Network.
 """

@@ -1,4 +1,4 @@
-"""What Azure says of its machine sizes and disk types in a region (Resource SKUs): pure.
+"""Azure's machine sizes and disk types in a region (Resource SKUs): pure.
 
 Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
 was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
@@ -26,7 +26,8 @@ _DISKS = "disks"
 
 @dataclass(frozen=True)
 class Offer:
-    """What a region sells, by name; restricted ones are left out, with their reasons beside."""
+    """A region's machine sizes and disk types by name; restricted ones are kept separately with
+    their reasons."""
 
     region: str
     machines: dict[str, Sku]
@@ -34,7 +35,7 @@ class Offer:
     restricted: dict[str, str]
 
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
-        """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
+        """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
         if name in self.restricted:
             raise InvalidValue(
                 f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
@@ -51,7 +52,8 @@ class Offer:
         return tuple(sorted({zone for sku in self.machines.values() for zone in _zones(sku)}))
 
     def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
-        """The zones that have both, in order; none where the region has none, or tells none."""
+        """The zones that offer both, in order; empty where the region has no zones or reports
+        none."""
         found = set(_zones(self.machines[size]))
         if disk_type == "UltraSSD_LRS":
             found &= set(_ultra_zones(self.machines[size]))
@@ -61,7 +63,7 @@ class Offer:
 
 
 def offer(region: str, skus: Iterable[Sku]) -> Offer:
-    """The answer of Resource SKUs, of one region."""
+    """The offer in the answer of Resource SKUs for one region."""
     kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
     restricted: dict[str, str] = {}
     for sku in skus:
@@ -78,7 +80,7 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
 
 
 def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
-    """One machine size; what it does not say of its cache is in `book`."""
+    """One machine size; cache figures missing from the answer come from `book`."""
     told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
     name = str(sku["name"])
     nvme = told.get("DiskControllerTypes", "").upper() == "NVME"
@@ -100,8 +102,8 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
             mb_per_s=_mega(told, "UncachedDiskBytesPerSecond"),
         ),
         cached=cached,
-        # Sizes with NVMe only report figures of a cache that they do not have; some that have one
-        # report none.
+        # NVMe-only sizes report figures of a cache that they lack; some sizes with a cache report
+        # none.
         cacheable=not nvme
         and bool(known.traits.get("cacheable", True) if known else cached.iops is not None),
         max_disks=int(_number(told, "MaxDataDiskCount") or 0),

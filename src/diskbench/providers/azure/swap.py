@@ -1,7 +1,8 @@
-"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
-
-They have the same LUNs, so each is seen to be gone, by Azure and in the guest, before the next is
+"""Swap the disks of a machine that stays: those of earlier turns are deleted before new ones are
 attached.
+
+They have the same LUNs, so the removal of each is verified, by Azure and in the guest, before
+the next is attached.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def swapped(order: AzureOrder) -> AzureProvisioned:
-    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     zone = _zone(order, _machine(order))
     earlier = _detached(order)
     if earlier:
@@ -61,7 +62,7 @@ def _zone(order: AzureOrder, machine: Item) -> str | None:
 
 
 def _is_earlier(order: AzureOrder, name: str) -> bool:
-    """Whether a disk is one that was measured in another turn."""
+    """Whether a disk was measured in another turn."""
     mine = {order.disk_name(index) for index in range(order.details.wanted.count)}
     return name.startswith(name_of(order.lease, "disk-")) and name not in mine
 
@@ -91,7 +92,7 @@ def _name(attached: dict[str, Any]) -> str:
 
 
 def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
-    """Wait until the guest shows none of them: the next has the same names there."""
+    """Wait until the guest shows none of them: the next disks have the same names there."""
 
     def ask() -> bool | Still:
         shown = disks(guest.host)

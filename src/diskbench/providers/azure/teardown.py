@@ -1,4 +1,4 @@
-"""Giving back everything of a lease: its resource groups, found by tag, each in one delete."""
+"""Release a lease: delete its resource groups, found by tag, each with one call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORCED = MACHINES
 
 @dataclass(frozen=True)
 class _Listing:
-    """The groups that are meant, and those that only carry the lease's tag."""
+    """The lease's groups, and groups that only carry its tag."""
 
     groups: tuple[Item, ...]
     others: tuple[str, ...]
@@ -43,10 +43,10 @@ class _Listing:
 
 
 def release(edge: AzureClient, which: Which) -> None:
-    """Give back all that is meant of a lease; see skeleton.release.
+    """Release the resources of a lease; see skeleton.release.
 
-    A group is deleted with all that is in it, so one that holds something of somebody else stays:
-    its machine and disks go, and the failure names what is in the way.
+    A group is deleted with its content, so a group with a resource of somebody else stays: its
+    machine and disks are deleted, and the failure names the foreign resource.
     """
 
     def look() -> _Listing:
@@ -60,7 +60,7 @@ def release(edge: AzureClient, which: Which) -> None:
                 failures[told_group(group)] = why
 
     def tell(name: str) -> str:
-        """A group with what is in it: that is what costs money."""
+        """Describe a group with its content: the content costs money."""
         try:
             held = inside(edge, {"name": name.partition(" ")[2]})
         except DiskbenchError:
@@ -71,7 +71,7 @@ def release(edge: AzureClient, which: Which) -> None:
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
-    """Delete one group, or our things in it; why it is still there, or nothing."""
+    """Delete one group, or our resources in it; yields the reasons why it still exists."""
     name = str(group["name"])
     try:
         found = [] if which.copied else inside(edge, group)
@@ -92,7 +92,8 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
 
 
 def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]:
-    """Delete machines and disks one by one, which cost most; why any of them is still there."""
+    """Delete machines and disks one by one, since they cost most; returns why any of them still
+    exists."""
     failures: Failures = {}
     for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):
         for one in ours:

@@ -1,4 +1,4 @@
-"""The one place where Compute Engine is called: errors translated, throttled calls repeated.
+"""All calls to Compute Engine: errors translated, throttled calls repeated.
 
 Requests and answers are mappings as the REST reference has them (`machineType`, int64 as text); the
 SDK's message of that request is made of one, so that a misspelt field never leaves this machine.

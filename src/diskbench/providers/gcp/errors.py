@@ -125,9 +125,9 @@ def is_busy(error: BaseException) -> bool:
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
-    """Our error for one of the SDK's; `action` is the permission of the call
-    (`compute.instances.insert`). What is raised for other reasons than the world outside comes back
-    as it is."""
+    """The diskbench error for an error of the SDK; `action` is the permission of the call
+    (`compute.instances.insert`). What is raised for other reasons than the world outside comes
+    back as it is."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError
     from google.protobuf.json_format import ParseError

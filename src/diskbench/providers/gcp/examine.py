@@ -1,4 +1,4 @@
-"""Whether Google Cloud would let us rent: by asking which of the permissions the caller has.
+"""Whether Google Cloud permits the rental: query which of the permissions the caller has.
 
 Resource Manager v3, "projects.testIamPermissions": takes no permission itself, and at most 100 to
 ask about. Compute Engine has no such method for a project.

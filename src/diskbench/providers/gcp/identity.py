@@ -11,7 +11,7 @@ curl=$(command -v curl) || exit 0
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed id is that of the instance."""
+    """Whether the printed id belongs to the instance."""
     return printed.strip() == instance_id
 
 

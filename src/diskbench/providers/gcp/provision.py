@@ -1,4 +1,4 @@
-"""Renting: firewall rule, machine and disks, each found by its lease before it is made."""
+"""Renting: firewall rule, machine and disks, each looked up by its lease before it is made."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ is the same request. Our choice."""
 
 @dataclass(frozen=True, kw_only=True)
 class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
-    """What is to be made on Compute Engine; `compute` is its API in one project."""
+    """The Compute Engine resources to make; `compute` is the API in one project."""
 
     compute: Compute
 
     @property
     def lab(self) -> str:
-        """How an emulated cloud is to behave; nothing for the real one."""
+        """The configuration of an emulated cloud; empty for the real one."""
         return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def disk(self) -> DiskSpec | None:
-        """The disks to make; None where the machine's own are measured."""
+        """The disks to make; None where the machine's local disks are measured."""
         wanted = self.details.wanted
         return wanted.spec(self.details.size_gib) if wanted.kind == "disk" else None
 
     @property
     def root(self) -> DiskSpec:
-        """The root disk: as it was asked for where it is measured, else as large as its image."""
+        """The root disk: as requested where it is measured, else as large as its image."""
         wanted = self.details.wanted
         if wanted.kind == "root":
             return wanted.spec(self.details.size_gib)
@@ -91,8 +91,8 @@ class GcpProvisioned:
 def provision(order: GcpOrder) -> GcpProvisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
-    Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
-    ended.
+    Raises NoCapacity when every zone lacks capacity, RentalFailed with Google's reason for a
+    machine that ended.
     """
     there = inventory(order.compute, Which(order.lease))
     _firewall(order, there)
@@ -266,7 +266,7 @@ def ended(instance: Item) -> DiskbenchError:
 
 
 def _undo(order: GcpOrder) -> None:
-    """Take back what a zone without capacity had given so far; what resists is released later."""
+    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
     compute, lease_id = order.compute, order.lease
     there = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}

@@ -1,5 +1,5 @@
-"""How much a project may have at once in a region, and what is in use of it: "Region quotas" of
-Compute Engine (regions.get). Machines of newer families count against metrics of their own."""
+"""The quotas of a project in a region, and the amount in use: "Region quotas" of Compute Engine
+(regions.get). Machines of newer families count against metrics of their own."""
 
 from __future__ import annotations
 

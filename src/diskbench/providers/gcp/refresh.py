@@ -1,4 +1,4 @@
-"""Prices as Google's Cloud Billing Catalog tells them, in the form of the catalogue's files.
+"""Prices from Google's Cloud Billing Catalog, in the form of the catalogue's files.
 
 Compute Engine tells vCPUs and memory of its machine types (machineTypes.list); what their disks may
 do stands in documents only, so those limits stay. Prices: Cloud Billing API v1, services.skus.list
@@ -52,7 +52,7 @@ Item = dict[str, Any]
 
 
 def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
-    """What Google says today of the region of `known`."""
+    """Today's figures of Google for the region of `known`."""
     from google.auth import default
     from google.auth.transport.requests import AuthorizedSession
 
@@ -90,7 +90,7 @@ def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[
 def overlay(
     known: PriceBook, machine_types: Iterable[Item], told: Iterable[Item], today: str
 ) -> Overlay:
-    """The overlay that answers make of the region of `known`."""
+    """The overlay made from the answers for the region of `known`."""
     region = known.region
     rates: dict[tuple[str, str], float] = {}
     disks: dict[str, Item] = {}

@@ -1,7 +1,7 @@
-"""The requests that change something, as the Compute Engine API takes them: pure.
+"""The requests that change resources, in the Compute Engine API's form: pure.
 
-Everything that is made carries its lease in the call that makes it, and a requestId that derives
-from lease, role and request: the second call of a kind is the first one to Google.
+Each creating call labels its resource with the lease and carries a requestId derived from lease,
+role and request: Google treats a repeated call as the first one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
 
 
 def labels(claim: Claim) -> dict[str, str]:
-    """What every machine and disk of a lease carries."""
+    """The labels of every machine and disk of a lease."""
     values = {
         LEASE_LABEL: claim.lease_id,
         EXPIRES_LABEL: str(int(claim.expires_at)),
@@ -74,7 +74,8 @@ def labels(claim: Claim) -> dict[str, str]:
 
 
 def lab_text(lab: EmulationOptions) -> str:
-    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
+    """The configuration of an emulated cloud where it differs from the default:
+    `time_scale=60.0`."""
     told = lab.model_dump(exclude_defaults=True)
     return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
 
@@ -202,7 +203,7 @@ def _scheduling(launch: GcpLaunch) -> Request:
 
 
 def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
-    """What a root disk is to be; a type of "" leaves that to Google."""
+    """The request's root disk; with a type of "" Google chooses."""
     made: Request = {"diskSizeGb": str(disk.size_gib), **_provisioned(disk)}
     if disk_type:
         made["diskType"] = f"zones/{zone}/diskTypes/{disk_type}"
@@ -210,7 +211,7 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
 
 
 def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
-    """One new and empty disk."""
+    """Create one empty disk."""
     kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),

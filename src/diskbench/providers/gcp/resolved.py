@@ -1,4 +1,4 @@
-"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+"""The lookup's result before renting: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GcpMachine(Frozen):
 
 
 class GcpImage(Frozen):
-    """What the machine starts from, and the user to log in as; `link` is its path in the API."""
+    """The machine's image and its login user; `link` is its path in the API."""
 
     link: str
     name: str

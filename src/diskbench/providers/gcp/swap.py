@@ -1,6 +1,7 @@
-"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
+"""Swap the disks of a machine that stays: those of earlier turns are deleted before new ones are
+attached.
 
-Each turn's disks are attached under names of their own, so none is taken for an earlier one.
+Each turn's disks have their own device names, so none can be confused with an earlier one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def swapped(order: GcpOrder) -> GcpProvisioned:
-    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     there = inventory(order.compute, Which(order.lease))
     zone = _zone(order, there)
     earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
@@ -60,7 +61,7 @@ def _zone(order: GcpOrder, there: GcpInventory) -> str:
 
 
 def _is_earlier(order: GcpOrder, name: str) -> bool:
-    """Whether a disk is one that was measured in another turn; a machine's root is none."""
+    """Whether a disk was measured in another turn; false for the machine's root."""
     count = order.disk.count if order.disk else 0
     mine = {order.disk_name(index) for index in range(count)}
     return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine

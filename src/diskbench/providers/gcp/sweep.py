@@ -57,7 +57,8 @@ def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
 
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:
-    """Why the lease's machine will not answer any more; None while it may. Raises our errors."""
+    """Why the lease's machine will not answer any more; None while it may. Raises diskbench's
+    errors."""
     there = inventory(compute, Which(lease_id))
     if there.live:
         return None

@@ -1,4 +1,4 @@
-"""Giving back everything of a lease, in the order of dependence, to the end."""
+"""Release all resources of a lease in the order of dependence, and wait until they are gone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules")
 
 
 def release(compute: Compute, which: Which) -> None:
-    """Give back all that is meant of a lease in the project; see skeleton.release."""
+    """Release the resources of a lease in the project; see skeleton.release."""
 
     def work_off(found: GcpInventory, failures: Failures) -> None:
         for collection, field in _ORDER:

@@ -1,5 +1,4 @@
-"""How long Google Cloud is waited for. All of it is our choice, from what Compute Engine usually
-takes."""
+"""Timeouts for Google Cloud. All are our choice, from Compute Engine's usual times."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def candidates(place: LeaseFolder) -> Iterator[str]:
 def claim(place: LeaseFolder) -> tuple[str, int]:
     """The first address that nobody has, marked as this lease's, and a port that is free on it.
 
-    Twice is as once. Raises HostUnavailable when none of many is free.
+    Idempotent. Raises HostUnavailable when none of many is free.
     """
     for address in itertools.islice(candidates(place), _TRIES):
         link = place.path.parent / ADDRESSES / address

@@ -91,7 +91,7 @@ def save_orders(place: LeaseFolder, orders: Orders) -> None:
 
 
 def make_nodes(init: int, disk: LabDisk) -> None:
-    """Let the disk appear inside the host of which `init` is process 1; twice is as once.
+    """Let the disk appear inside the host of which `init` is process 1; idempotent.
 
     Beside its cloud's names it has its kernel name: /sys is the machine's own, and tools go from a
     number to /dev/NAME by it.
@@ -112,7 +112,7 @@ def make_nodes(init: int, disk: LabDisk) -> None:
 
 
 def remove_nodes(init: int, loop: LoopDevice) -> None:
-    """Let a disk disappear from the host, under whatever names it has there; twice is as once."""
+    """Let a disk disappear from the host, under whatever names it has there; idempotent."""
     root = Path(f"/proc/{init}/root")
     for listing in ("/sys/block", "/sys/class/block"):
         _inside(root, f"{listing}/{loop.kernel}").unlink(missing_ok=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
     """Attach one disk (whatever its `count`) to a running host as number `index`, limited before it
-    is seen; returns its path inside. Twice is as once.
+    is seen; returns its path inside. Idempotent.
 
     Raises HostUnavailable when there is no such host, and as `machines.check` for the disk.
     """
@@ -58,7 +58,7 @@ def pull_out(lease_id: str, volume: str) -> None:
 
 
 def swap(lease_id: str, request: LabRequest) -> Acquired:
-    """The running host with the disks of `request` in place of those it had; twice is as once.
+    """The running host with the disks of `request` in place of those it had; idempotent.
 
     Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds a
     disk that is to go, and as `machines.check` for the disks.

@@ -71,7 +71,7 @@ def check(request: LabRequest) -> None:
 def acquire(
     lease_id: str, request: LabRequest, *, keys: LabKeys | None = None, owner: str | None = None
 ) -> Acquired:
-    """The host of `lease_id`, made or found; twice is as once.
+    """The host of `lease_id`, made or found; idempotent.
 
     A host that was left half made, or that is off, is made anew. Raises InvalidValue
     when the lease already stands for something else, HostUnavailable when it cannot be made;
@@ -184,8 +184,8 @@ def extend(lease_id: str, expires_at: float) -> None:
 
 
 def set_credit(lease_id: str, *, on: bool) -> None:
-    """Let the buckets of the lease's disks move, or hold them: while off, I/O spends nothing
-    and disks run as with a full bucket. In force when this returns; twice is as once.
+    """Let the buckets of the lease's disks move, or hold them: while off, I/O spends nothing and
+    disks run as with a full bucket. In force when this returns; idempotent.
 
     Raises HostUnavailable when there is no such host, or its supervisor does not answer.
     """

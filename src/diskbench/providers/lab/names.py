@@ -26,7 +26,7 @@ class DeviceNames:
 
     @property
     def best(self) -> str:
-        """The name that stays the same whatever else is attached."""
+        """The device name that does not depend on other attached disks."""
         return self.links[0] if self.links else self.node
 
 

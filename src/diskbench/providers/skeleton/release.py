@@ -44,7 +44,7 @@ def release(
     give_back: Callable[[L, Failures], None],
     tell: Callable[[str], str] = str,
 ) -> None:
-    """Give back all that is meant of a lease at `where` (`us-east-1`); nothing there is as well.
+    """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
     `look` lists it, `give_back` tries everything in the order of dependence and notes what resists,
     `tell` says more of a name that is left. Raises ReleaseFailed once, naming what the last listing

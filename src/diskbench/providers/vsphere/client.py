@@ -1,4 +1,4 @@
-"""The one place where vSphere is called: sessions, errors translated, calls repeated, tasks."""
+"""All calls to vSphere: sessions, errors translated, calls repeated, tasks awaited."""
 
 from __future__ import annotations
 
@@ -102,8 +102,9 @@ class Vsphere:
     def call(self, action: str, send: Callable[[], T]) -> T:
         """What `send` answers; calls that fail on the way again, with backoff and jitter.
 
-        `action` names it for people (`VirtualMachine.Clone`). Raises our errors. Only for calls
-        that may be made twice: vSphere refuses a second clone of one name, a second power-on.
+        `action` names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only
+        for calls that may be made twice: vSphere refuses a second clone of one name, a second
+        power-on.
         """
         return repeated(lambda: self._once(action, send), self.timing, self.watch)
 

@@ -1,5 +1,5 @@
-"""Whether vSphere would let us rent: by asking which privileges our session has on what there is
-(AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer)."""
+"""Whether vSphere permits the rental: query the privileges of our session on the existing
+objects (AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer)."""
 
 from __future__ import annotations
 

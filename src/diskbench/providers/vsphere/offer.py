@@ -52,7 +52,7 @@ def rental(
 
 
 def lab_words(lab: EmulationOptions) -> str:
-    """How an emulated machine is to behave, as `noise=0.05 time_scale=60.0`."""
+    """The configuration of an emulated machine, as `noise=0.05 time_scale=60.0`."""
     told = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
     return " ".join(f"{key}={value}" for key, value in told.items())
 

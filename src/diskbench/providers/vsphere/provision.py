@@ -28,8 +28,8 @@ GUEST_USER = "diskbench"
 
 @dataclass(frozen=True, kw_only=True)
 class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
-    """What is to be made on vSphere; `vsphere` is a session. `lab` is how an emulated installation
-    is to behave; empty for a real one."""
+    """The vSphere resources to make; `vsphere` is a session. `lab` configures an emulated
+    installation; empty for a real one."""
 
     vsphere: Vsphere
     lab: str = ""

@@ -1,4 +1,4 @@
-"""What vSphere is asked for, as pyVmomi's objects: pure."""
+"""The requests to vSphere as pyVmomi's objects: pure."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def clone(
                 ("guestinfo.metadata.encoding", "base64"),
                 ("guestinfo.userdata", _encoded(user_data)),
                 ("guestinfo.userdata.encoding", "base64"),
-                # How an emulated machine is to behave; nothing for a real one.
+                # The configuration of an emulated machine; empty for a real one.
                 *([(LAB_OPTION, lab)] if lab else []),
             )
         ],
@@ -128,7 +128,7 @@ def add_disks(
 
 
 def new_expiry(annotation: str, expires_at: float) -> Spec:
-    """Another end of the lease in the machine's notes, which are `annotation` now."""
+    """Set a new expiry in the machine's notes, whose present text is `annotation`."""
     vim = sdk("vim")
 
     return vim.vm.ConfigSpec(annotation=moved(annotation, expires_at))

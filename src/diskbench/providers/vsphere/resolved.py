@@ -1,4 +1,4 @@
-"""What was looked up before anything is made: all that `acquire` needs, as JSON."""
+"""The lookup's result before making anything: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Listing:
-    """The machines that are meant, and those that only carry the lease's notes."""
+    """The lease's machines, and machines that only carry its notes."""
 
     meant: tuple[VsphereMachine, ...]
     others: tuple[str, ...]
@@ -32,7 +32,7 @@ class _Listing:
 
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
-    """Give back all that is meant of a lease; see skeleton.release."""
+    """Release the resources of a lease; see skeleton.release."""
 
     def look() -> _Listing:
         carrying = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]

@@ -35,7 +35,7 @@ def slow_down(
     place: LeaseFolder, group: Path, request: LabRequest, volume: str, image: Path
 ) -> None:
     """Let the image answer as late as the request says, by a process in `group`; returns when it
-    does. Twice is as once.
+    does. Idempotent.
 
     Raises HostUnavailable with the process's own words.
     """

@@ -1,8 +1,8 @@
-"""`--provider fake`: a cloud that is a directory, to try the whole way of renting without one.
+"""`--provider fake`: a cloud in a directory, to try the whole rental without a cloud.
 
-Its machine is this one and its disk a directory, so it measures nothing worth knowing and every
-result is marked emulated. What it rents are files below one place, so that another process finds
-them, and what goes wrong is written there too: a test says which zone has no room.
+Its machine is this one and its disk a directory, so its figures mean nothing and every result is
+marked emulated. Its resources are files below one directory, so that another process finds them;
+planned faults are stored there too: a test chooses the zone without capacity.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class FakeProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. There is nothing to ask."""
+        """See ports.Foresees. No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -241,7 +241,7 @@ class _Listing:
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
-    """Let making a `kind` of resource (or `release`) in `zone` fail from now on, or no more.
+    """Plan a fault for making a `kind` of resource (or for `release`) in `zone`, or remove it.
 
     `fault` is capacity, quota, access, broken, or stuck.
     """
@@ -280,7 +280,7 @@ def _name(lease_id: str, kind: str) -> str:
 
 
 def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str, Any]]]:
-    """Name and tags of all that carries a lease; with `named`, and is called after it."""
+    """Name and tags of all resources of a lease; with `named`, only those with the lease's name."""
     return [
         (name, tags)
         for name, tags in _cloud().things()

@@ -131,8 +131,8 @@ def _new_group(order: AwsOrder) -> str:
 
 
 def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> bool | Still:
-    """Repeat a call on a new resource until EC2, which is eventually consistent, knows the
-    resource."""
+    """Call an operation on a new resource; Still while EC2, which is eventually consistent, does
+    not list the resource."""
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:

@@ -71,7 +71,7 @@ def release(edge: AzureClient, which: Which) -> None:
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
-    """Delete one group, or our resources in it; yields the reasons why it still exists."""
+    """Delete one group, or our resources in it; returns why it still exists, or an empty string."""
     name = str(group["name"])
     try:
         found = [] if which.copied else inside(edge, group)

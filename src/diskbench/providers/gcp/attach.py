@@ -32,7 +32,7 @@ def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
         public = [c["natIP"] for c in nic.get("accessConfigs", []) if c.get("natIP")]
         if public:
             return str(public[0])
-        # One was asked for: the machine has it as soon as it runs.
+        # A public address was requested: the machine has one as soon as it runs.
         waits = bool(nic.get("accessConfigs")) or not nic.get("networkIP")
         return Still("none yet") if waits else str(nic["networkIP"])
 
@@ -41,7 +41,7 @@ def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
 
 
 def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
-    """The machine as it is now. Raises RentalFailed when it does not run any more."""
+    """The machine's present state. Raises RentalFailed when it no longer runs."""
     instance = describe(order.compute, "instances", made.zone, order.machine_name)
     if instance is None:
         raise RentalFailed(
@@ -123,7 +123,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
 
 def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
-    """The disk's attachment to this machine. Raises RentalFailed when it has another name."""
+    """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
     for one in instance.get("disks", []):
         if last(str(one.get("source", ""))) == disk_name:
             if one.get("deviceName") != device_name:

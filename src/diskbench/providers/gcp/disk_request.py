@@ -104,7 +104,7 @@ def _disk(spec: RentSpec) -> GcpDiskRequest:
 
 
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:
-    """The disk with its IOPS and MiB/s, the type's default where nothing was typed."""
+    """The disk with its IOPS and MiB/s; the type's default where none is given."""
     entry = catalogue("gcp").disks[disk_type]
     iops, throughput = spec.iops, whole_throughput(spec, "MiB/s")
     if iops is None and entry.iops is not None and entry.iops.provisioned:
@@ -130,7 +130,7 @@ def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> G
 
 
 def _whole(value: float | None) -> int | None:
-    """The API takes whole IOPS and whole MiB/s."""
+    """Refuse fractions: the API takes whole IOPS and whole MiB/s."""
     return None if value is None else int(value)
 
 
@@ -187,14 +187,14 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
 
 
 def _check_machine(spec: RentSpec, asked: GcpDiskRequest) -> None:
-    """Refuse a machine type that refuses the disk, as far as its name tells."""
+    """Refuse a machine type that does not support the disk, as far as its name shows."""
     if spec.instance_type is not None:
         check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
 
 
 def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) -> None:
-    """Raise InvalidValue when the series of a machine type does not take the disk; `vcpus` is None
-    while they are not known. A series that the catalogue does not have is left to Google."""
+    """Raise InvalidValue when the series of a machine type does not support the disk; `vcpus` is
+    None while unknown. A series missing from the catalogue is left to Google's own check."""
     book = machine_book("gcp")
     series = book.series_of(machine_type)
     if series is None or (asked.kind == "root" and not asked.type):

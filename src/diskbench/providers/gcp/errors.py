@@ -96,7 +96,7 @@ TABLE: ErrorTable = (
 
 
 class Refusal(Exception):  # noqa: N818 - it is never raised
-    """What Google said: the cause of an error of ours, which is told in its place."""
+    """Google's answer: the cause of a diskbench error, which replaces it in messages."""
 
     def __init__(self, reason: str, said: str) -> None:
         super().__init__(said)
@@ -115,19 +115,19 @@ def is_missing(error: BaseException) -> bool:
 
 
 def exists_already(error: BaseException) -> bool:
-    """Whether Google says that there is a thing of that name."""
+    """Whether Google reports that a resource of that name exists."""
     return reason_of(error) in {"alreadyExists", "RESOURCE_ALREADY_EXISTS"}
 
 
 def is_busy(error: BaseException) -> bool:
-    """Whether something still hangs on the thing, or it is being changed."""
+    """Whether another resource still uses this one, or it is being changed."""
     return reason_of(error) in _BUSY
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
     """The diskbench error for an error of the SDK; `action` is the permission of the call
-    (`compute.instances.insert`). What is raised for other reasons than the world outside comes
-    back as it is."""
+    (`compute.instances.insert`). An exception that reports a programming error is returned
+    unchanged."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError
     from google.protobuf.json_format import ParseError
@@ -151,8 +151,8 @@ def _told(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are
 
 
 def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | None:
-    """Why an operation failed, as ours; None for one that did not. The first of its errors that has
-    a class of its own counts, all of them are told."""
+    """The diskbench error of a failed operation; None for a successful one. The first of its
+    errors with a class of its own decides; the message contains all."""
     errors: list[dict[str, Any]] = operation.get("error", {}).get("errors", [])
     status = int(operation.get("httpErrorStatusCode") or 0)
     if not errors and status < 400:
@@ -166,8 +166,8 @@ def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | Non
 
 
 def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
-    """Our error for a reason that Google gave, in an answer or in an operation; what Google said
-    is its cause (`reason_of`)."""
+    """The diskbench error for Google's reason, from an answer or an operation; its cause is
+    Google's answer (`reason_of`)."""
     told = f"{said} ({reason})" if reason and reason not in said else said
     error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": told}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)

@@ -1,7 +1,7 @@
 """Whether Google Cloud permits the rental: query which of the permissions the caller has.
 
-Resource Manager v3, "projects.testIamPermissions": takes no permission itself, and at most 100 to
-ask about. Compute Engine has no such method for a project.
+Resource Manager v3, "projects.testIamPermissions": needs no permission itself and accepts at
+most 100 to test. Compute Engine has no such method for a project.
 """
 
 from __future__ import annotations

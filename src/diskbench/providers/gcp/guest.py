@@ -1,4 +1,4 @@
-"""The disks as the guest sees them, by the device name that we chose: pure.
+"""Disks in the guest, found by the device name that diskbench chose: pure.
 
 Sources: Compute Engine API, AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-*
 tree"); Google's guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
@@ -24,7 +24,7 @@ _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
 
 
 def told_apart(found: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
-    """The disks, each by an identity of its own."""
+    """The disks, each with a unique identity."""
     return tuple(
         disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in found
     )
@@ -71,7 +71,7 @@ def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[
 
 
 def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
-    """The disk that has the link of that name, which goes first among its links."""
+    """The disk with the link of that name, moved to the front of its links."""
     link = _LINK + device_name
     named = [disk for disk in told_apart(found) if link in disk.links]
     if len(named) > 1:

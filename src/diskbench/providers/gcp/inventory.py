@@ -27,8 +27,8 @@ LIVE = STARTING | {"RUNNING"}
 
 @dataclass(frozen=True)
 class GcpInventory:
-    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others` are
-    kinds and names of what carries the lease's label and is not meant."""
+    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others`
+    are kinds and names of resources that carry the lease's label but do not belong to it."""
 
     instances: tuple[Item, ...]
     disks: tuple[Item, ...]
@@ -36,7 +36,7 @@ class GcpInventory:
     others: tuple[str, ...] = ()
 
     def resources(self) -> Iterator[tuple[str, Item]]:
-        """Everything that is there, with its kind and name: `disk ZONE/NAME`."""
+        """All resources with kind and name: `disk ZONE/NAME`."""
         for item in self.instances:
             yield f"instance {place(item)}", item
         for item in self.disks:
@@ -50,7 +50,7 @@ class GcpInventory:
 
     @property
     def live(self) -> tuple[Item, ...]:
-        """The instances that run, or will, oldest first."""
+        """The running and starting instances, oldest first."""
         going = [item for item in self.instances if item.get("status") in LIVE]
         return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
 
@@ -64,7 +64,7 @@ def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
     project. Raises diskbench's errors."""
     lease_id = of.lease_id if of else None
     request = of_lease(lease_id)
-    # A rule has no labels to be found by, and a project has at most some hundred of them.
+    # Firewall rules have no labels to filter by, and a project has a few hundred at most.
     named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
     listed = GcpInventory(
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
@@ -87,19 +87,19 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
 
 
 def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
-    """Those of the lease, looked at once more: what is listed here is going to be deleted."""
+    """The resources of the lease, checked a second time because listed resources get deleted."""
     return tuple(
         item for item in items if (of := lease_of(item)) is not None and lease_id in {None, of}
     )
 
 
 def zone_of(item: Item) -> str:
-    """The zone that a thing is in; "" for one that is everywhere."""
+    """The resource's zone; "" for a global resource."""
     return last(str(item.get("zone", "")))
 
 
 def place(item: Item) -> str:
-    """Zone and name, as a person is told."""
+    """Zone and name, as shown to the user."""
     return f"{zone_of(item)}/{item['name']}"
 
 

@@ -48,7 +48,7 @@ class GcpLookup:
 
     @property
     def where(self) -> str:
-        """The zone that was typed, or the region."""
+        """The given zone, or the region."""
         return self.spec.zone or self.region
 
 
@@ -101,7 +101,7 @@ def look_up(
 
 
 def _named(wanted: GcpDiskRequest, boot: str) -> GcpDiskRequest:
-    """A root disk whose type was not typed has the one that was chosen."""
+    """The request with the chosen disk type, where the user gave none for a root disk."""
     if wanted.kind != "root" or wanted.type:
         return wanted
     if not boot:
@@ -126,7 +126,7 @@ def _project(compute: Compute) -> Item:
 
 
 def region_of(spec: RentSpec, project: Item) -> str:
-    """The region that was typed or is configured, by gcloud's variables or the project."""
+    """The region: given, or configured by gcloud's variables or the project."""
     told = project.get("commonInstanceMetadata", {}).get("items", [])
     metadata = {str(item.get("key")): str(item.get("value", "")) for item in told}
     zones = (spec.zone, os.environ.get("CLOUDSDK_COMPUTE_ZONE"), metadata.get(_DEFAULT_ZONE))
@@ -140,7 +140,7 @@ def region_of(spec: RentSpec, project: Item) -> str:
 
 
 def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
-    """The zones of a region, or the one of it that was typed."""
+    """The zones of the region, or the given one of them."""
     try:
         told = compute.call("regions", "get", {"region": region})
     except DiskbenchError as error:
@@ -188,7 +188,7 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
 
 
 def _network(here: GcpLookup) -> GcpNetwork:
-    """The network and, where one was typed, the subnet. Raises InvalidValue."""
+    """The network and, where one is given, the subnet. Raises InvalidValue."""
     compute, typed = here.compute, here.spec.subnet
     if typed is None:
         try:

@@ -71,7 +71,7 @@ def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
         yield disk_part(books, "gcp", boot, region, what="root disk")
     elif wanted.kind != "root":
         yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
-    # Local disks that are part of a machine type are paid for with it.
+    # The price of a machine type includes its bundled local disks.
     if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
         what = "root disk" if wanted.kind == "root" else "disk"
         yield disk_part(books, "gcp", wanted.spec(details.size_gib), region, what=what)

@@ -70,7 +70,7 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
         return requests.name_of(self.lease, kind)
 
     def device_name(self, index: int) -> str:
-        """What it is attached as."""
+        """The device name of the disk."""
         return requests.device_name(index, self.claim.turn)
 
     @property
@@ -106,7 +106,7 @@ def provision(order: GcpOrder) -> GcpProvisioned:
 
 
 def _firewall(order: GcpOrder, there: GcpInventory) -> None:
-    """A rule of the lease's own, unless one of the user's lets SSH in."""
+    """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
     if order.spec.security_group is not None or there.rules:
         return
     cidr = order.details.ssh_cidr
@@ -151,7 +151,7 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
 
 
 def _refuse_dead(there: GcpInventory, zone: str) -> None:
-    """A machine of the lease that was switched off is not started again: its run is over."""
+    """Raise for a machine of the lease that was switched off: it is not started again."""
     for instance in there.instances:
         if instance not in there.live and zone_of(instance) == zone:
             raise ended(instance)
@@ -161,7 +161,7 @@ _Started = tuple["Item", str, float]
 
 
 def _launch(order: GcpOrder, zone: str) -> _Started | None:
-    """The operation that makes the machine; None when it is there already."""
+    """The operation that makes the machine; None when it exists already."""
     details, spec = order.details, order.spec
     guest = order.guest(
         details.image.user,
@@ -197,12 +197,12 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
 
 
 def run_s(claim: Claim, now: float) -> float:
-    """How long a machine that is made at `now` (Unix seconds) may run: to the lease's end."""
+    """The maximum run time of a machine made at `now` (Unix seconds): until the lease's end."""
     return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
 def _interface(order: GcpOrder) -> requests.Request:
-    """The machine's network interface, with an address of its own to be reached at."""
+    """The machine's network interface, with a public address where one is needed."""
     network = order.details.network
     where = (
         {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
@@ -211,7 +211,7 @@ def _interface(order: GcpOrder) -> requests.Request:
 
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
-    """The operation that makes the disk number `index`; None when it is there already."""
+    """The operation that makes the disk number `index`; None when it exists already."""
     request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
     started = _insert(order, "disks", request)
     name = request["diskResource"]["name"]
@@ -220,7 +220,8 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Starte
 
 
 def _insert(order: GcpOrder, collection: str, request: requests.Request) -> Item | None:
-    """Send it; None when Google says that it is there: a call whose answer was lost made it."""
+    """Send an insertion; None when Google reports that the resource exists: an earlier call,
+    whose answer was lost, made it."""
     try:
         return order.compute.call(collection, "insert", request)
     except DiskbenchError as error:
@@ -257,7 +258,7 @@ def _ready(order: GcpOrder, zone: str, name: str) -> Item | Still:
 
 
 def ended(instance: Item) -> DiskbenchError:
-    """What a machine that does not run any more is, as Google tells it."""
+    """The error for a machine that no longer runs, by Google's reason."""
     why = str(instance.get("statusMessage") or "Google gives no reason")
     return RentalFailed(
         f"instance {place(instance)} is {str(instance.get('status')).lower()}: {why}",

@@ -29,15 +29,15 @@ class GcpImage(Frozen):
 
 
 class GcpNetwork(Frozen):
-    """Where the machine is: `network` is the one that a firewall rule belongs to."""
+    """The machine's network; a firewall rule belongs to `network`."""
 
     network: str
     subnetwork: str | None = None
 
 
 class GcpResolved(Frozen):
-    """A rental's details. `boot_type` is "" where the choice is Google's. `tag` is one of the
-    user's, whose firewall rules let SSH in; without one, a rule for `ssh_cidr` is made."""
+    """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
+    user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made."""
 
     project: str
     region: str

@@ -42,8 +42,8 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
 
 
 def _zone(order: GcpOrder, there: GcpInventory) -> str:
-    """The zone of the machine. Raises RentalFailed when there is none that runs, or no such disk
-    there."""
+    """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
+    the disk."""
     if not there.live:
         if there.instances:
             raise ended(there.instances[0])
@@ -68,7 +68,7 @@ def _is_earlier(order: GcpOrder, name: str) -> bool:
 
 
 def _detach(order: GcpOrder, zone: str, name: str) -> None:
-    """Take a disk from the machine; one that it has not is as well."""
+    """Detach a disk from the machine; succeeds if it is not attached."""
     what = f"disk {name}"
 
     def ask() -> bool | Still:
@@ -91,7 +91,7 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
 
 
 def _device(instance: Item, name: str) -> str | None:
-    """What a disk is attached as; None for one that is not."""
+    """The disk's device name; None where it is not attached."""
     return next(
         (
             str(one["deviceName"])

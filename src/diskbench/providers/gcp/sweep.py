@@ -1,4 +1,4 @@
-"""All leases of a project, and why a machine of one will not answer any more."""
+"""All leases of a project, and the reason why a lease's machine is gone."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
-    """See ports.Renter.found. A lease is of a region when something of it is in one of its zones,
-    or in no zone at all."""
+    """See ports.Renter.found. A lease belongs to a region when one of its resources is in a zone
+    of the region or in no zone."""
     compute = open_scope(scope, timing)
     items: dict[str, list[Item]] = {}
     things = []
@@ -51,13 +51,13 @@ def _is_in(region: str | None, items: Sequence[Item]) -> bool:
 
 
 def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
-    """Give back a lease wherever in its project it is. Raises ReleaseFailed once."""
+    """Release a lease in all zones of its project. Raises one ReleaseFailed for all."""
     with giving_back(which.lease_id):
         release(open_scope(scope, timing), which)
 
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:
-    """Why the lease's machine will not answer any more; None while it may. Raises diskbench's
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
     errors."""
     there = inventory(compute, Which(lease_id))
     if there.live:
@@ -72,8 +72,8 @@ def why_gone(lease_id: str, compute: Compute) -> str | None:
 
 
 def _last_end(lease_id: str, compute: Compute) -> str:
-    """What Google did last to the lease's machine, by whom: `compute.instances.preempted by
-    system`; "" where that cannot be known."""
+    """The last operation on the lease's machine and its author: `compute.instances.preempted by
+    system`; "" where unknown."""
     machine = name_of(lease_id, "machine")
     request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
     with contextlib.suppress(DiskbenchError):

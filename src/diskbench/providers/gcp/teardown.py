@@ -43,7 +43,7 @@ def give_back(
     items: tuple[Item, ...],
     failures: Failures,
 ) -> None:
-    """Delete all of `items` at a time, then wait for each; what resists goes to `failures`."""
+    """Start the deletion of all `items`, then wait for each; failures are added to `failures`."""
     kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
@@ -75,8 +75,7 @@ def _end(
     what: str,
     operation: Item | None,
 ) -> None:
-    """See one deletion through, again while something still hangs on the thing; one that is gone
-    is as well."""
+    """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
     limit_s, timing = compute.timing.delete_s, compute.timing
     action = f"compute.{collection}.delete"
 
@@ -98,7 +97,7 @@ def _end(
 
 
 def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
-    """How it is with something that cannot be deleted yet; True when it is gone."""
+    """The state of a resource that cannot be deleted yet; True when it is gone."""
     if not zone_of(item):
         return None
     now = describe(compute, collection, zone_of(item), item["name"])

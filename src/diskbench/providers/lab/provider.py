@@ -80,7 +80,7 @@ class LabProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. There is nothing to ask."""
+        """See ports.Foresees. No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:

@@ -1,4 +1,4 @@
-"""Giving back a lease: listed, worked off, listed again, and told once when something is left."""
+"""Release of a lease: list, delete, list again, and raise one error for all that is left."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class Listing(Protocol):
 
     @property
     def others(self) -> Sequence[str]:
-        """Kinds and ids of what carries the lease's tag and is left alone."""
+        """Kinds and ids of resources that carry the lease's tag but do not belong to it; they
+        are kept."""
         ...
 
     def names(self) -> Sequence[str]:
-        """Kinds and ids of what is to be given back, as `Failures` has them."""
+        """Kinds and ids of the resources to release, the keys of `Failures`."""
         ...
 
 
@@ -46,9 +47,9 @@ def release(
 ) -> None:
     """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
-    `look` lists it, `give_back` tries everything in the order of dependence and notes what resists,
-    `tell` says more of a name that is left. Raises ReleaseFailed once, naming what the last listing
-    still shows.
+    `look` lists the lease, `give_back` deletes everything in the order of dependence and notes
+    failures, `tell` describes a name that is left. Raises one ReleaseFailed, naming what the
+    last listing still shows.
     """
     lease_id = which.lease_id
     directory = lease_directory(lease_id)
@@ -83,7 +84,7 @@ def _listed(look: Callable[[], L], lease_id: str, where: str) -> L:
 
 @contextlib.contextmanager
 def giving_back(lease_id: str) -> Iterator[None]:
-    """Turn whatever keeps a whole lease from being given back into ReleaseFailed."""
+    """Turn an error that prevents the release of a whole lease into ReleaseFailed."""
     try:
         yield
     except ReleaseFailed:
@@ -98,7 +99,8 @@ def giving_back(lease_id: str) -> Iterator[None]:
 def noting(
     failures: Failures, what: str, is_missing: Callable[[BaseException], bool]
 ) -> Iterator[None]:
-    """Note why `what` could not be given back and go on; a thing that is gone is given back."""
+    """Note why `what` could not be released, and continue; a missing resource counts as
+    released."""
     try:
         yield
     except DiskbenchError as error:

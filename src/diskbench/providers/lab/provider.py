@@ -59,7 +59,7 @@ class LabProvider:
         machines.check(_request(_spec(cell)))
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Renter.resolve. Nothing is looked up: the lab is this machine."""
+        """See ports.Renter.resolve. No lookup is needed: the lab is this machine."""
         spec = _spec(cell)
         request = _request(spec)
         assert request.disk is not None
@@ -125,7 +125,7 @@ class LabProvider:
             machines.delete_copy(told.removeprefix(_COPY))
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
-        """See ports.Renter.found. What nobody can use any more has expired long ago."""
+        """See ports.Renter.found. An unusable host is reported as long expired."""
         machines.check_machine()
         stale, copies = machines.stale(), machines.copies()
         leases = machines.leases()
@@ -218,7 +218,7 @@ def _request(spec: RentSpec) -> LabRequest:
 
 
 def _style(typed: str | None, disk_type: str) -> Style:
-    """The style typed, else that of the cloud that sells the disk type."""
+    """The given style, else that of the cloud that sells the disk type."""
     if typed is not None:
         for style in STYLES:
             if style == typed:

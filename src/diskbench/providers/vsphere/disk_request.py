@@ -92,16 +92,16 @@ def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
 
 
 def server_url(text: str) -> str:
-    """`https://HOST:PORT` of a server as it is typed: a name, or a URL with or without its path.
+    """`https://HOST:PORT` of a server given as a name, or as a URL with or without its path.
 
-    Raises InvalidValue; also for http, which would send the password in the clear.
+    Raises InvalidValue; also for http, which would send the password in clear text.
     """
     check_endpoint(text, "the vSphere server")
     url = text if "://" in text else f"https://{text}"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 443
-    except ValueError:  # a bracket or a port that is none
+    except ValueError:  # an unmatched bracket or an invalid port
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
         raise InvalidValue(

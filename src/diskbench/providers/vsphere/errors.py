@@ -1,6 +1,6 @@
 """Translation of vSphere's faults to diskbench's errors: by the fault's type.
 
-Types and what they mean: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
+Types and their meaning: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
 vmodl.fault).
 """
 
@@ -62,7 +62,7 @@ TABLE: ErrorTable = (
         "look at Administration > Licenses in the vSphere Client",
         codes=("VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"),
     ),
-    # pyVim's word for whatever went wrong with a connection.
+    # pyVim's fault for any failed connection.
     ErrorRow(
         Unanswered, "no answer to {action}: {told}", "look at the network and --endpoint-url",
         codes=("HostConnectFault",),
@@ -110,9 +110,9 @@ def is_missing(error: BaseException) -> bool:
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
-    """Our error for what pyVmomi raised at `action` (`VirtualMachine.Clone`).
+    """The diskbench error for an exception of pyVmomi at `action` (`VirtualMachine.Clone`).
 
-    What is no fault of the world outside is raised as it is; so are our own.
+    Programming errors and diskbench's own errors are raised unchanged.
     """
     vmodl = sdk("vmodl")
 
@@ -138,7 +138,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
 
 
 def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmomi's types are made at run time
-    """Our error for a fault, of a call or of a task."""
+    """The diskbench error for a fault of a call or a task."""
     more = {
         "privilege": str(getattr(fault, "privilegeId", None) or action),
         "datastore": str(getattr(fault, "datastore", None) or ""),
@@ -148,7 +148,7 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
 
 
 def _said(fault: Any) -> str:  # noqa: ANN401 - as above
-    """What the fault says, in a line."""
+    """The fault's message in one line."""
     texts = [getattr(fault, "msg", None)] + [
         one.message for one in getattr(fault, "faultMessage", None) or ()
     ]

@@ -72,8 +72,8 @@ def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
 def judged(
     kind: str, wanted: Sequence[str], granted: Sequence[Mapping[str, bool]]
 ) -> list[Finding]:
-    """What to say of the objects of a kind, each with whether it grants what is wanted: one that
-    grants all of it is enough, since which is used is not known here."""
+    """The finding for the objects of a kind and their granted privileges: one object that grants
+    all is enough, since the object to be used is not known here."""
     if not granted:
         return [_finding("permissions", "problem", f"no {kind} is seen by this user", _ADVICE)]
     fullest = max(granted, key=lambda one: sum(one.get(name, False) for name in wanted))

@@ -1,4 +1,4 @@
-"""What vSphere tells of a datastore: its kind, room, paths and devices, and who else is on it."""
+"""vSphere's facts about a datastore: kind, free space, paths and devices, and its other users."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ DATASTORE = (
 
 
 def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) -> dict[str, Any]:
-    """All that is recorded of a datastore, beside the machine `ours`; JSON only. What the user may
-    not see is left out."""
+    """The recorded facts of a datastore, without the machine `ours`; JSON values only. Objects
+    that the account may not see are left out."""
     values = datastore.values
     extents = _extents(values.get("info"))
     others = contention(vsphere, datastore, ours)
@@ -40,7 +40,7 @@ def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) 
 
 
 def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str, Any]:
-    """Who else uses the datastore now: machines on it, and those of them that are on."""
+    """The datastore's other users now: the number of machines on it, and of those switched on."""
     there = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
     if not there:
         return {"other_machines": 0, "other_machines_on": 0}

@@ -1,4 +1,4 @@
-"""From a machine that is on to what is handed over: reached, its disk found, all read back."""
+"""Handover of a machine that is on: connect to it, find its disk, read everything back."""
 
 from __future__ import annotations
 

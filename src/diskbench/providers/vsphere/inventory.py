@@ -33,8 +33,8 @@ class VsphereMachine:
 
 
 def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine, ...]:
-    """The machines of one lease, or all that carry the notes of any, in the whole inventory: a
-    datacenter that was renamed would pass for an empty one. Raises diskbench's errors."""
+    """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
+    would look like an empty one. Raises diskbench's errors."""
     found = []
     for item in vsphere.listed("VirtualMachine", PATHS):
         marked = mark(item.values.get("config.annotation"))

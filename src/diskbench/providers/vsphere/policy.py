@@ -1,4 +1,4 @@
-"""Storage policies, which a service of their own beside vCenter's knows (SPBM)."""
+"""Storage policies, from their own service beside vCenter (SPBM)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
 
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
-    """Those of the datastores, by id, that the policy fits."""
+    """The ids of those datastores that match the policy."""
     placement = sdk("pbm").placement
     profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
     hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
@@ -50,7 +50,7 @@ def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> fro
 
 @contextlib.contextmanager
 def _service(vsphere: Vsphere) -> Iterator[Any]:
-    """The content of the policy service, by the session of vCenter's."""
+    """The content of the policy service, using vCenter's session."""
     ours = vsphere.stub
     context = sdk("VmomiSupport").GetRequestContext()
     context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')

@@ -80,7 +80,7 @@ class VsphereProvider:
             return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap: every disk is a virtual one that a machine is given."""
+        """See ports.SwapsDisks.check_swap: every disk is virtual and can be swapped."""
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
@@ -145,7 +145,7 @@ class VsphereProvider:
             return present(lambda: self._opened(scope, self.timing.looking()))
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
-        """See ports.Examinable.examine. vSphere has no quotas that an account could use up."""
+        """See ports.Examinable.examine. vSphere has no quotas of an account."""
         return examine(lambda: self._opened(scope, self.timing.looking()))
 
     def policy(self) -> str:
@@ -169,9 +169,10 @@ class VsphereProvider:
     def _opened(
         self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Iterator[Vsphere]:
-        """A session at the server of a scope, proved to be the same installation.
+        """A session at the server of a scope, verified to be the same installation.
 
-        Raises AccessDenied otherwise: an empty listing of another would pass for a clean one.
+        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
+        one.
         """
         server = server_in(scope)
         with session(server, timing, watch) as vsphere:

@@ -58,7 +58,7 @@ def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN
         thin = wanted.provisioning == "thin"
         yield from differs(what, "thin provisioning", thin, backing.thinProvisioned)
         if wanted.provisioning == "eager-zeroed":
-            # The others leave it unset, or say no.
+            # The other provisionings leave it unset or false.
             yield from differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
     limit = getattr(disk.storageIOAllocation, "limit", None)
     yield from differs(what, "IOPS limit", wanted.iops_limit, limit)

@@ -40,11 +40,11 @@ _KINDS: Mapping[Controller, str] = {
 def clone(
     claim: Claim, details: VsphereResolved, user_data: str, lab: str, refs: Mapping[str, Any]
 ) -> Spec:
-    """The machine of a lease: switched off, with our controller and no disk on it yet. `refs` are
+    """Clone a lease's machine: switched off, with our controller and no disk on it yet. `refs` are
     the managed objects of pool, host and datastore.
 
-    Its user data reach cloud-init by guestinfo (cloud-init, "VMware" data source: base64, and which
-    encoding is said beside it).
+    cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
+    the encoding in a second key).
     """
     vim = sdk("vim")
 
@@ -66,7 +66,7 @@ def clone(
         extraConfig=[
             vim.option.OptionValue(key=key, value=value)
             for key, value in (
-                # Without it the guest is not told its disks' identifiers.
+                # Without it the guest does not see its disks' identifiers.
                 ("disk.EnableUUID", "TRUE"),
                 ("guestinfo.metadata", _encoded(json.dumps(metadata))),
                 ("guestinfo.metadata.encoding", "base64"),
@@ -81,7 +81,7 @@ def clone(
 
 
 def bus_number(details: VsphereResolved) -> int:
-    """The bus of the controller of our own: the first that the template does not use."""
+    """The bus of our own controller: the first that the template does not use."""
     template = details.template
     taken = template.nvme_buses if details.wanted.controller == "nvme" else template.buses
     for bus in range(SCSI_BUSES):
@@ -94,7 +94,7 @@ def bus_number(details: VsphereResolved) -> int:
 
 
 def is_ours(device: Spec, details: VsphereResolved) -> bool:
-    """Whether a device of the machine is the controller that we gave it."""
+    """Whether a device of the machine is our own controller."""
     kind = _KINDS[details.wanted.controller]
     named = type(device).__name__.rpartition(".")[2]
     return bool(named == kind and device.busNumber == bus_number(details))
@@ -107,10 +107,10 @@ def add_disks(
     others: Sequence[Spec],
     turn: int = 1,
 ) -> Spec:
-    """The disks to measure in a turn, on our controller. `others` are the machine's own disks: a
-    limit counts only where every disk of the machine has one (VMware, "vSphere Resource
-    Management", Storage I/O Control). ESXi's scheduler keeps it, and counts ceil(bytes / 32 KiB)
-    for a request (Broadcom KB 385258, as stored 2026)."""
+    """Add the disks to measure in a turn to our controller. `others` are the machine's own
+    disks: a limit counts only where every disk of the machine has one (VMware, "vSphere Resource
+    Management", Storage I/O Control). ESXi's scheduler enforces it, and counts ceil(bytes / 32
+    KiB) for a request (Broadcom KB 385258, as stored 2026)."""
     vim = sdk("vim")
 
     changes = [
@@ -135,7 +135,7 @@ def new_expiry(annotation: str, expires_at: float) -> Spec:
 
 
 def remove_disks(devices: Sequence[Spec]) -> Spec:
-    """These disks leave the machine, and their files the datastore."""
+    """Remove these disks from the machine and their files from the datastore."""
     vim = sdk("vim")
 
     change = vim.vm.device.VirtualDeviceSpec
@@ -152,7 +152,7 @@ def remove_disks(devices: Sequence[Spec]) -> Spec:
 
 
 def unit_number(controller: Controller, index: int) -> int:
-    """The place on the controller of disk number `index`."""
+    """The unit number of disk number `index` on the controller."""
     return index if controller == "nvme" or index < _SELF_UNIT else index + 1
 
 
@@ -163,7 +163,7 @@ def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: 
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         fileName=f"[{details.datastore.name}]",
         datastore=datastore,
-        # No snapshot ever comes between the disk and what is measured.
+        # Independent: no snapshot ever affects the measured disk.
         diskMode="independent_persistent",
     )
     if wanted.provisioning is not None:

@@ -40,7 +40,7 @@ OPTIONAL = frozenset({"vCenter"})
 
 
 def privileges() -> dict[str, tuple[str, ...]]:
-    """Kind of object → all that is needed on it, sorted."""
+    """The needed privileges by kind of object, sorted."""
     found: dict[str, set[str]] = {}
     for kinds in NEEDS.values():
         for kind, names in kinds.items():

@@ -1,4 +1,4 @@
-"""Giving back everything of a lease: the machine goes with its disks, to the end, and verified."""
+"""Release a lease: delete the machine with its disks, wait, and verify."""
 
 from __future__ import annotations
 

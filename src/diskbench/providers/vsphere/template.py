@@ -1,4 +1,4 @@
-"""The operator's template: found by name, and what must be known of its hardware."""
+"""The operator's template: lookup by name, and its hardware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATHS = ("name", "config.template", "config.guestFullName", "config.version")
 
 
 def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
-    """The template that was named, or the only one. Raises UnknownName or InvalidValue."""
+    """The named template, or the only one. Raises UnknownName or InvalidValue."""
     from diskbench.providers.vsphere.lookup import one_of
 
     machines = vsphere.listed("VirtualMachine", _PATHS, root)
@@ -54,7 +54,7 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
 
 
 def hardware_version(template: Template) -> int | None:
-    """13 for `vmx-13`; None where it is not known."""
+    """The hardware version: 13 for `vmx-13`; None where unknown."""
     found = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
     return int(found.group(1)) if found else None
 

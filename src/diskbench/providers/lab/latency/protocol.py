@@ -45,7 +45,7 @@ ROOM = MAX_WRITE + 8192
 
 
 class Header(NamedTuple):
-    """Which request it is: `opcode`, and the `unique` number to answer it by."""
+    """The request's head: `opcode`, and the `unique` number for the answer."""
 
     opcode: int
     unique: int
@@ -93,14 +93,14 @@ def initiated(request: memoryview) -> bytes:
 
 
 def attributes(status: os.stat_result) -> bytes:
-    """The answer to GETATTR, to be asked for again: the file is as `status` says, with its own
-    inode number, by which its loop device is recognised."""
+    """The answer to GETATTR, with caching off: the file has the attributes of `status`, with its
+    own inode number, by which its loop device is recognised."""
     return _ATTR_OUT.pack(
         *(0, 0, 0),
         status.st_ino,
         status.st_size,
         -(-status.st_size // 512),
-        *(0, 0, 0, 0, 0, 0),  # times are nobody's business
+        *(0, 0, 0, 0, 0, 0),  # times are not used
         status.st_mode,
         1,
         status.st_uid,

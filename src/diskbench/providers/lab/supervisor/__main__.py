@@ -1,7 +1,7 @@
 """`python -S -m diskbench.providers.lab.supervisor DIRECTORY PID`: govern until PID is gone.
 
-Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. Keeps
-nothing else: started again it goes on with the balances it reported.
+Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. It
+keeps no other state: after a restart it continues with the reported balances.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _counters(governor: Governor) -> dict[str, Counters]:
     for disk in governor.orders.disks:
         try:
             found[disk.kernel] = read_counters(disk.kernel)
-        except OSError as error:  # detached under us; the next orders will not name it
+        except OSError as error:  # detached meanwhile; the next orders will not name it
             _say(error)
     return found
 

@@ -1,7 +1,7 @@
-"""When a limit is told to the kernel: each time it begins a new slice, and lets through a little
-more than the limit. So ripples are not followed, and a limit that comes to rest is told exactly.
-A request that is larger than what a second allows (mkfs zeroes up to 4 GiB at once) waits for its
-slice to grow: a new one every second would keep it waiting for ever.
+"""When to write a limit to the kernel: at each write the kernel begins a new slice and admits
+slightly more than the limit. So ripples are not written, and a settled limit is written exactly.
+A request that is larger than what a second allows (mkfs zeroes up to 4 GiB at once) waits for
+its slice to grow: a new one every second would keep it waiting for ever.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ AT_REST = 3
 
 @dataclass
 class Hold:
-    """What the kernel was told of each device, and what it would be told since."""
+    """The limits written for each device, and the limits wanted since."""
 
     _told: dict[str, ThrottleLimits] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
     _wanted: dict[str, tuple[ThrottleLimits, int]] = field(default_factory=dict)
 
     def due(self, kernel: str, wanted: ThrottleLimits, *, moved: bool = True) -> bool:
-        """Is it time to tell the kernel `wanted`? To be asked once a tick; `moved` is whether
-        the device did anything since the last."""
+        """Whether to write `wanted` to the kernel now; call once per tick. `moved` is whether
+        the device did any I/O since the last tick."""
         before, ticks = self._wanted.get(kernel, (None, 0))
         ticks = ticks + 1 if before == wanted else 1
         self._wanted[kernel] = (wanted, ticks)
@@ -45,13 +45,13 @@ class Hold:
         return since > PAUSE and _change(wanted, told) > RIPPLE
 
     def told(self, kernel: str, limits: ThrottleLimits) -> None:
-        """The kernel was told."""
+        """Record that the limits were written."""
         self._told[kernel] = limits
         self._since[kernel] = 0
 
 
 def _change(wanted: ThrottleLimits, told: ThrottleLimits) -> float:
-    """The largest relative change of any limit; infinite where one comes or goes."""
+    """The largest relative change of any limit; infinite where a limit appears or disappears."""
     pairs = zip(astuple(wanted), astuple(told), strict=True)
     return max(_relative(new, old) for new, old in pairs)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def check_own(spec: RentSpec, plugin: Plugin) -> None:
     """Refuse options of other providers, and common options without a meaning for this one: they
     would be ignored silently, and the result read as if they had applied. Raises InvalidValue."""
-    groups = {one.group for one in own_options(plugin.name)}
+    groups = {option.group for option in own_options(plugin.name)}
     for group, values in spec.groups().items():
         if group not in groups:
             for name, value in values.items():
@@ -103,7 +103,7 @@ def provisioned_types(cloud: str) -> tuple[str, ...]:
     return tuple(
         name
         for name, disk in catalogue(cloud).disks.items()
-        if any(one is not None and one.provisioned for one in (disk.iops, disk.throughput))
+        if any(limit is not None and limit.provisioned for limit in (disk.iops, disk.throughput))
     )
 
 

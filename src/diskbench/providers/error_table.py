@@ -76,7 +76,7 @@ def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
 
 
 def _made(row: ErrorRow, answered: CloudError, captured: dict[str, str]) -> DiskbenchError:
-    code = next((one for one in answered.codes if one), "")
+    code = next((code for code in answered.codes if code), "")
     base = {
         "said": answered.said,
         "code": code or str(answered.status),

@@ -179,11 +179,11 @@ class FakeProvider:
 
         def look() -> _Listing:
             carrying = list(_of_lease(lease_id, named=False))
-            meant = tuple(one for one in carrying if which.takes(one[0], one[0]))
-            return _Listing(meant, tuple(one[0] for one in carrying if one not in meant))
+            meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
+            return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
 
         def give_back(found: _Listing, failures: Failures) -> None:
-            for name, tags in sorted(found.meant, key=lambda one: -_order(one[0])):
+            for name, tags in sorted(found.meant, key=lambda entry: -_order(entry[0])):
                 try:
                     _raise_fault("release", str(tags.get("zone")))
                     _cloud().delete(name)
@@ -257,12 +257,12 @@ def _raise_fault(kind: str, zone: str) -> None:
 
 def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
     """A resource that stays in `creating` for as long as its fault is planned."""
-    told = False
+    noted = False
     deadline = time.monotonic() + _STUCK_S
     while _cloud().fault(kind, zone) == STUCK:
-        if not told:
+        if not noted:
             watch.note(f"{kind}: creating")
-            told = True
+            noted = True
         if watch.stopping():
             raise Interrupted("stopped while renting")
         if time.monotonic() > deadline:

@@ -49,8 +49,8 @@ def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
         script("disks_before.sh") + script("disks.sh") + "}",
         "remember",
     )
-    told = host.run("\n".join(parts))
-    return None if told.exit == 3 else parse_disks(told.text)
+    answer = host.run("\n".join(parts))
+    return None if answer.exit == 3 else parse_disks(answer.text)
 
 
 def parse_disks(text: str) -> tuple[GuestDisk, ...]:

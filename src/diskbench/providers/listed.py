@@ -36,20 +36,20 @@ def by_lease(scope: Scope, things: Iterable[Tagged]) -> list[Found]:
     """The leases with any resource, sorted. Expiry and owner come from resources made for the
     lease: a copy of the tags prolongs nothing."""
     leases: dict[str, list[Tagged]] = {}
-    for one in things:
-        leases.setdefault(one.lease_id, []).append(one)
+    for thing in things:
+        leases.setdefault(thing.lease_id, []).append(thing)
     found = []
     for lease_id, held in sorted(leases.items()):
-        ours = [one for one in held if one.is_named_so]
-        ends = [one.expires_at for one in ours if one.expires_at is not None]
+        ours = [thing for thing in held if thing.is_named_so]
+        ends = [thing.expires_at for thing in ours if thing.expires_at is not None]
         found.append(
             Found(
                 lease_id=lease_id,
                 scope=scope,
                 expires_at=max(ends, default=None),
-                owner=next((one.owner for one in ours if one.owner), None),
-                resources=tuple(one.told for one in ours),
-                not_ours=tuple(one.told for one in held if not one.is_named_so),
+                owner=next((thing.owner for thing in ours if thing.owner), None),
+                resources=tuple(thing.told for thing in ours),
+                not_ours=tuple(thing.told for thing in held if not thing.is_named_so),
             )
         )
     return found

@@ -32,10 +32,10 @@ def skew(where: str, theirs: datetime | None, before: datetime, after: datetime)
         return _finding(
             where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
         )
-    told = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
+    offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
     if off < REFUSED_S:
-        return _finding(where, "warning", told, _ADVICE)
-    return _finding(where, "problem", f"{told}: calls are refused as out of time", _ADVICE)
+        return _finding(where, "warning", offset, _ADVICE)
+    return _finding(where, "problem", f"{offset}: calls are refused as out of time", _ADVICE)
 
 
 def http_date(text: str | None) -> datetime | None:

@@ -63,20 +63,20 @@ def until(
     Raises RentalFailed naming `what` and its last state after `limit_s`, Interrupted when `watch`
     is stopping, and whatever `ask` raises.
     """
-    told: list[str] = []
+    noted: list[str] = []
 
     def asked() -> T | Still:
         nap(0, timing, watch)
         answer = ask()
-        if isinstance(answer, Still) and told[-1:] != [answer.state]:
-            told.append(answer.state)
+        if isinstance(answer, Still) and noted[-1:] != [answer.state]:
+            noted.append(answer.state)
             if watch is not None:
                 watch.note(f"{what}: {answer.state}")
         return answer
 
     def too_late(_: tenacity.RetryCallState) -> T:
         raise RentalFailed(
-            f"{what} took longer than {limit_s:g} s: {told[-1]}",
+            f"{what} took longer than {limit_s:g} s: {noted[-1]}",
             advice="try again, or another --zone or --instance-type",
         )
 

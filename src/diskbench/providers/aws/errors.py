@@ -212,14 +212,14 @@ def _of_service(
 ) -> DiskbenchError:
     details = error.response.get("Error", {})
     code = str(details.get("Code", ""))
-    said = str(details.get("Message", "")) or "no reason given"
+    message = str(details.get("Message", "")) or "no reason given"
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return of_code(code, said, action, status=int(status), profile=profile, decode=decode)
+    return of_code(code, message, action, status=int(status), profile=profile, decode=decode)
 
 
 def of_code(
     code: str,
-    said: str,
+    text: str,
     action: str,
     *,
     status: int = 0,
@@ -227,14 +227,14 @@ def of_code(
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
     """The diskbench error for an AWS code, from an answer or from a state's reason."""
-    encoded = _ENCODED.match(said)
+    encoded = _ENCODED.match(text)
     if encoded is not None:
         opened = decode(encoded["text"]) if decode else None
         found = _DECODED_ACTION.search(opened or "")
-        said = encoded["before"].strip()
+        text = encoded["before"].strip()
         if found is not None:
-            said += f" (not authorized to perform: {found[1]})"
-    return error_of(TABLE, CloudError((code,), said, action, status, {"flag": _flag(profile)}))
+            text += f" (not authorized to perform: {found[1]})"
+    return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
 
 
 def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) -> DiskbenchError:

@@ -41,14 +41,14 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
     try:
         aws = open_scope(scope, timing)
         where = f"aws {aws.region}"
-        told = aws.edge("sts", timing).call("get_caller_identity")
+        identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
         theirs = _date(getattr(error.__cause__, "response", None) or {})
         clock = [] if theirs is None else [skew(where, theirs, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
-        Finding(check="credentials", where=where, state="ok", told=str(told["Arn"])),
-        skew(where, _date(told), before, datetime.now(UTC)),
+        Finding(check="credentials", where=where, state="ok", told=str(identity["Arn"])),
+        skew(where, _date(identity), before, datetime.now(UTC)),
         *_permissions(aws, where, timing),
     ]
 
@@ -56,13 +56,13 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
 def present(scope: Scope, timing: AwsTiming) -> datetime:
     """See ports.TellsTime."""
     try:
-        told = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
+        identity = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
         theirs = _date(getattr(error.__cause__, "response", None) or {})
         if theirs is None:
             raise
         return theirs
-    return said("aws", _date(told))
+    return said("aws", _date(identity))
 
 
 def _date(answer: dict[str, Any]) -> datetime | None:
@@ -76,8 +76,8 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
     except DiskbenchError as error:
         return [refusal("permissions", where, error)]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        answers = list(pool.map(lambda one: _tried(aws, one[0], one[1], timing), asked))
-    refused = [one for one in answers if one is not None]
+        answers = list(pool.map(lambda request: _tried(aws, request[0], request[1], timing), asked))
+    refused = [answer for answer in answers if answer is not None]
     denied = [
         Finding(check="permissions", where=where, state="problem", told=one.message, advice=_ADVICE)
         for one in refused
@@ -138,7 +138,7 @@ def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
             ],
         },
     }  # fmt: skip
-    look = [_operation(one) for one in policy.LOOK if one.startswith("ec2:")]
+    look = [_operation(action) for action in policy.LOOK if action.startswith("ec2:")]
     return [*((name, {}) for name in look), *make.items()]
 
 

@@ -37,8 +37,8 @@ def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: 
 
 def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all resources of the lease, including those that are deleted with the machine."""
-    there = inventory(ec2, which)
-    for kind, item in there.things():
+    listing = inventory(ec2, which)
+    for kind, item in listing.things():
         yield _id(kind, item)
         if kind == "instances" and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])

@@ -54,7 +54,7 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
     """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
     resources known to exist are added."""
     listed = inventory(order.ec2, Which(order.lease)).names()
-    attached = [one["Ebs"]["VolumeId"] for one in instance.get("BlockDeviceMappings", [])]
+    attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
     volumes = [f"volume {one}" for one in (*attached, *(v["VolumeId"] for v in made.volumes))]
     return tuple(sorted({*listed, told("instances", instance), *volumes}))
 

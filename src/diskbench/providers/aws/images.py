@@ -73,21 +73,21 @@ def _image(ec2: AwsClient, image_id: str) -> AwsImage:
         raise InvalidValue(
             f"there is no image {image_id} in this region", advice="images belong to one region"
         )
-    told: dict[str, Any] = found[0]
-    if told.get("RootDeviceType") != "ebs":
+    image: dict[str, Any] = found[0]
+    if image.get("RootDeviceType") != "ebs":
         raise InvalidValue(
-            f"{image_id} starts from {told.get('RootDeviceType')}, not from an EBS volume",
+            f"{image_id} starts from {image.get('RootDeviceType')}, not from an EBS volume",
             advice="use another --image",
         )
-    root = str(told["RootDeviceName"])
+    root = str(image["RootDeviceName"])
     mapped: dict[str, Any] = next(
-        (m["Ebs"] for m in told.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
+        (m["Ebs"] for m in image.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
     )
     return AwsImage(
         id=image_id,
-        name=str(told.get("Name", "")),
-        arch=str(told.get("Architecture", "x86_64")),
+        name=str(image.get("Name", "")),
+        arch=str(image.get("Architecture", "x86_64")),
         root_device=root,
         root_gib=int(mapped.get("VolumeSize", 8)),
-        user=_USERS.get(str(told.get("OwnerId")), _DEFAULT_USER),
+        user=_USERS.get(str(image.get("OwnerId")), _DEFAULT_USER),
     )

@@ -116,7 +116,7 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
 
     def of(kind: str) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(listed, kind)
-        return tuple(one for one in items if which.takes(called(kind, one), told(kind, one)))
+        return tuple(item for item in items if which.takes(called(kind, item), told(kind, item)))
 
     meant = AwsInventory(
         instances=of("instances"),

@@ -55,7 +55,7 @@ def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
         hourly_usd=sum_usd(prices),
         prices=prices,
-        warnings=tuple(one for one in (small, _retired(machine, entry)) if one),
+        warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
     )
 
 

@@ -94,7 +94,9 @@ def policy() -> str:
             _statement(
                 "TagWhatIsMade",
                 (TAG,),
-                condition={"StringEquals": {"ec2:CreateAction": [_word(one) for one in MAKE]}},
+                condition={
+                    "StringEquals": {"ec2:CreateAction": [_word(action) for action in MAKE]}
+                },
             ),
             _statement(
                 "MoveTheEndOfWhatCarriesTheTag",

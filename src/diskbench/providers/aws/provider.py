@@ -178,11 +178,11 @@ class AWSProvider:
         with contextlib.suppress(DiskbenchError):
             timing = self.timing.looking()
             ec2 = open_scope(scope, timing).edge("ec2", timing)
-            there = inventory(ec2, Which(lease_id))
-            going = [i for i in there.live if i["State"]["Name"] in {"pending", "running"}]
+            listing = inventory(ec2, Which(lease_id))
+            going = [i for i in listing.live if i["State"]["Name"] in {"pending", "running"}]
             if going:
                 return None
-            last = max(there.instances, key=lambda i: str(i.get("LaunchTime")), default=None)
+            last = max(listing.instances, key=lambda i: str(i.get("LaunchTime")), default=None)
             if last is None:
                 return f"EC2 lists no instance of lease {lease_id}"
             return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"

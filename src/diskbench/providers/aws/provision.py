@@ -70,10 +70,10 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     Raises NoCapacity when every zone lacks capacity, RentalFailed with EC2's reason for a
     machine that ended.
     """
-    there = inventory(order.ec2, Which(order.lease))
-    _key_pair(order, there)
-    group = order.spec.security_group or _security_group(order, there)
-    held = there.live[0]["Placement"]["AvailabilityZone"] if there.live else None
+    listing = inventory(order.ec2, Which(order.lease))
+    _key_pair(order, listing)
+    group = order.spec.security_group or _security_group(order, listing)
+    held = listing.live[0]["Placement"]["AvailabilityZone"] if listing.live else None
     places = order.details.places
     return in_first_with_capacity(
         zones_from(places, next((place for place in places if place.zone == held), None)),
@@ -154,12 +154,12 @@ def _made_before(code: str) -> Iterator[None]:
 
 def _in_zone(order: AwsOrder, group: str, place: AwsZone) -> AwsProvisioned:
     """Machine and volumes in one zone, running and available. Raises NoCapacity."""
-    there = inventory(order.ec2, Which(order.lease))
-    live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
-    instance = live[0] if live else _launch(order, group, place, len(there.ended))
+    listing = inventory(order.ec2, Which(order.lease))
+    live = [i for i in listing.live if i["Placement"]["AvailabilityZone"] == place.zone]
+    instance = live[0] if live else _launch(order, group, place, len(listing.ended))
     instance_id = str(instance["InstanceId"])
     ids = [
-        _volume(order, there, disk, place, index)
+        _volume(order, listing, disk, place, index)
         for disk in ([order.volume] if order.volume else [])
         for index in range(disk.count)
     ]
@@ -255,7 +255,7 @@ def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
         if is_missing(error):
             return None
         raise
-    found: list[Item] = [item for one in held for item in one["Instances"]]
+    found: list[Item] = [item for reservation in held for item in reservation["Instances"]]
     return found[0] if found else None
 
 
@@ -303,11 +303,11 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
 
 def _undo(order: AwsOrder) -> None:
     """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
-    there = inventory(order.ec2, Which(order.lease))
-    for instance in there.live:
+    listing = inventory(order.ec2, Which(order.lease))
+    for instance in listing.live:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})
-    for volume in there.volumes:
+    for volume in listing.volumes:
         if volume["State"] == "available":
             with contextlib.suppress(DiskbenchError):
                 order.ec2.call("delete_volume", {"VolumeId": volume["VolumeId"]})

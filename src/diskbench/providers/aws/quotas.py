@@ -41,14 +41,14 @@ _TAKING = frozenset({"pending", "running"})
 def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     """See ports.Metered."""
     aws = open_scope(scope, timing)
-    told, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
+    quotas_api, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
     vcpus = _vcpus(ec2)
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
     found = []
     for kind, code in _VCPUS.items():
-        if (quota := _limit(told, *code)) is not None:
+        if (quota := _limit(quotas_api, *code)) is not None:
             found.append(
                 Quota(
                     kind=kind,
@@ -59,7 +59,7 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
                 )
             )
     for disk, code in _TIB.items():
-        if (quota := _limit(told, *code)) is not None:
+        if (quota := _limit(quotas_api, *code)) is not None:
             found.append(
                 Quota(
                     kind="disk-gib",
@@ -103,6 +103,6 @@ def _sizes(ec2: AwsClient, types: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for start in range(0, len(types), _TYPES_A_CALL):
         asked = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
-        for one in ec2.listed("describe_instance_types", "InstanceTypes", asked):
-            found[one["InstanceType"]] = one["VCpuInfo"]["DefaultVCpus"]
+        for machine_type in ec2.listed("describe_instance_types", "InstanceTypes", asked):
+            found[machine_type["InstanceType"]] = machine_type["VCpuInfo"]["DefaultVCpus"]
     return found

@@ -65,9 +65,9 @@ def overlay(
     `known`."""
     region = known.prices.region
     prices = {
-        str(one["product"]["attributes"]["instanceType"]): usd
-        for one in machines
-        if (usd := _usd(one, "Hrs"))
+        str(item["product"]["attributes"]["instanceType"]): usd
+        for item in machines
+        if (usd := _usd(item, "Hrs"))
     }
     entries = {}
     for told in types:
@@ -127,19 +127,19 @@ def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of volumes by type. A price missing from the answers keeps its known value."""
     found: dict[str, Item] = {}
     tiers: dict[str, float] = {}
-    for one in storage:
-        told = one["product"]["attributes"]
+    for item in storage:
+        told = item["product"]["attributes"]
         name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
         if name not in known.disks:
             continue
         volume = found.setdefault(name, {"source": _PRICES})
-        if (usd := _usd(one, "GB-Mo")) is not None:
+        if (usd := _usd(item, "GB-Mo")) is not None:
             volume["per_gib"] = usd
-        elif (usd := _usd(one, "IOPS-Mo")) is not None and name == "io2":
+        elif (usd := _usd(item, "IOPS-Mo")) is not None and name == "io2":
             tiers[usage.rpartition("VolumeP-IOPS.io2")[2]] = usd
         elif usd is not None:
             volume["per_iops"] = [{"usd": usd}]
-        elif (usd := _usd(one, "GiBps-mo")) is not None:
+        elif (usd := _usd(item, "GiBps-mo")) is not None:
             volume["per_mib_per_s"] = usd / _MIB_IN_GIB
     if all(tier in tiers for tier, _ in _IO2_TIERS):
         found["io2"]["per_iops"] = [
@@ -172,8 +172,8 @@ def _asked(region: str, attributes: dict[str, str]) -> Item:
 
 
 def _products(listed: Iterable[Any]) -> Iterator[Item]:
-    for one in listed:
-        yield json.loads(one) if isinstance(one, str) else one
+    for item in listed:
+        yield json.loads(item) if isinstance(item, str) else item
 
 
 def _above(most: float | None, baseline: float | None) -> float | None:

@@ -39,16 +39,16 @@ _GOING = frozenset({"VolumeInUse", "IncorrectState"})
 
 def swapped(order: AwsOrder) -> AwsProvisioned:
     """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
-    there = inventory(order.ec2, Which(order.lease))
-    machine, place = _machine(order, there)
+    listing = inventory(order.ec2, Which(order.lease))
+    machine, place = _machine(order, listing)
     made = AwsProvisioned(machine, (), place)
-    earlier = _earlier(order, there)
+    earlier = _earlier(order, listing)
     if earlier:
         with reached(order, attach.machine_of(order, made)) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             _await_gone(order, guest, earlier)
-    return AwsProvisioned(machine, next_volumes(order, there, place), place)
+    return AwsProvisioned(machine, next_volumes(order, listing, place), place)
 
 
 def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
@@ -61,7 +61,7 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
         )
     machine = there.live[0]
     zone = machine["Placement"]["AvailabilityZone"]
-    place = next((one for one in order.details.places if one.zone == zone), None)
+    place = next((candidate for candidate in order.details.places if candidate.zone == zone), None)
     if place is None:
         raise RentalFailed(
             f"instance {machine['InstanceId']} is in {zone}, where no such disk is to be had",
@@ -76,9 +76,9 @@ def _earlier(order: AwsOrder, there: AwsInventory) -> list[Item]:
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
     measured = requests.name_of(order.lease, "disk-")
     return [
-        one
-        for one in there.volumes
-        if (name := tag(one, "Name") or "").startswith(measured) and name not in mine
+        volume
+        for volume in there.volumes
+        if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
     ]
 
 
@@ -90,7 +90,7 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
         found = describe_volume(order.ec2, volume_id)
         if found is None or found["State"] not in {"in-use", "creating"}:
             return True
-        states = [str(one["State"]) for one in found.get("Attachments", [])]
+        states = [str(attachment["State"]) for attachment in found.get("Attachments", [])]
         if "detaching" not in states:
             _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
         return Still(next(iter(states), str(found["State"])))
@@ -121,14 +121,16 @@ def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
     """Wait until the guest shows none of them: the next volume has the same name there."""
     nvme = order.details.machine.ebs_nvme
     attached = [
-        Volume(str(one["VolumeId"]), str(held["Device"]), int(one["Size"]) * GIB)
-        for one in earlier
-        for held in one.get("Attachments", [])
+        Volume(str(volume["VolumeId"]), str(held["Device"]), int(volume["Size"]) * GIB)
+        for volume in earlier
+        for held in volume.get("Attachments", [])
     ]
 
     def ask() -> bool | Still:
         shown = disks(guest.host)
-        left = [one.id for one in attached if any(is_volume(d, one, nvme=nvme) for d in shown)]
+        left = [
+            volume.id for volume in attached if any(is_volume(d, volume, nvme=nvme) for d in shown)
+        ]
         return Still(f"{', '.join(left)} is still seen in the guest") if left else True
 
     order.ask_guest("the volumes before", ask)

@@ -68,7 +68,7 @@ def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures:
     for instance_id in ids:
         with noting(failures, f"instance {instance_id}", is_missing):
             ec2.call("terminate_instances", {"InstanceIds": [instance_id]})
-    for what, instance_id in ((f"instance {one}", one) for one in ids):
+    for what, instance_id in ((f"instance {identifier}", identifier) for identifier in ids):
         if what not in failures:
             with noting(failures, what, is_missing):
                 until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)

@@ -91,8 +91,8 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = data_disks(machine)
-        mine = next((one for one in held if _is(one, disk_id)), None)
-        others = [one for one in held if not _is(one, disk_id)]
+        mine = next((entry for entry in held if _is(entry, disk_id)), None)
+        others = [entry for entry in held if not _is(entry, disk_id)]
         if mine is None:
             wanted = requests.attachment(disk_id, lun, caching)
             return change(order, [*others, wanted], "attaching")
@@ -135,7 +135,10 @@ def data_disks(machine: Item) -> list[dict[str, Any]]:
     """The attached data disks, in the form of a request."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
     kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
-    return [{key: one[key] for key in kept if key in one} for one in profile.get("dataDisks") or []]
+    return [
+        {key: entry[key] for key in kept if key in entry}
+        for entry in profile.get("dataDisks") or []
+    ]
 
 
 def _is(attached: dict[str, Any], disk_id: str) -> bool:

@@ -74,9 +74,9 @@ def move(edge: AzureClient, lease_id: str, held: Sequence[Item], end: LeaseEnd) 
     the lease was too long or Azure refused it, it is made as by `arm`.
     """
     name = name_of(lease_id, "machine").lower()
-    machines = (one for one in held if str(one.get("type")).lower() == MACHINES.lower())
-    machine = next((one for one in machines if str(one["name"]).lower() == name), None)
-    there = next((one for one in held if is_schedule(one)), None)
+    machines = (item for item in held if str(item.get("type")).lower() == MACHINES.lower())
+    machine = next((item for item in machines if str(item["name"]).lower() == name), None)
+    existing = next((item for item in held if is_schedule(item)), None)
     if machine is None:  # no machine to shut down
         return
     fits = end.left_s <= LONGEST_S
@@ -84,7 +84,7 @@ def move(edge: AzureClient, lease_id: str, held: Sequence[Item], end: LeaseEnd) 
     request = schedule(
         carried, str(machine["location"]), str(machine["id"]), end.expires_at, on=fits
     )
-    if there is not None:
+    if existing is not None:
         _put(edge, request)
     elif fits:
         _armed(edge, request)

@@ -36,10 +36,10 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
     where = f"azure {scope.region}" if scope.region else "azure"
     try:
         azure = open_scope(scope)
-        who = _who(azure)
+        identity = _who(azure)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
-    told = f"{who} in subscription {azure.subscription}"
+    told = f"{identity} in subscription {azure.subscription}"
     before, answers = datetime.now(UTC), list[Any]()
     try:
         _ask(azure, timing, answers)
@@ -82,11 +82,11 @@ def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
     none of its `notActions`; `*` matches anything."""
 
     def among(patterns: list[str]) -> bool:
-        return any(fnmatch.fnmatchcase(action.lower(), one.lower()) for one in patterns)
+        return any(fnmatch.fnmatchcase(action.lower(), pattern.lower()) for pattern in patterns)
 
     return any(
-        among(one.get("actions") or []) and not among(one.get("notActions") or [])
-        for one in permissions
+        among(permission.get("actions") or []) and not among(permission.get("notActions") or [])
+        for permission in permissions
     )
 
 

@@ -31,11 +31,11 @@ def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None
     for group in tagged_groups(edge, lease_id):
         if not is_ours(group):
             continue
-        held = [one for one in inside(edge, group) if not is_strange(lease_id, one)]
+        held = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
         deadman.move(edge, lease_id, held, end)
-        for one in held:
-            if lease_of(one) == lease_id and not deadman.is_schedule(one):
-                _tag(edge, told(one), one, end)
+        for item in held:
+            if lease_of(item) == lease_id and not deadman.is_schedule(item):
+                _tag(edge, told(item), item, end)
         _tag(edge, told_group(group), group, end)
 
 

@@ -44,7 +44,7 @@ def find_lun(
             f"{disk.node} was there before it could be seen to appear",
             advice="nothing was written; start a new run",
         )
-    known = {key for one in before for key in keys(one)}
+    known = {key for disk in before for key in keys(disk)}
     if known & keys(disk):
         raise RentalFailed(
             f"{disk.node} answers to LUN {lun} but was there before that was attached",

@@ -46,7 +46,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
     try:
         if version == "latest":
             version = _newest(edge, where)
-        told = edge.call(_READ, "compute", "virtual_machine_images.get", *where, version)
+        image = edge.call(_READ, "compute", "virtual_machine_images.get", *where, version)
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
             raise InvalidValue(
@@ -56,7 +56,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
         raise
     reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
     return AzureImage(
-        name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(told)
+        name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(image)
     )
 
 

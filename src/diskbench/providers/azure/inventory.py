@@ -52,7 +52,7 @@ def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
     wanted = of_lease(lease_id) if lease_id else of_any_lease()
     found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
     # The filter is applied by Azure; the tags themselves decide.
-    return [one for one in found if lease_of(one) and lease_id in {None, lease_of(one)}]
+    return [group for group in found if lease_of(group) and lease_id in {None, lease_of(group)}]
 
 
 def inside(edge: AzureClient, group: Item) -> list[Item]:
@@ -142,12 +142,12 @@ def power_of(machine: Item) -> str | None:
 
 def why(machine: Item) -> str:
     """Azure's message about a machine's state."""
-    said = [
+    messages = [
         f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
         for status in _statuses(machine)
         if status.get("message")
     ]
-    return "; ".join(said) or "Azure gives no reason"
+    return "; ".join(messages) or "Azure gives no reason"
 
 
 def _statuses(machine: Item) -> list[Item]:

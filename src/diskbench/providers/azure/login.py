@@ -16,7 +16,7 @@ _ABSENT = re.compile(
 
 def why_no_login(said: str) -> str:
     """The SDK's message without the kinds of credentials that are absent."""
-    tried = [(one["kind"], " ".join(one["said"].split())) for one in _TRIED.finditer(said)]
+    tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(said)]
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
     if tried and not failed:
         return f"nobody is logged in to Azure (tried: {', '.join(kind for kind, _ in tried)})"

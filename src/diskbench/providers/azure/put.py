@@ -44,11 +44,11 @@ def put(
     RentalFailed when it takes longer than `limit_s`."""
 
     def ask() -> Item | Still:
-        there = thing.read(edge)
-        if there is not None and state_of(there) in _UNDER_WAY:
-            return Still(state_of(there))
-        if there is not None and state_of(there) != "Failed":
-            return there
+        existing = thing.read(edge)
+        if existing is not None and state_of(existing) in _UNDER_WAY:
+            return Still(state_of(existing))
+        if existing is not None and state_of(existing) != "Failed":
+            return existing
         try:
             return edge.finished(
                 f"{thing.role} {thing.name}", limit_s, f"{thing.right}/write",

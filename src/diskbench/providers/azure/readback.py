@@ -156,9 +156,9 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
 def _held(machine: Item, disk: Item) -> Item:
     """The machine's attachment of a disk; empty where it is not attached."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
-    for one in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
-        if str((one.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
-            return dict(one)
+    for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
+        if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
+            return dict(entry)
     return {}
 
 

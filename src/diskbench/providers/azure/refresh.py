@@ -83,7 +83,7 @@ def overlay(
 ) -> Overlay:
     """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
-    prices = {str(one["armSkuName"]): usd for one in machines if (usd := _on_demand(one))}
+    prices = {str(item["armSkuName"]): usd for item in machines if (usd := _on_demand(item))}
     sizes = {}
     for sku in skus:
         if (
@@ -145,15 +145,15 @@ def _on_demand(told: Item) -> float | None:
 def _disks(told: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of the catalogue's tiers by disk type."""
     found: dict[str, Item] = {}
-    for one in told:
-        name = _PRODUCTS.get(str(one.get("productName")))
-        tier = _TIER.fullmatch(str(one.get("meterName")))
+    for item in told:
+        name = _PRODUCTS.get(str(item.get("productName")))
+        tier = _TIER.fullmatch(str(item.get("meterName")))
         price = known.disks.get(name or "")
-        if price is None or tier is None or one.get("unitOfMeasure") != "1/Month":
+        if price is None or tier is None or item.get("unitOfMeasure") != "1/Month":
             continue
         if tier["tier"].upper() in price.tiers:
             entry = found.setdefault(str(name), {"source": _PRICES, "tiers": {}})
-            entry["tiers"][tier["tier"].upper()] = float(one["retailPrice"])
+            entry["tiers"][tier["tier"].upper()] = float(item["retailPrice"])
     # Tiers of two dates under one source would look like one date: all or none.
     return {
         name: one for name, one in found.items()

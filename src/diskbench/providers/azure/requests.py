@@ -259,7 +259,11 @@ def attachment(disk_id: str, lun: int, caching: str) -> Request:
 
 def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
     """The update that gives a machine exactly these data disks."""
-    return {"properties": {"storageProfile": {"dataDisks": [dict(one) for one in attached]}}}
+    return {
+        "properties": {
+            "storageProfile": {"dataDisks": [dict(disk_entry) for disk_entry in attached]}
+        }
+    }
 
 
 def new_expiry(expires_at: float) -> Request:

@@ -51,7 +51,7 @@ def _machine(order: AzureOrder) -> Item:
 
 
 def _zone(order: AzureOrder, machine: Item) -> str | None:
-    held = next((str(one) for one in machine.get("zones") or []), None)
+    held = next((str(zone) for zone in machine.get("zones") or []), None)
     zones = order.details.zones
     if zones and held not in zones:
         raise RentalFailed(
@@ -76,11 +76,11 @@ def _detached(order: AzureOrder) -> list[int]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = attach.data_disks(machine)
-        going = [one for one in held if _is_earlier(order, _name(one))]
+        going = [entry for entry in held if _is_earlier(order, _name(entry))]
         if not going:
             return True
-        luns.update({int(one["lun"]): None for one in going})
-        return attach.change(order, [one for one in held if one not in going], "detaching")
+        luns.update({int(entry["lun"]): None for entry in going})
+        return attach.change(order, [entry for entry in held if entry not in going], "detaching")
 
     what = f"the disks of {name_of(order.lease, 'machine')}"
     order.until(ask, what, order.timing.attach_s)
@@ -106,7 +106,7 @@ def _earlier_disks(order: AzureOrder) -> list[str]:
     listed = order.edge.listed(
         f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
     )
-    names = [str(one["name"]) for one in listed if str(one.get("type")).lower() == DISKS.lower()]
+    names = [str(item["name"]) for item in listed if str(item.get("type")).lower() == DISKS.lower()]
     return [name for name in names if _is_earlier(order, name)]
 
 

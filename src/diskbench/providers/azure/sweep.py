@@ -43,10 +43,10 @@ def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[s
     """The lease's record, updated with one group that carries its tag."""
     if not is_ours(group):
         return {"not_ours": (*before.not_ours, told_group(group))}
-    held = [one for one in inside(edge, group) if not is_strange(before.lease_id, one)]
+    held = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
     return {
         "scope": here,
         "expires_at": expiry_of(group),
         "owner": owner_of(group),
-        "resources": (told_group(group), *(told(one) for one in held)),
+        "resources": (told_group(group), *(told(item) for item in held)),
     }

@@ -77,7 +77,7 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
         found = [] if which.copied else inside(edge, group)
     except DiskbenchError as error:
         return f"what is in it could not be listed: {error.message}"
-    strange = [one for one in found if is_strange(which.lease_id, one)]
+    strange = [item for item in found if is_strange(which.lease_id, item)]
     if not strange:
         failures: Failures = {}
         with noting(failures, name, is_missing):
@@ -86,8 +86,8 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                 "resources", "resource_groups.begin_delete", name, force_deletion_types=_FORCED,
             )  # fmt: skip
         return failures.get(name, "")
-    why = _delete_costly(edge, name, [one for one in found if one not in strange])
-    names = ", ".join(told(one) for one in strange)
+    why = _delete_costly(edge, name, [item for item in found if item not in strange])
+    names = ", ".join(told(item) for item in strange)
     return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
 
 
@@ -96,8 +96,8 @@ def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]
     exists."""
     failures: Failures = {}
     for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):
-        for one in ours:
-            if str(one.get("type")).lower() == kind.lower():
-                with noting(failures, told(one), is_missing):
-                    delete(edge, kind, group, str(one["name"]), **more)
+        for item in ours:
+            if str(item.get("type")).lower() == kind.lower():
+                with noting(failures, told(item), is_missing):
+                    delete(edge, kind, group, str(item["name"]), **more)
     return [f"{what}: {why}" for what, why in failures.items()]

@@ -67,7 +67,7 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
-    held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
+    held = {str(attached.get("deviceName")) for attached in alive(order, made).get("disks", [])}
     before = disks_before_ours(order, guest, attached=bool(held.intersection(names)))
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
@@ -124,14 +124,14 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
 def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
     """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
-    for one in instance.get("disks", []):
-        if last(str(one.get("source", ""))) == disk_name:
-            if one.get("deviceName") != device_name:
+    for entry in instance.get("disks", []):
+        if last(str(entry.get("source", ""))) == disk_name:
+            if entry.get("deviceName") != device_name:
                 raise RentalFailed(
-                    f"disk {disk_name} is attached as {one.get('deviceName')}, not {device_name}",
+                    f"disk {disk_name} is attached as {entry.get('deviceName')}, not {device_name}",
                     advice="give the lease back and start a new run",
                 )
-            found: Item = one
+            found: Item = entry
             return found
     return None
 

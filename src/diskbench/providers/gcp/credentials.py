@@ -74,8 +74,8 @@ def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:
     """Whether the key file in use was issued by the endpoint: by an emulator that issues tokens
     itself."""
     try:
-        told = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
-        return urlsplit(str(told["token_uri"])).netloc == urlsplit(endpoint).netloc
+        key_file = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
+        return urlsplit(str(key_file["token_uri"])).netloc == urlsplit(endpoint).netloc
     except (KeyError, OSError, ValueError, TypeError):
         return False
 

@@ -207,7 +207,7 @@ def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) ->
         return
     fit = series.disks.get(asked.type)
     if fit is None:
-        takers = ", ".join(one.upper() for one in book.takers(asked.type))
+        takers = ", ".join(series.upper() for series in book.takers(asked.type))
         raise InvalidValue(
             f"{machine_type} does not take {asked.type}: {name} has {', '.join(series.disks)}",
             advice=f"{asked.type} goes with {takers}; leave --instance-type out to have one chosen",

@@ -134,8 +134,8 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     from requests.exceptions import RequestException
 
     if isinstance(error, GoogleAPICallError):
-        reason, said = _told(error)
-        return of_reason(reason, said, action, status=int(error.code or 0))
+        reason, message = _told(error)
+        return of_reason(reason, message, action, status=int(error.code or 0))
     if isinstance(error, GoogleAuthError):
         return _of_login(error)
     if isinstance(error, RequestException | OSError):
@@ -158,18 +158,20 @@ def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | Non
     if not errors and status < 400:
         return None
     if not errors:
-        said = str(operation.get("httpErrorMessage", "")) or "no reason given"
-        return of_reason(said, said, action, status=status)
-    told = "; ".join(str(e.get("message") or e.get("code") or "no reason given") for e in errors)
-    found = [of_reason(str(e.get("code", "")), told, action, status=status) for e in errors]
+        message = str(operation.get("httpErrorMessage", "")) or "no reason given"
+        return of_reason(message, message, action, status=status)
+    messages = "; ".join(
+        str(e.get("message") or e.get("code") or "no reason given") for e in errors
+    )
+    found = [of_reason(str(e.get("code", "")), messages, action, status=status) for e in errors]
     return next((e for e in found if type(e) is not RentalFailed), found[0])
 
 
 def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
-    told = f"{said} ({reason})" if reason and reason not in said else said
-    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": told}))
+    text = f"{said} ({reason})" if reason and reason not in said else said
+    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
     return error
 

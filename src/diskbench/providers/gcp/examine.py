@@ -38,15 +38,15 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
     if answer.status_code == 401:
-        told = f"Google does not accept the credentials: {_said(answer)}"
+        message = f"Google does not accept the credentials: {_said(answer)}"
         advice = "log in: gcloud auth application-default login"
-        return [_finding("credentials", where, "problem", told, advice), clock]
-    who = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+        return [_finding("credentials", where, "problem", message, advice), clock]
+    identity = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
     if answer.status_code != 200:
-        told = f"which permissions there are cannot be asked: {_said(answer)}"
+        message = f"which permissions there are cannot be asked: {_said(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
-        return [who, clock, _finding("permissions", where, "warning", told, advice)]
-    return [who, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
+        return [identity, clock, _finding("permissions", where, "warning", message, advice)]
+    return [identity, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
 
 
 def present(scope: Scope, timing: GceTiming) -> datetime:
@@ -57,9 +57,10 @@ def present(scope: Scope, timing: GceTiming) -> datetime:
 
 def _permissions(where: str, held: set[str]) -> list[Finding]:
     wanted = policy.permissions()
-    missing = [one for one in wanted if one not in held]
+    missing = [permission for permission in wanted if permission not in held]
     denied = [
-        _finding("permissions", where, "problem", f"{one} is missing", _ADVICE) for one in missing
+        _finding("permissions", where, "problem", f"{permission} is missing", _ADVICE)
+        for permission in missing
     ]
     told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
     return [*denied, _finding("permissions", where, "ok", told)]

@@ -44,7 +44,7 @@ def find_disk(
     disk = _named(found, device_name)
     if disk is None:
         return None
-    known = {key for one in before or () for key in one.keys}
+    known = {key for disk in before or () for key in disk.keys}
     if known & disk.keys:
         raise RentalFailed(
             f"{disk.node} answers to {device_name} but was there before that was attached",
@@ -59,15 +59,15 @@ def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[
     disks = told_apart(found)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
     local = [_named(disks, name) for name in names]
-    there = tuple(disk for disk in local if disk is not None)
-    if len(there) < count:
+    present = tuple(disk for disk in local if disk is not None)
+    if len(present) < count:
         raise RentalFailed(
-            f"the guest shows {len(there)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
+            f"the guest shows {len(present)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
             advice="choose another --instance-type, or an --image with Google's guest environment",
         )
-    for disk, name in zip(there, names, strict=True):
+    for disk, name in zip(present, names, strict=True):
         _check_size(disk, name, LOCAL_SSD_GIB * GIB)
-    return there
+    return present
 
 
 def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
@@ -81,7 +81,7 @@ def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
         )
     if not named:
         return None
-    rest = tuple(one for one in named[0].links if one != link)
+    rest = tuple(other for other in named[0].links if other != link)
     return named[0].model_copy(update={"links": (link, *rest)})
 
 

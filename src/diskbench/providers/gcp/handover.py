@@ -52,11 +52,11 @@ def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tup
     """Kinds and names of all resources of the lease. A listing by label may lag behind, so the
     resources known to exist are added."""
     listed = inventory(order.compute, Which(order.lease)).names()
-    disks = [f"disk {place(one)}" for one in volumes]
+    disks = [f"disk {place(volume)}" for volume in volumes]
     attached = [
-        f"disk {made.zone}/{last(str(one['source']))}"
-        for one in made.instance.get("disks", [])
-        if one.get("source")
+        f"disk {made.zone}/{last(str(disk['source']))}"
+        for disk in made.instance.get("disks", [])
+        if disk.get("source")
     ]
     instance = f"instance {made.zone}/{order.machine_name}"
     return tuple(sorted({*listed, *disks, *attached, instance}))

@@ -127,8 +127,8 @@ def _project(compute: Compute) -> Item:
 
 def region_of(spec: RentSpec, project: Item) -> str:
     """The region: given, or configured by gcloud's variables or the project."""
-    told = project.get("commonInstanceMetadata", {}).get("items", [])
-    metadata = {str(item.get("key")): str(item.get("value", "")) for item in told}
+    items = project.get("commonInstanceMetadata", {}).get("items", [])
+    metadata = {str(item.get("key")): str(item.get("value", "")) for item in items}
     zones = (spec.zone, os.environ.get("CLOUDSDK_COMPUTE_ZONE"), metadata.get(_DEFAULT_ZONE))
     of_zone = [zone.rpartition("-")[0] if zone else None for zone in zones]
     named = (
@@ -142,13 +142,13 @@ def region_of(spec: RentSpec, project: Item) -> str:
 def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
     """The zones of the region, or the given one of them."""
     try:
-        told = compute.call("regions", "get", {"region": region})
+        region_info = compute.call("regions", "get", {"region": region})
     except DiskbenchError as error:
         if not is_missing(error):
             raise
         known = [str(item["name"]) for item in compute.listed("regions")]
         raise UnknownName("Google Cloud region", region, known, field="region") from error
-    zones = tuple(sorted(last(str(url)) for url in told.get("zones", [])))
+    zones = tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
     if spec.zone is None:
         return zones
     if spec.zone not in zones:
@@ -211,7 +211,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
         )
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     try:
-        told = compute.call("subnetworks", "get", request)
+        subnet = compute.call("subnetworks", "get", request)
     except DiskbenchError as error:
         if not is_missing(error):
             raise
@@ -219,14 +219,14 @@ def _network(here: GcpLookup) -> GcpNetwork:
             f"project {owner} has no subnet {parts[-1]} in {here.region}",
             advice="gcloud compute networks subnets list shows those there are",
         ) from error
-    network = _path(str(told["network"]))
+    network = _path(str(subnet["network"]))
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
         raise InvalidValue(
             f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
             advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
             field="subnet",
         )
-    return GcpNetwork(network=network, subnetwork=_path(str(told["selfLink"])))
+    return GcpNetwork(network=network, subnetwork=_path(str(subnet["selfLink"])))
 
 
 def _path(url: str) -> str:

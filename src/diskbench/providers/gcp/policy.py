@@ -43,10 +43,10 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def permissions() -> tuple[str, ...]:
     """All permissions, sorted."""
-    return tuple(sorted({f"compute.{one}" for names in NEEDS.values() for one in names}))
+    return tuple(sorted({f"compute.{name}" for names in NEEDS.values() for name in names}))
 
 
 def policy() -> str:
     """The role in the form of `gcloud iam roles create --file`."""
     lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    return "\n".join([*lines, *(f"  - {one}" for one in permissions())])
+    return "\n".join([*lines, *(f"  - {permission}" for permission in permissions())])

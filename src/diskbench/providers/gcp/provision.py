@@ -94,10 +94,10 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     Raises NoCapacity when every zone lacks capacity, RentalFailed with Google's reason for a
     machine that ended.
     """
-    there = inventory(order.compute, Which(order.lease))
-    _firewall(order, there)
+    listing = inventory(order.compute, Which(order.lease))
+    _firewall(order, listing)
     return in_first_with_capacity(
-        zones_from(order.details.zones, zone_of(there.live[0]) if there.live else None),
+        zones_from(order.details.zones, zone_of(listing.live[0]) if listing.live else None),
         lambda zone: in_zone(order, zone),
         lambda: _undo(order),
         order.watch,
@@ -124,16 +124,16 @@ def _firewall(order: GcpOrder, there: GcpInventory) -> None:
 
 def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
-    there = inventory(order.compute, Which(order.lease))
-    _refuse_dead(there, zone)
+    listing = inventory(order.compute, Which(order.lease))
+    _refuse_dead(listing, zone)
     under_way = []
-    if not any(zone_of(one) == zone for one in there.live):
+    if not any(zone_of(instance) == zone for instance in listing.live):
         under_way.append(_launch(order, zone))
     names = []
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if there.disk(names[-1], zone) is None:
+            if listing.disk(names[-1], zone) is None:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:
         if started is not None:
@@ -269,9 +269,9 @@ def ended(instance: Item) -> DiskbenchError:
 def _undo(order: GcpOrder) -> None:
     """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
     compute, lease_id = order.compute, order.lease
-    there = inventory(compute, Which(lease_id))
+    listing = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}
-    give_back(compute, lease_id, "instances", there.instances, failures)
+    give_back(compute, lease_id, "instances", listing.instances, failures)
     give_back(compute, lease_id, "disks", inventory(compute, Which(lease_id)).disks, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

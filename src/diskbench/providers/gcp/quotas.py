@@ -35,8 +35,8 @@ def quotas(scope: Scope, timing: GceTiming) -> Sequence[Quota]:
     compute = open_scope(scope, timing)
     project = compute.call("projects", "get")
     region = region_of(RentSpec(region=scope.region), project)
-    told = compute.call("regions", "get", {"region": region})
-    return list(_quotas(told.get("quotas", []), region))
+    region_info = compute.call("regions", "get", {"region": region})
+    return list(_quotas(region_info.get("quotas", []), region))
 
 
 def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:

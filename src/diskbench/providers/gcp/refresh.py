@@ -59,9 +59,9 @@ def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
     login, _ = default(scopes=[SCOPE])
     session = AuthorizedSession(login)  # type: ignore[no-untyped-call]
     types = {
-        str(one["name"]): one
-        for one in compute.listed_everywhere("machineTypes")
-        if str(one.get("zone", "")).rpartition("/")[2].startswith(f"{known.region}-")
+        str(item["name"]): item
+        for item in compute.listed_everywhere("machineTypes")
+        if str(item.get("zone", "")).rpartition("/")[2].startswith(f"{known.region}-")
     }
 
     def get(url: str, fields: dict[str, str]) -> Any:  # noqa: ANN401 - a response of requests

@@ -103,10 +103,10 @@ def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:
 def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
     """Lease and expiry of a firewall rule made by diskbench, by its description and name; None
     for any other."""
-    told = _RULE.match(str(rule.get("description", "")))
-    if told is None or rule.get("name") != name_of(told["lease"], "ssh"):
+    match = _RULE.match(str(rule.get("description", "")))
+    if match is None or rule.get("name") != name_of(match["lease"], "ssh"):
         return None
-    return told["lease"], float(told["expires"])
+    return match["lease"], float(match["expires"])
 
 
 @dataclass(frozen=True)

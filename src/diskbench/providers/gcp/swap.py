@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
-    there = inventory(order.compute, Which(order.lease))
-    zone = _zone(order, there)
-    earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
+    listing = inventory(order.compute, Which(order.lease))
+    zone = _zone(order, listing)
+    earlier = tuple(item for item in listing.disks if _is_earlier(order, str(item["name"])))
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
     give_back(order.compute, order.lease, "disks", earlier, failures)
     if failures:
-        told = "; ".join(f"{what}: {why}" for what, why in failures.items())
-        raise RentalFailed(f"not deleted: {told}", advice="it goes with its machine")
+        reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
+        raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
     return in_zone(order, zone)
 
 
@@ -94,9 +94,9 @@ def _device(instance: Item, name: str) -> str | None:
     """The disk's device name; None where it is not attached."""
     return next(
         (
-            str(one["deviceName"])
-            for one in instance.get("disks", [])
-            if last(str(one.get("source", ""))) == name
+            str(attached["deviceName"])
+            for attached in instance.get("disks", [])
+            if last(str(attached.get("source", ""))) == name
         ),
         None,
     )

@@ -42,7 +42,9 @@ def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
         items.setdefault(lease_id, []).append(item)
         things.append(Tagged(lease_id, told, item["name"], expiry_of(item), owner_of(item)))
     here = scope.model_copy(update={"account": compute.project, "region": None})
-    return [one for one in by_lease(here, things) if _is_in(scope.region, items[one.lease_id])]
+    return [
+        lease for lease in by_lease(here, things) if _is_in(scope.region, items[lease.lease_id])
+    ]
 
 
 def _is_in(region: str | None, items: Sequence[Item]) -> bool:
@@ -59,15 +61,15 @@ def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
 def why_gone(lease_id: str, compute: Compute) -> str | None:
     """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
     errors."""
-    there = inventory(compute, Which(lease_id))
-    if there.live:
+    listing = inventory(compute, Which(lease_id))
+    if listing.live:
         return None
     why = _last_end(lease_id, compute)
-    stopped = [one for one in there.instances if one.get("status") not in LIVE]
+    stopped = [instance for instance in listing.instances if instance.get("status") not in LIVE]
     if stopped:
         state = str(stopped[0].get("status")).lower()
-        told = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
-        return f"{place(stopped[0])} is {state}: {told}"
+        reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
+        return f"{place(stopped[0])} is {state}: {reason}"
     return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
 
 
@@ -77,13 +79,15 @@ def _last_end(lease_id: str, compute: Compute) -> str:
     machine = name_of(lease_id, "machine")
     request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
     with contextlib.suppress(DiskbenchError):
-        told = [
-            one
-            for one in compute.listed_everywhere("globalOperations", request, holds="operations")
-            if one.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
+        operations = [
+            operation
+            for operation in compute.listed_everywhere(
+                "globalOperations", request, holds="operations"
+            )
+            if operation.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
         ]
-        if told:
-            newest = max(told, key=lambda one: str(one.get("insertTime", "")))
+        if operations:
+            newest = max(operations, key=lambda operation: str(operation.get("insertTime", "")))
             message = newest.get("statusMessage") or newest.get("operationType")
             return f"{message} by {newest.get('user', 'nobody we know')}"
     return ""

@@ -103,13 +103,13 @@ def find(directory: Path) -> tuple[LoopDevice, ...]:
 def detach(loop: LoopDevice) -> None:
     """Detach the device and wait for it. Raises ReleaseFailed when a process holds it."""
     deadline = time.monotonic() + DETACHED_WITHIN_S
-    told = False
+    accepted = False
     if _is_attached(loop):
         _uncut(loop)
     while _is_attached(loop):
         # Requested once: the kernel detaches it when its last holder is gone, and then it may
         # already belong to somebody else.
-        told = told or _clear(loop)
+        accepted = accepted or _clear(loop)
         if time.monotonic() > deadline:
             raise ReleaseFailed(
                 f"/dev/{loop.kernel} on {loop.image} is still in use",

@@ -239,7 +239,11 @@ def _known(groups: Groups) -> tuple[str, ...]:
     base = base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
     every = {*lease_ids(), *groups.lease_ids(), *on_loops}
-    return tuple(sorted(one for one in every if is_lease_id(one) and _is_ours(place(one))))
+    return tuple(
+        sorted(
+            lease_id for lease_id in every if is_lease_id(lease_id) and _is_ours(place(lease_id))
+        )
+    )
 
 
 def _is_ours(here: LeaseFolder) -> bool:

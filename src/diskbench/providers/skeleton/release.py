@@ -62,9 +62,9 @@ def release(
         found = _listed(look, lease_id, where)
     which.warn(found.others)
     if left := found.names():
-        told = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
+        reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
         raise ReleaseFailed(
-            f"not given back in {where}: {told}",
+            f"not given back in {where}: {reasons}",
             advice=f"diskbench gc {lease_id}; what is left costs money or room until then",
         )
     if not which.copied:

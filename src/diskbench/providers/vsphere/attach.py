@@ -49,10 +49,10 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     values = found.values if found else {}
     if str(values.get("guest.toolsRunningStatus")) != "guestToolsRunning":
         return Still("VMware Tools do not run in it (yet)")
-    told = [text for card in values.get("guest.net") or () for text in card.ipAddress or ()] or [
-        str(values.get("guest.ipAddress") or "")
-    ]
-    return reachable(told) or Still("VMware Tools tell none yet")
+    addresses = [
+        text for card in values.get("guest.net") or () for text in card.ipAddress or ()
+    ] or [str(values.get("guest.ipAddress") or "")]
+    return reachable(addresses) or Still("VMware Tools tell none yet")
 
 
 def reachable(told: Sequence[str]) -> str | None:
@@ -97,11 +97,11 @@ def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
     """The disks on our own controller, in order of unit."""
     return tuple(
         VirtualDisk(
-            key=one.key,
-            uuid=str(one.backing.uuid),
-            size_bytes=int(one.capacityInBytes or one.capacityInKB * 1024),
+            key=disk.key,
+            uuid=str(disk.backing.uuid),
+            size_bytes=int(disk.capacityInBytes or disk.capacityInKB * 1024),
         )
-        for one in our_devices(order, vm)
+        for disk in our_devices(order, vm)
     )
 
 
@@ -110,8 +110,8 @@ def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     return sorted(
-        (one for one in _disks(devices) if one.controllerKey == controller.key),
-        key=lambda one: int(one.unitNumber or 0),
+        (disk for disk in _disks(devices) if disk.controllerKey == controller.key),
+        key=lambda disk: int(disk.unitNumber or 0),
     )
 
 
@@ -154,4 +154,4 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
 def _disks(devices: Sequence[Any]) -> list[Any]:
     vim = sdk("vim")
 
-    return [one for one in devices if isinstance(one, vim.vm.device.VirtualDisk)]
+    return [device for device in devices if isinstance(device, vim.vm.device.VirtualDisk)]

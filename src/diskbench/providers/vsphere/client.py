@@ -220,7 +220,8 @@ class Vsphere:
         found: list[Item] = []
         while page is not None:
             found += [
-                Item(one.obj, {pair.name: pair.val for pair in one.propSet}) for one in page.objects
+                Item(managed.obj, {pair.name: pair.val for pair in managed.propSet})
+                for managed in page.objects
             ]
             page = collector.ContinueRetrievePropertiesEx(page.token) if page.token else None
         return tuple(found)

@@ -150,7 +150,7 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
 def _said(fault: Any) -> str:  # noqa: ANN401 - as above
     """The fault's message in one line."""
     texts = [getattr(fault, "msg", None)] + [
-        one.message for one in getattr(fault, "faultMessage", None) or ()
+        message.message for message in getattr(fault, "faultMessage", None) or ()
     ]
     words = [" ".join(str(text).split()) for text in texts if text]
     argument = getattr(fault, "invalidProperty", None) or getattr(fault, "property", None)

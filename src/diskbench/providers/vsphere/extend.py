@@ -23,9 +23,9 @@ def extend(
 ) -> None:
     """See ports.ExtendsLeases. Other text in the notes stays."""
     move_timer(guest, end)
-    for one in machines(vsphere, which):
-        written = str(one.item.values.get("config.annotation") or "")
-        _note(vsphere, one.item.ref, requests.new_expiry(written, end.expires_at), timing)
+    for machine in machines(vsphere, which):
+        written = str(machine.item.values.get("config.annotation") or "")
+        _note(vsphere, machine.item.ref, requests.new_expiry(written, end.expires_at), timing)
 
 
 def _note(vsphere: Vsphere, vm: Ref, spec: requests.Spec, timing: VsphereTiming) -> None:

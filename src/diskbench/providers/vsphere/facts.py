@@ -79,7 +79,7 @@ def _volume(info: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
 def _extents(info: Any) -> tuple[str, ...]:  # noqa: ANN401 - pyVmomi's
     """The names of the devices that a VMFS datastore lies on."""
     extents = getattr(getattr(info, "vmfs", None), "extent", None) or ()
-    return tuple(str(one.diskName) for one in extents)
+    return tuple(str(extent.diskName) for extent in extents)
 
 
 def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def find_disks(
     """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
     in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
     known = {key for disk in before or () for key in disk.keys}
-    named = [[disk for disk in found if _is(disk, one)] for one in ours]
+    named = [[disk for disk in found if _is(disk, virtual)] for virtual in ours]
     if controller == "nvme" and not any(named):
         return _by_appearance(found, ours, before)
     if not all(named):
@@ -68,7 +68,7 @@ def still_shown(
     controller: Controller,
 ) -> tuple[str, ...]:
     """The nodes of our removed disks that the guest still shows: pure."""
-    named = [disk for disk in found if any(_is(disk, one) for one in gone)]
+    named = [disk for disk in found if any(_is(disk, virtual) for virtual in gone)]
     if controller == "nvme" and before is not None:
         known = {key for disk in before for key in _places(disk)}
         named += [d for d in found if d.model == NVME_MODEL and not known & _places(d)]
@@ -106,9 +106,9 @@ def _places(disk: GuestDisk) -> frozenset[str]:
 
 def _is(disk: GuestDisk, one: VirtualDisk) -> bool:
     names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
-    told = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
+    identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
             for text in (disk.wwn, disk.identity)}  # fmt: skip
-    return one.wwn in names | told
+    return one.wwn in names | identifiers
 
 
 def _check(disk: GuestDisk, one: VirtualDisk, known: frozenset[str] | set[str]) -> None:

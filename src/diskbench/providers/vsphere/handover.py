@@ -27,8 +27,8 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     machine = vsphere.properties(vm, readback.PATHS)
     if machine is None:
         raise gone_missing(vm)
-    keys = [one.key for one in ours]
-    devices = {one.key: one for one in machine.values.get("config.hardware.device") or ()}
+    keys = [disk.key for disk in ours]
+    devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
     disks = [devices[key] for key in keys if key in devices]
     readback.check(details, machine, disks)
     datastore = vsphere.properties(reference(vsphere, "Datastore", details.datastore.id), DATASTORE)

@@ -43,4 +43,4 @@ def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine,
         one = VsphereMachine(item, marked)
         if of is None or of.takes(item.name, one.told):
             found.append(one)
-    return tuple(sorted(found, key=lambda one: (len(one.item.id), one.item.id)))
+    return tuple(sorted(found, key=lambda machine: (len(machine.item.id), machine.item.id)))

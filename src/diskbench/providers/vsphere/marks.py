@@ -40,14 +40,16 @@ def notes(claim: Claim) -> str:
         "owner": " ".join(claim.owner.split()),
         "version": claim.version,
     }
-    told = [f"diskbench-{key}: {value}" for key, value in lines.items()]
-    return "\n".join(["Made by diskbench to measure a disk; it goes when its lease ends.", *told])
+    entries = [f"diskbench-{key}: {value}" for key, value in lines.items()]
+    return "\n".join(
+        ["Made by diskbench to measure a disk; it goes when its lease ends.", *entries]
+    )
 
 
 def moved(annotation: str, expires_at: float) -> str:
     """The machine's notes with a new expiry; the other text stays."""
     line = f"diskbench-expires: {expires_at:.0f}"
-    rest = [one for one in annotation.splitlines() if not one.startswith("diskbench-expires: ")]
+    rest = [line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")]
     at = next((i for i, one in enumerate(rest) if one.startswith("diskbench-lease: ")), -1) + 1
     return "\n".join([*rest[:at], line, *rest[at:]])
 

@@ -53,8 +53,8 @@ def rental(
 
 def lab_words(lab: EmulationOptions) -> str:
     """The configuration of an emulated machine, as `noise=0.05 time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
-    return " ".join(f"{key}={value}" for key, value in told.items())
+    values = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
+    return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def _words(details: VsphereResolved) -> str:

@@ -26,11 +26,11 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
             return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
         found = vsphere.call("Pbm.QueryProfile", ask)
-    for one in found:
-        if one.name == name:
-            return Policy(id=str(one.profileId.uniqueId), name=name)
+    for profile in found:
+        if profile.name == name:
+            return Policy(id=str(profile.profileId.uniqueId), name=name)
     raise UnknownName(
-        "storage policy", name, [str(one.name) for one in found], field="storage_policy"
+        "storage policy", name, [str(profile.name) for profile in found], field="storage_policy"
     )
 
 
@@ -38,14 +38,16 @@ def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> fro
     """The ids of those datastores that match the policy."""
     placement = sdk("pbm").placement
     profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
-    hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
+    hubs = [
+        placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
+    ]
     with _service(vsphere) as content:
         solver = content.placementSolver
         found = vsphere.call(
             "Pbm.CheckCompatibility",
             lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
         )
-    return frozenset(str(one.hub.hubId) for one in found if not one.error)
+    return frozenset(str(result.hub.hubId) for result in found if not result.error)
 
 
 @contextlib.contextmanager

@@ -129,13 +129,13 @@ class VsphereProvider:
             scope,
             (
                 Tagged(
-                    lease_id=one.mark.lease_id,
-                    told=one.told,
-                    name=one.item.name,
-                    expires_at=one.mark.expires_at,
-                    owner=one.mark.owner,
+                    lease_id=machine.mark.lease_id,
+                    told=machine.told,
+                    name=machine.item.name,
+                    expires_at=machine.mark.expires_at,
+                    owner=machine.mark.owner,
                 )
-                for one in found
+                for machine in found
             ),
         )
 
@@ -158,11 +158,11 @@ class VsphereProvider:
             contextlib.suppress(DiskbenchError),
             self._opened(scope, self.timing.looking()) as vsphere,
         ):
-            there = machines(vsphere, Which(lease_id))
-            if not there:
+            listed = machines(vsphere, Which(lease_id))
+            if not listed:
                 return f"vSphere lists no machine of lease {lease_id}"
-            if not any(one.is_on for one in there):
-                return f"{there[-1].told} is {there[-1].item.values.get('runtime.powerState')}"
+            if not any(machine.is_on for machine in listed):
+                return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
         return None
 
     @contextlib.contextmanager

@@ -77,7 +77,7 @@ def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
     found = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
-    return next((one.item.ref for one in found if one.item.name == name), None)
+    return next((machine.item.ref for machine in found if machine.item.name == name), None)
 
 
 def _clone(order: VsphereOrder) -> Ref:

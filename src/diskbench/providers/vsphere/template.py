@@ -36,19 +36,21 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
     found = vsphere.properties(item.ref, ("config.hardware.device",))
     devices = (found.values.get("config.hardware.device") if found else None) or ()
     device = vim.vm.device
-    cards = [one.key for one in devices if isinstance(one, device.VirtualEthernetCard)]
+    cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
     return Template(
         id=item.id,
         name=item.name,
         guest=item.values.get("config.guestFullName"),
         hardware=item.values.get("config.version"),
         size_bytes=sum(
-            int(one.capacityInBytes or one.capacityInKB * 1024)
-            for one in devices
-            if isinstance(one, device.VirtualDisk)
+            int(item.capacityInBytes or item.capacityInKB * 1024)
+            for item in devices
+            if isinstance(item, device.VirtualDisk)
         ),
-        buses=_buses(one for one in devices if isinstance(one, device.VirtualSCSIController)),
-        nvme_buses=_buses(one for one in devices if isinstance(one, device.VirtualNVMEController)),
+        buses=_buses(item for item in devices if isinstance(item, device.VirtualSCSIController)),
+        nvme_buses=_buses(
+            item for item in devices if isinstance(item, device.VirtualNVMEController)
+        ),
         network_card=cards[0] if cards else None,
     )
 
@@ -60,4 +62,4 @@ def hardware_version(template: Template) -> int | None:
 
 
 def _buses(controllers: object) -> tuple[int, ...]:
-    return tuple(sorted(int(one.busNumber) for one in controllers))  # type: ignore[attr-defined]
+    return tuple(sorted(int(controller.busNumber) for controller in controllers))  # type: ignore[attr-defined]

@@ -173,7 +173,7 @@ class Governor:
         factor: float,
     ) -> ThrottleLimits:
         """The kernel's limits: operations and bytes as the kernel counts them, before charging."""
-        told = {}
+        kernel_limits = {}
         for direction in (READ, WRITE):
             stream = (disk.kernel, direction)
             each = self._use[stream].each
@@ -184,8 +184,16 @@ class Governor:
             if disk.max_io_bytes:
                 # Kernels differ in whether a split request counts once; its bytes always count.
                 moved = min(moved, ios[stream] * disk.max_io_bytes)
-            told[direction] = (_rounded(ops, factor, 1), _rounded(moved, factor, STALLED_BPS))
-        return ThrottleLimits(told[READ][0], told[WRITE][0], told[READ][1], told[WRITE][1])
+            kernel_limits[direction] = (
+                _rounded(ops, factor, 1),
+                _rounded(moved, factor, STALLED_BPS),
+            )
+        return ThrottleLimits(
+            kernel_limits[READ][0],
+            kernel_limits[WRITE][0],
+            kernel_limits[READ][1],
+            kernel_limits[WRITE][1],
+        )
 
 
 def _key(disk: ThrottledDisk, index: int, kind: str) -> str:

@@ -34,15 +34,15 @@ class Hold:
         before, ticks = self._wanted.get(kernel, (None, 0))
         ticks = ticks + 1 if before == wanted else 1
         self._wanted[kernel] = (wanted, ticks)
-        told = self._told.get(kernel)
-        if told is None or told == wanted:
-            return told is None
+        written = self._told.get(kernel)
+        if written is None or written == wanted:
+            return written is None
         since = self._since[kernel] = self._since.get(kernel, 0) + 1
-        if not moved and _change(wanted, told) <= JUMP:
+        if not moved and _change(wanted, written) <= JUMP:
             return False
-        if ticks >= AT_REST or _change(wanted, told) > JUMP:
+        if ticks >= AT_REST or _change(wanted, written) > JUMP:
             return True
-        return since > PAUSE and _change(wanted, told) > RIPPLE
+        return since > PAUSE and _change(wanted, written) > RIPPLE
 
     def told(self, kernel: str, limits: ThrottleLimits) -> None:
         """Record that the limits were written."""

@@ -27,9 +27,9 @@ MAX_USER_DATA_BYTES = 16_384
 """EC2 takes 16 KB before encoding (EC2 User Guide, "Run commands when you launch an EC2 instance
 with user data input", 2026); the others take more."""
 UPTIME_LIMIT_S = 86_400.0
-"""How long a guest may be up where nobody says otherwise, whatever its clock says; our choice."""
+"""The default uptime limit of a guest, independent of its clock; our choice."""
 _END_OF_TIME = 4_102_444_800.0
-"""2100-01-01: what comes later is a mistake."""
+"""2100-01-01: a later time is a mistake."""
 
 
 class GuestSpec(Frozen):
@@ -49,7 +49,7 @@ class GuestSpec(Frozen):
     packages: tuple[str, ...] = ("fio",)
     uptime_limit_s: float = Field(default=UPTIME_LIMIT_S, gt=0)
     first: str = ""
-    """A script for the first boot, before anything else: what this cloud's images need."""
+    """A script for the first boot, before anything else: required by this cloud's images."""
 
 
 def uptime_limit_s(lease_id: str, expires_at: float) -> float:

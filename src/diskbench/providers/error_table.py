@@ -25,13 +25,13 @@ class ErrorRow:
     kind: type[DiskbenchError]
     message: str
     advice: str = ""
-    """What to do next; for Unanswered and its subclasses, what to look at before resuming."""
+    """What to do next; for Unanswered and its subclasses, what to check before resuming."""
     codes: tuple[str, ...] = ()
     """Regular expressions, each matched with a whole code."""
     statuses: Container[int] = ()
-    """HTTP statuses that mean it whatever the code is."""
+    """HTTP statuses that match independent of the code."""
     action: str = ""
-    """The call at which the codes mean it; empty for any."""
+    """The call for which the codes match; empty for any."""
     found: tuple[str, ...] = ()
     """Regular expressions; the groups of the first that is found in what the cloud said fill
     templates."""

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from diskbench.ports import Host, RentWatch
 
 VARIABLE = "DISKBENCH_FAKE_DIR"
-"""Where the cloud lies; by default in the user's data directory."""
+"""The cloud's directory; by default in the user's data directory."""
 ZONES = ("fake-1a", "fake-1b")
 DISKS = ("plain",)
 _KINDS = ("network", "machine", "disk")
-"""What a lease consists of, in the order in which it is made; given back the other way round."""
+"""The kinds of a lease's resources in the order of making; released in reverse order."""
 STUCK = "stuck"
 _STUCK_S, _LOOK_S = 120.0, 0.05
 _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {

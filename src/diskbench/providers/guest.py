@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
-"""On the root disk of every image, whatever /tmp is."""
+"""A directory on the root disk of every image, even where /tmp is a tmpfs."""
 _READY_S = 30.0
 _TIMER_S = 60.0
 _TIMER_TRIES = 2
-"""How often a guest whose connection breaks is told its new end; our choice."""
+"""The number of attempts to move the timer of a guest whose connection breaks; our choice."""
 _NO_TIMER = 3
-"""How extend.sh ends where there is no timer to move."""
+"""The exit status of extend.sh where there is no timer."""
 
 T = TypeVar("T")
 

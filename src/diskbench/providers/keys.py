@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name
-"""Holds the secret itself: what a shared secret file holds, for workers without one."""
+"""Environment variable with the secret itself, for workers without a shared secret file."""
 CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 """An OpenSSH configuration to use in place of ~/.ssh/config; hosts/ssh_config.py."""
 MIN_SECRET_BYTES = 32
@@ -40,7 +40,8 @@ _ROUTE = (
     "hostname", "port", "proxycommand", "proxyjump", "proxyusefdpass", "addressfamily",
     "bindaddress", "bindinterface",
 )  # fmt: skip
-"""What of the user's own configuration applies to a rented machine: how to get there."""
+"""The options of the user's own configuration that apply to a rented machine: those of the
+route."""
 
 
 class LeaseKeys(Frozen):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 MARGIN = 1.2
 """Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
 MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
+"""One CPU for fio and one for everything else; our choice."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue
 
 LOOPBACK = "127.0.0.0/8"
-"""From where the guests of an emulator on this machine are reached."""
+"""The network from which the guests of an emulator on this machine are reached."""
 
 
 def check_cidr(text: str) -> str:

@@ -32,7 +32,7 @@ class CloudTiming:
     first_retry_s: float = 0.5
     max_retry_s: float = 20.0
     nap_s: float = 0.5
-    """The longest sleep without asking whether to stop."""
+    """The longest sleep without checking for a stop."""
 
     def looking(self) -> Self:
         """The timeouts of read-only commands: a person waits for the answer."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.ports import RentWatch
 
 _PREFIXES = {"service-quotas": "servicequotas"}
-"""Services whose actions IAM does not name by the SDK's name of the service."""
+"""Services whose IAM prefix differs from the SDK's service name."""
 _ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
 
 

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 INSTANCE_STORE = "instance-store"
 ROOT = "root"
 ROOT_TYPE = "gp3"
-"""What a root disk is made of where nothing else is typed; our choice."""
+"""The root disk's type where the user gives none; our choice."""
 MAX_COUNT = 21
-"""/dev/sdf to /dev/sdz: what AWS keeps for EBS volumes (User Guide, device_naming.md, 2023)."""
+"""/dev/sdf to /dev/sdz: the names that AWS reserves for EBS volumes (User Guide,
+device_naming.md, 2023)."""
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 _FORMS = {
     "subnet": re.compile(r"subnet-[0-9a-f]+"),

@@ -47,7 +47,7 @@ _QUOTAS = (
     ("SecurityGroupsPerInterfaceLimitExceeded", "Amazon VPC",
      "Security groups per network interface"),
 )  # fmt: skip
-"""Code, and the service and name under which the quota stands in the console."""
+"""Code → service and name of the quota in the console."""
 _NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
 _LOG_IN = "log in: aws sso login{flag} (single sign-on) or aws configure{flag} (access keys)"
 _REFUSED = "AWS refuses {action}: {told}"
@@ -131,7 +131,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON),
 )  # fmt: skip
-"""By the code that a service answers."""
+"""Errors by the service's code."""
 
 SDK_TABLE: ErrorTable = (
     ErrorRow(
@@ -158,7 +158,7 @@ SDK_TABLE: ErrorTable = (
     ),
     ErrorRow(InvalidValue, "the AWS SDK refuses {action}: {said}", "correct what it names"),
 )  # fmt: skip
-"""By the class that botocore raises, or one that it derives from."""
+"""Errors by botocore's exception class or a base class of it."""
 
 _ENCODED = re.compile(r"(?P<before>.*)Encoded authorization failure message: (?P<text>\S+)", re.S)
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')

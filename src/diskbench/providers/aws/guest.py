@@ -22,7 +22,7 @@ _EBS_LINK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 _STORE_LINK = "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_"
 _GB = 10**9
 _TOLERANCE = 0.05
-"""How far an instance store may be off the size that EC2 rounds to GB; our choice."""
+"""The tolerance of an instance store's size, which EC2 rounds to GB; our choice."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ printf 'X-aws-ec2-metadata-token: %s\\n' "$token" |
     "$curl" -sf -m 3 -H @- $url/dynamic/instance-identity/document
 """
 """IMDSv2: a token first, then the identity document (AWS EC2 User Guide, instance identity
-documents). The token goes by standard input: arguments can be read by everybody."""
+documents). The token is passed by standard input: all users can read arguments."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:

@@ -21,7 +21,7 @@ _PARAMETERS = {
         for arch in ("x86_64", "arm64")
     },
 }
-"""In the order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
+"""In order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
 _USERS = {
     "099720109477": "ubuntu",  # Canonical
     "136693071363": "admin",  # Debian

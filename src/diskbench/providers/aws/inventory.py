@@ -30,12 +30,12 @@ _IDS = {
     "images": ("image", "ImageId"),
     "snapshots": ("snapshot", "SnapshotId"),
 }
-"""What a thing of each kind is called for a person, and where its id stands."""
+"""Kind's name in messages, and the field of its id."""
 _COPIES = frozenset({"images", "snapshots"})
-"""What diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a volume or
-machine onto them, its name too: so no name makes them ours."""
+"""Kinds that diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a
+volume or machine onto them, the name too: so no name proves that they are ours."""
 _NAMES = {"groups": "GroupName", "keys": "KeyName"}
-"""Where EC2 itself has a name; that of anything else is a tag."""
+"""Kinds with a name field in EC2; the name of any other kind is a tag."""
 ENDED = frozenset({"terminated"})
 ENDING = frozenset({"shutting-down", "terminated"})
 
@@ -55,7 +55,7 @@ class AwsInventory:
     images: tuple[Item, ...] = ()
     snapshots: tuple[Item, ...] = ()
     others: tuple[str, ...] = ()
-    """Kinds and ids of what carries the lease's tag and is not meant."""
+    """Kinds and ids of resources that carry the lease's tag but do not belong to it."""
 
     def things(self) -> Iterator[tuple[str, Item]]:
         """All resources, each with the name of its field."""

@@ -32,21 +32,21 @@ LOOK = (
     "sts:DecodeAuthorizationMessage",
     "sts:GetCallerIdentity",
 )
-"""What only reads; EC2 has no conditions for it."""
+"""Read-only actions; EC2 has no conditions for them."""
 MAKE = {
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreateVolume": ("volume",),
     "ec2:ImportKeyPair": ("key-pair",),
     "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
 }
-"""Action → the kinds of thing that it makes, all of them with the lease's tag in that call."""
+"""Action → the kinds of resource that it makes, each with the lease's tag in that call."""
 USED = {
     "ec2:CreateSecurityGroup": ("vpc",),
     "ec2:RunInstances": (
         "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
     ),
 }  # fmt: skip
-"""Action → what it uses of what is there."""
+"""Action → the existing resources that it uses."""
 TAG = "ec2:CreateTags"
 """Allowed to the calls that make something with tags, and for a later end of the lease on what
 carries its tag: no other tag can be changed."""
@@ -64,7 +64,7 @@ CHANGE = (
     "ec2:ReleaseAddress",
     "ec2:TerminateInstances",
 )
-"""What changes or deletes, and is allowed for things that carry the lease's tag alone."""
+"""Actions that change or delete; allowed only on resources with the lease's tag."""
 
 
 def actions() -> frozenset[str]:

@@ -34,7 +34,7 @@ _TIB = {
 }
 _GIB_PER_TIB = 1024
 _TYPES_A_CALL = 100
-"""As many as DescribeInstanceTypes takes at once."""
+"""The number of types that DescribeInstanceTypes accepts in one call."""
 _TAKING = frozenset({"pending", "running"})
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"
 _MIB_IN_GIB = 1024
 _IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
-"""What each tier of io2's IOPS goes up to (provisioned-iops.md; the API names the tiers only)."""
+"""The upper limit of each tier of io2's IOPS (provisioned-iops.md; the API names the tiers
+only)."""
 Item = dict[str, Any]
 
 

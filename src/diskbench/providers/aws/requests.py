@@ -27,7 +27,7 @@ EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
 _TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
-"""What else EC2 would refuse in the value of a tag (User Guide, "Tag restrictions")."""
+"""Characters that EC2 refuses in the value of a tag (User Guide, "Tag restrictions")."""
 _MAX_TAG_VALUE = 256
 
 

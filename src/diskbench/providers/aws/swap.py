@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from diskbench.providers.guest import Guest
 
 _GOING = frozenset({"VolumeInUse", "IncorrectState"})
-"""What EC2 says of a volume that has not left its machine yet, or has left it just now."""
+"""EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
 def swapped(order: AwsOrder) -> AwsProvisioned:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 _ANY_REGION = "us-east-1"
-"""Where the regions are asked for when none is known; every account of the public cloud has it."""
+"""The region that lists all regions when none is known; every account of the public cloud has
+it."""
 
 
 def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:

@@ -25,7 +25,7 @@ _LATER = frozenset(
         "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
     }
 )  # fmt: skip
-"""What EC2 says while something that was let go of still hangs on it."""
+"""EC2's codes while a resource just deleted still depends on this one."""
 _KINDS = (
     ("volumes", "delete_volume", "VolumeId"),
     # Addresses before their interfaces, and interfaces before their groups.
@@ -37,8 +37,8 @@ _KINDS = (
     ("images", "deregister_image", "ImageId"),
     ("snapshots", "delete_snapshot", "SnapshotId"),
 )
-"""What is deleted after the instances, in the order of dependence: a field of Inventory, the call
-and what it names."""
+"""Resources deleted after the instances, in order of dependence: the field of Inventory, the
+call and its id parameter."""
 
 
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:

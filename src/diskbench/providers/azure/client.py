@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.timing import AzureTiming
 
 Item = dict[str, Any]
-"""One resource as Azure's JSON has it."""
+"""One resource in Azure's JSON."""
 SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
 LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
 """Azure CLI's own name for `az config set defaults.location=`."""
 CA_VARIABLE = "AZURE_CA_FILE"
-"""Certificates to trust Azure's endpoint and login by; REQUESTS_CA_BUNDLE works as well."""
+"""Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
 _CLIENTS = {
     "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
     "network": ("azure.mgmt.network", "NetworkManagementClient"),

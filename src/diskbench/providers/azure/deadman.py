@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 API_VERSION = "2018-09-15"
 LONGEST_S = 24 * 3600 - 3600
-"""The longest lease that a daily time of day can mean; an hour less for its grace."""
+"""The longest lease that a daily time can express: a day less an hour for the grace."""
 _GRACE = timedelta(minutes=15)
-"""After the lease's end, so that whoever gives it back in time comes first; our choice."""
+"""Grace after the lease's end, so that a timely release comes first; our choice."""
 _KIND = "Microsoft.DevTestLab/schedules"
 _WRITE = f"{_KIND}/write"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TEMPORARY = "temp-disk"
 LOCAL = "instance-store"
-"""What all clouds call the machine's own disk here; on Azure it is the temporary one."""
+"""diskbench's name of a local disk in every cloud; on Azure it is the temporary disk."""
 ROOT = "root"
 MAX_COUNT = 64
 """LUN 0 to 63 (Resource SKUs dump, 2025-06-03: no size takes more)."""
@@ -32,7 +32,7 @@ UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
 "Ultra disks don't support disk caching")."""
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types that no machine starts from (disks-types.md 2026-08-11)."""
+"""Types that cannot be OS disks (disks-types.md 2026-08-11)."""
 
 Kind = Literal["disk", "root", "local"]
 Caching = Literal["None", "ReadOnly", "ReadWrite"]

@@ -124,7 +124,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
 )  # fmt: skip
-"""By the code that a service answers."""
+"""Errors by the service's code."""
 
 
 def error_code(error: BaseException | None) -> str:
@@ -152,14 +152,14 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         why = why_no_login(error.message or type(error).__name__)
         return AccessDenied(f"{why} ({code})" if code else why, advice=_LOG_IN)
     if isinstance(error, sdk.HttpResponseError):
-        return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
+        return of_code(error_code(error), _message_of(error), action, status=error.status_code or 0)
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
         return HostUnavailable(
-            f"the certificate of the endpoint is not trusted: {_said(error)}",
+            f"the certificate of the endpoint is not trusted: {_message_of(error)}",
             advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
         )
     return Throttled(
-        f"no answer to {action}: {_said(error)}",
+        f"no answer to {action}: {_message_of(error)}",
         look_at="look at the network and --endpoint-url",
     )
 
@@ -189,7 +189,7 @@ def no_region() -> InvalidValue:
     )
 
 
-def _said(error: AzureError | HttpResponseError) -> str:
+def _message_of(error: AzureError | HttpResponseError) -> str:
     """Azure's message in one line, without the text that the SDK adds."""
     detail = getattr(error, "error", None)
     text = getattr(detail, "message", None) or error.message or type(error).__name__

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 API_VERSION = "2022-04-01"
 _ARM = "https://management.azure.com"
 _NAMES = ("upn", "unique_name", "appid", "oid")
-"""Claims of a token that say whose it is, the most telling first."""
+"""Claims of a token that identify its owner, the most specific first."""
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
 
 

@@ -29,7 +29,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     order.watch.note(f"switch of Azure's own for {name}: {dead_man}")
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
-        seen, cache_changes = _look(order, made, guest)
+        seen, cache_changes = _find_disks(order, made, guest)
         await_first_boot(order, guest, name)
     details = order.details
     machine = running(order)
@@ -55,7 +55,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     )
 
 
-def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
+def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
     """The disks in the guest, and the changes made to reach the wanted host cache."""
     wanted = order.details.wanted
     if wanted.kind == "root":

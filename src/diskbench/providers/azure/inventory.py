@@ -25,7 +25,7 @@ GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
 SHUTDOWN = "shutdown-computevm-"
-"""How Azure's portal calls the schedule of a machine, and so do we (deadman.py)."""
+"""The portal's name for a machine's schedule, which diskbench uses too (deadman.py)."""
 STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
 
 

@@ -32,20 +32,20 @@ CALLED = (
     "Microsoft.Resources/subscriptions/resourceGroups/write",
     "Microsoft.Resources/tags/write",
 )
-"""What a rental calls. Deleting a resource group takes no right to delete what is in it."""
+"""Actions of a rental. Deleting a resource group requires no permission to delete its content."""
 JOINED = (
     "Microsoft.Network/networkInterfaces/join/action",
     "Microsoft.Network/networkSecurityGroups/join/action",
     "Microsoft.Network/publicIPAddresses/join/action",
     "Microsoft.Network/virtualNetworks/subnets/join/action",
 )
-"""What Azure asks for when one thing is put on another."""
+"""Actions that Azure requires to connect one resource to another."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
 )
-"""What `diskbench doctor` calls, and no rental does."""
+"""Actions of `diskbench doctor` that no rental calls."""
 
 
 def actions() -> tuple[str, ...]:

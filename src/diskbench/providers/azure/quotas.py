@@ -24,7 +24,7 @@ _KINDS = {
     "StandardSkuPublicIpAddresses": "addresses",
 }
 _FAMILY = "Family"
-"""How the names of counters of one family of sizes end (`standardDSv5Family`)."""
+"""The end of the names of counters of a size family (`standardDSv5Family`)."""
 
 
 def quotas(scope: Scope, timing: AzureTiming) -> Sequence[Quota]:

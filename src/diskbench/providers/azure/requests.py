@@ -24,9 +24,9 @@ LEASE_TAG = "diskbench-lease"
 EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
 USER = "diskbench"
-"""Whom the machine is made for: Azure makes the user that it is told to."""
+"""The machine's login user, which Azure creates."""
 _NETWORK = "10.93.0.0/24"
-"""Of the lease's own network; nothing else is in it, and nothing routes to it."""
+"""Address range of the lease's own network, which has no other members and no routes."""
 _TAG_VALUE = re.compile(r"[^ -~]")
 _MAX_TAG_VALUE = 256
 

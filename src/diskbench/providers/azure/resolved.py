@@ -8,7 +8,7 @@ from diskbench.model.base import Frozen
 from diskbench.providers.azure.disk_request import AzureDiskRequest
 
 DEFAULT_OS_GIB = 30
-"""What Ubuntu's and Debian's images have, where an image does not say."""
+"""The size of Ubuntu's and Debian's images, for an image that does not report one."""
 
 
 class DiskPath(Frozen):

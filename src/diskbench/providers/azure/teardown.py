@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from diskbench.providers.skeleton.release import Failures
 
 _FORCED = MACHINES
-"""Machines are not shut down in order first: nobody needs what is on them."""
+"""Machines are not shut down cleanly first: their data are not needed."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 MARGIN = 1.05
-"""Headroom above what the disks promise, so that they and not the machine are the limit. A cap of
-Google's is for disks of that type alone, unlike a whole bandwidth elsewhere; our choice."""
+"""Headroom above the disks' limits, so that the disks and not the machine limit the measurement.
+A cap of Google's applies to one disk type only, unlike a total bandwidth elsewhere; our choice."""
 MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
+"""One CPU for fio and one for everything else; our choice."""
 MAX_PD_GIB = 65_536
-"""What the catalogue's formulas go to, for one disk; more disks than that have its limits."""
+"""The largest disk size in the catalogue's formulas; larger totals have its limits."""
 UNKNOWN_VCPUS = 8
 """The least where no cap is published; our choice."""
 

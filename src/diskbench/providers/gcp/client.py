@@ -32,7 +32,7 @@ _CLIENTS = {
     "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
     "regions": "Regions", "subnetworks": "Subnetworks", "zoneOperations": "ZoneOperations",
 }  # fmt: skip
-"""Our name of a collection, which is the API's, and the SDK's."""
+"""The API's name of a collection → the SDK's."""
 _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
 
 

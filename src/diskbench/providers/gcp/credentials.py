@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 UNIVERSE = "googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/compute"
-"""All that is asked for: to see and manage Compute Engine."""
+"""The only OAuth scope requested: to view and manage Compute Engine."""
 PROJECT_VARIABLE = "GOOGLE_CLOUD_PROJECT"
 KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 

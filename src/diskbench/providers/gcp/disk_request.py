@@ -24,10 +24,11 @@ LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
 """What one has (Compute Engine API, Disk.type local-ssd; catalogue)."""
 MAX_LOCAL_SSDS = 24
-"""Partitions that are chosen when a machine is made (Google Cloud, Add Local SSD, as stored)."""
+"""Numbers of local SSDs that can be chosen when a machine is made (Google Cloud, Add Local SSD,
+as stored)."""
 ROOT = "root"
 BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
-"""What a machine can start from, in the order in which it is tried where nothing is typed."""
+"""Root disk types, in the order in which they are tried where the user gives none."""
 MAX_COUNT = 127
 """Disks beside the root disk (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver, 2026)."""
 

@@ -92,7 +92,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
 )  # fmt: skip
-"""By the reason of an answer, or the code of an operation."""
+"""Errors by the reason of an answer or the code of an operation."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is never raised
@@ -134,7 +134,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     from requests.exceptions import RequestException
 
     if isinstance(error, GoogleAPICallError):
-        reason, message = _told(error)
+        reason, message = _reason_and_message(error)
         return of_reason(reason, message, action, status=int(error.code or 0))
     if isinstance(error, GoogleAuthError):
         return _of_login(error)
@@ -145,7 +145,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     raise error
 
 
-def _told(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
+def _reason_and_message(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
     first: dict[str, Any] = next((e for e in error.errors or () if isinstance(e, dict)), {})
     return str(first.get("reason", "")), str(first.get("message") or error.message or error)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.timing import GceTiming
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
-"""Renting asks for Compute Engine alone, which is not enough to ask about permissions."""
+"""The OAuth scope to test permissions; the scope for renting, Compute Engine, does not suffice."""
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 
@@ -38,12 +38,12 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
     if answer.status_code == 401:
-        message = f"Google does not accept the credentials: {_said(answer)}"
+        message = f"Google does not accept the credentials: {_message_of(answer)}"
         advice = "log in: gcloud auth application-default login"
         return [_finding("credentials", where, "problem", message, advice), clock]
     identity = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
     if answer.status_code != 200:
-        message = f"which permissions there are cannot be asked: {_said(answer)}"
+        message = f"which permissions there are cannot be asked: {_message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
         return [identity, clock, _finding("permissions", where, "warning", message, advice)]
     return [identity, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
@@ -92,7 +92,7 @@ def _who(login: Login) -> str:
     return "nobody in particular" if login.emulated else "logged in"
 
 
-def _said(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
+def _message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
     try:
         return str(answer.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -7,7 +7,7 @@ curl=$(command -v curl) || exit 0
 "$curl" -sf -m 3 --noproxy '*' -H 'Metadata-Flavor: Google' \\
     http://169.254.169.254/computeMetadata/v1/instance/id
 """
-"""The header keeps requests out that a guest was tricked into (Compute Engine, "VM metadata")."""
+"""The header excludes forged requests from a guest (Compute Engine, "VM metadata")."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.resolved import GcpImage, GcpMachine
 
 REGION = "us-central1"
-"""Where nothing names another: where the catalogue's prices are from. Our choice."""
+"""The default region: that of the catalogue's prices; our choice."""
 _DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-compute-default-zone"
 """Metadata of a project (Google Cloud, "Set a default region or zone for your project")."""
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 _HOLDS = 16
-"""Disks that a type holds which does not say; the least of all (CSI driver's node.go, 2026)."""
+"""Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
+2026)."""
 
 
 def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:

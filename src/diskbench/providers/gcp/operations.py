@@ -28,7 +28,9 @@ def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: f
 
     def ask() -> Item | Still:
         # The first answer is from the moment of the change, so the operation is read again.
-        state = operation if operation.get("status") == "DONE" else _look(compute, operation)
+        state = (
+            operation if operation.get("status") == "DONE" else _read_operation(compute, operation)
+        )
         return state if state.get("status") == "DONE" else Still(_words(state))
 
     done = until(ask, what, limit_s, compute.timing, compute.watch)
@@ -38,7 +40,7 @@ def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: f
     return done
 
 
-def _look(compute: Compute, operation: Item) -> Item:
+def _read_operation(compute: Compute, operation: Item) -> Item:
     """The operation's present state, from its zone, its region or the global collection."""
     name = {"operation": operation["name"]}
     zone = last(operation.get("zone", ""))

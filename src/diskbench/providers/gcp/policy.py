@@ -38,7 +38,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.insert": ("disks.create", "disks.setLabels"),
     "disks.delete": ("disks.delete",),
 }  # fmt: skip
-"""Call → the permissions that it takes, without their `compute.`; lists are aggregated ones."""
+"""Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
+ones."""
 
 
 def permissions() -> tuple[str, ...]:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.inventory import GcpInventory
 
 GUEST_GRACE_S = 900.0
-"""How much later than Google the guest ends itself: a machine that is only switched off is not
-deleted, and its disks cost money. Our choice."""
+"""The guest powers itself off this much later than Google deletes it: a machine that is only
+switched off is not deleted, and its disks cost money. Our choice."""
 RUN_STEP_S = 300.0
-"""To what the machine's time is rounded up, so that a request that another process repeats soon
-is the same request. Our choice."""
+"""The run time is rounded up to this, so that a request repeated soon by another process is
+identical. Our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,14 +27,14 @@ LEASE_LABEL = "diskbench-lease"
 EXPIRES_LABEL = "diskbench-expires"
 OWNER_LABEL = "diskbench-owner"
 LAB_KEY = "diskbench-lab"
-"""In the machine's metadata: how an emulated cloud is to behave. Labels have no room for it."""
+"""The metadata key for an emulated cloud's configuration, which does not fit into a label."""
 _TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
 _LABEL_VALUE = re.compile(r"[^a-z0-9_-]")
-"""What else Google would refuse in the value of a label (Instance.labels: RFC 1035)."""
+"""Characters that Google refuses in the value of a label (Instance.labels: RFC 1035)."""
 _MAX_LABEL_VALUE = 63
 _RULE = re.compile(r"diskbench lease=(?P<lease>[a-z0-9-]+) expires=(?P<expires>[0-9]+)\b")
 MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
-"""What max_run_duration goes from and to (Google Cloud, "Limit the run time of a VM")."""
+"""The range of max_run_duration (Google Cloud, "Limit the run time of a VM")."""
 
 
 def name_of(lease_id: str, kind: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.providers.skeleton.release import Failures
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
-"""Collections in the order of dependence, and the field of Inventory that each stands in."""
+"""Collections in order of dependence, each with its field of Inventory."""
 
 
 def release(compute: Compute, which: Which) -> None:

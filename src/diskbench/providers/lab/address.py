@@ -15,7 +15,7 @@ from diskbench.errors import HostUnavailable
 from diskbench.providers.lab.places import ADDRESSES, LeaseFolder
 
 PORTS = (22, 2222)
-"""Where a lab host's sshd listens: the second when this machine's own holds the first on all
+"""The ports of a lab host's sshd: the second where this machine's own sshd has the first on all
 addresses."""
 _TRIES = 64
 _LISTENING = "0A"

@@ -16,7 +16,7 @@ from diskbench.providers.lab.places import base_directory
 
 ROOT = Path("/sys/fs/cgroup")
 EMPTY_WITHIN_S = 30.0
-"""How long killed processes may take to be gone; our choice."""
+"""Seconds that killed processes may take to end; our choice."""
 
 
 @dataclass(frozen=True)

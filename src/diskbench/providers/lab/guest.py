@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.providers.lab.request import LabKeys
 
 UID = 61000
-"""The unprivileged user's number: above what distributions give out by themselves (60000)."""
+"""The unprivileged user's number: above the range that distributions assign (60000)."""
 _ACCOUNTS = ("passwd", "group", "shadow")
 
 

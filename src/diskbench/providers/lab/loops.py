@@ -24,7 +24,7 @@ _CONFIG = struct.Struct("=II 5Q 4I 64s 64s 32s 2Q 8Q")
 _DELETED = " (deleted)"
 _TRIES = 500
 DETACHED_WITHIN_S = 10.0
-"""How long a device may be held by what just ended; our choice."""
+"""Seconds that an ended process may still hold a device; our choice."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from diskbench.errors import HostUnavailable
 from diskbench.private import private_directory
 
 VARIABLE = "DISKBENCH_LAB_DIR"
-"""Another directory for lab hosts; it must be on a disk, for the images of theirs lie in it."""
+"""Environment variable with another directory for lab hosts; it must be on a disk, because it
+holds their images."""
 DEFAULT = Path("/var/tmp/diskbench-lab")  # noqa: S108 - made with mode 0700 and checked
 ADDRESSES = ".addresses"
 OWN_ENTRIES = frozenset(
@@ -27,7 +28,7 @@ OWN_ENTRIES = frozenset(
         "report.json", "report.new", "host.log", "supervisor.log", "latency.log",
     }
 )  # fmt: skip
-"""All that ever stands in the directory of a lab host."""
+"""All entries that the directory of a lab host can have."""
 
 
 @dataclass(frozen=True)

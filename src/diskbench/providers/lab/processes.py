@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from diskbench.providers.lab.places import LeaseFolder
 
 READY_WITHIN_S = 30.0
-"""How long a host may take to answer: hundreds of times what it needs; our choice."""
+"""Seconds that a host may take to answer: hundreds of times its usual time; our choice."""
 _MODULE = "diskbench.providers.lab.supervisor"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -46,7 +46,7 @@ STYLES: tuple[Style, ...] = get_args(Style)
 _STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}
 _SCOPE = Scope(provider="lab")
 _COPY = "directory "
-"""Before the name of one that holds the record of another lease."""
+"""Prefix of the name of a directory that holds a copy of another lease's record."""
 
 
 class LabProvider:

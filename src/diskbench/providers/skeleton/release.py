@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
 
 ROUNDS = 3
-"""How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
+"""The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""
 
 Failures = dict[str, str]
-"""Kind and id of what could not be given back, and why."""
+"""Kind and id of a resource that could not be released → the reason."""
 
 
 class Listing(Protocol):

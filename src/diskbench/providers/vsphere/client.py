@@ -44,7 +44,7 @@ SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"
 PASSWORD_VARIABLE = "VSPHERE_PASSWORD"  # noqa: S105 - the variable's name
 _PAGE = 500
-"""Objects a page of a listing; our choice."""
+"""Objects per page of a listing; our choice."""
 
 T = TypeVar("T")
 Ref = Any

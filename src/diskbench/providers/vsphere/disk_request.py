@@ -24,7 +24,8 @@ Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]
 
 DEFAULT_PROVISIONING: Provisioning = "eager-zeroed"
-"""Its first writes are as fast as later ones: the others allocate or zero then; our choice."""
+"""Its first writes are as fast as later ones, while the other provisionings allocate or zero at
+the first write; our choice."""
 DEFAULT_CONTROLLER: Controller = "pvscsi"
 DEFAULT_VCPUS = 4
 DEFAULT_MEMORY_GIB = 8.0
@@ -32,7 +33,7 @@ DEFAULT_MEMORY_GIB = 8.0
 MAX_SIZE_GIB = 62 * 1024
 """62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
 MAX_COUNT = 8
-"""Disks on one controller of their own: fewer than any has places for (SCSI: 15 without unit 7)."""
+"""Disks on our own controller: fewer than any kind has units for (SCSI: 15 without unit 7)."""
 
 
 class VsphereDiskRequest(Frozen):

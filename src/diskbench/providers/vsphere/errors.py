@@ -86,11 +86,10 @@ TABLE: ErrorTable = (
         RentalFailed, "vSphere refuses {action}: {told}", "vCenter's task list says more of it"
     ),
 )  # fmt: skip
-"""By the name of a fault's type in VMware's API."""
+"""Errors by the name of a fault's type in VMware's API."""
 
 NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
-"""What is raised where nothing came back, or something that is not vSphere's: the page of a proxy
-before it."""
+"""Exceptions for a missing answer, or one that is not vSphere's, such as a proxy's page."""
 
 
 def fault_name(error: BaseException | None) -> str:
@@ -143,11 +142,11 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         "privilege": str(getattr(fault, "privilegeId", None) or action),
         "datastore": str(getattr(fault, "datastore", None) or ""),
     }
-    answered = CloudError((fault_name(fault),), _said(fault), action, more=more)
+    answered = CloudError((fault_name(fault),), _message_of(fault), action, more=more)
     return error_of(TABLE, answered)
 
 
-def _said(fault: Any) -> str:  # noqa: ANN401 - as above
+def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
     """The fault's message in one line."""
     texts = [getattr(fault, "msg", None)] + [
         message.message for message in getattr(fault, "faultMessage", None) or ()

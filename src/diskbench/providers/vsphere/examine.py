@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WHERE = "vsphere"
 _MOST = 200
-"""Objects of a kind that are asked about; our choice."""
+"""The largest number of objects of a kind to query; our choice."""
 _KINDS = {
     "folder": "Folder",
     "datastore": "Datastore",

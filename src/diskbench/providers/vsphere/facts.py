@@ -16,7 +16,7 @@ DATASTORE = (
     "summary.freeSpace", "summary.type", "summary.uncommitted", "summary.multipleHostAccess",
     "info", "host", "vm", "iormConfiguration.enabled",
 )  # fmt: skip
-"""What must be read of a datastore for its facts."""
+"""The properties of a datastore needed for its facts."""
 
 
 def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.resolved import Template
 
 _RESERVE = 0.02
-"""How much of a datastore is left free: a full one stops every machine on it; our choice."""
+"""The part of a datastore to leave free: a full one stops every machine on it; our choice."""
 _COMPUTE = ("name", "datastore", "host", "resourcePool", "summary.numEffectiveHosts")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.client import Ref, Vsphere
 
 GUEST_USER = "diskbench"
-"""Who logs in: cloud-init makes this user in place of the template's own."""
+"""The login user: cloud-init makes it in place of the template's own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,13 +23,13 @@ Spec = Any
 
 LAB_OPTION = "diskbench-lab"
 TURN_OPTION = "diskbench-turn"
-"""Whose the disks on our controller are: written with them, in one change."""
+"""Key of the turn of the disks on our controller, written with them in one change."""
 SCSI_BUSES = 4
 """Controllers of a kind that a machine can have (Configuration Maximums, vSphere 6.0 and later)."""
 _CONTROLLER_KEY, _DISK_KEY = -1000, -2000
-"""Keys for what does not exist yet: negative, and replaced by vCenter."""
+"""Device keys of new devices: negative, replaced by vCenter."""
 _SELF_UNIT = 7
-"""The unit number that a SCSI controller has itself."""
+"""The unit number of the SCSI controller itself."""
 _KINDS: Mapping[Controller, str] = {
     "pvscsi": "ParaVirtualSCSIController",
     "lsi": "VirtualLsiLogicSASController",

@@ -33,8 +33,8 @@ NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
     "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
     "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
 }  # fmt: skip
-"""Method → kind of object → privileges on it. What only reads takes the role "Read-only", and the
-storage policies are asked for with --storage-policy alone."""
+"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only";
+storage policies are queried only with --storage-policy."""
 OPTIONAL = frozenset({"vCenter"})
 """Kinds of objects that not every rental needs."""
 

@@ -19,7 +19,7 @@ from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read
 from diskbench.providers.lab.throttle import Counters, ThrottleLimits, read_counters, write_limits
 
 TICK_S = 0.1
-"""How often counters are read; a hundredth of the shortest burst that tests look at. Our choice."""
+"""How often counters are read; a hundredth of the shortest burst in the tests. Our choice."""
 REPORT_S = 1.0
 
 

@@ -29,7 +29,7 @@ class Cost:
 
 
 SMALL = Cost(ios=1.0, bytes=0.0, size=0.0)
-"""One operation without bytes, where no rule is known."""
+"""The cost of one operation without bytes, where no rule is known."""
 
 
 def cost_of(accounting: IoAccounting, ops: int, moved_bytes: int) -> Cost:

@@ -16,7 +16,8 @@ from diskbench.providers.lab.throttle import Counters, ThrottleLimits
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
-"""The least the kernel is told: with one operation a second it is as good as nothing."""
+"""The lowest byte limit written to the kernel: with one operation per second it is practically a
+stall."""
 
 Stream = tuple[str, str]
 """A device's kernel name, and READ or WRITE."""

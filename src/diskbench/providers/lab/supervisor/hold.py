@@ -12,12 +12,12 @@ from dataclasses import astuple, dataclass, field
 from diskbench.providers.lab.throttle import ThrottleLimits
 
 RIPPLE = 0.08
-"""Changes by less wait until they have come to rest; our choice."""
+"""Smaller changes are written only when the limit has settled; our choice."""
 JUMP = 0.3
-"""Changes by more are told at once, others not again within PAUSE ticks; our choice."""
+"""Larger changes are written at once, others at most once in PAUSE ticks; our choice."""
 PAUSE = 30
 AT_REST = 3
-"""So many ticks with the same limit are rest; our choice."""
+"""A limit has settled after this many equal ticks; our choice."""
 
 
 @dataclass

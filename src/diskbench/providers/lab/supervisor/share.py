@@ -39,10 +39,10 @@ def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
     total = sum(used.values())
     active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
     total = sum(active.values())
-    return {name: _one(limit, use, total) for name, use in active.items()}
+    return {name: _stream_limit(limit, use, total) for name, use in active.items()}
 
 
-def _one(limit: float, use: float, total: float) -> float:
+def _stream_limit(limit: float, use: float, total: float) -> float:
     if math.isinf(limit) or total <= use:
         return limit
     in_proportion = limit * SLACK * use / total

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 LEAST = 0.05
-"""However bad the noise, a disk goes on at this part of its limit; our choice."""
+"""The lowest factor of the noise; our choice."""
 STALLED = 0.0
 
 

@@ -38,7 +38,7 @@ class GuestPatience(Patience, Protocol):
     appears."""
 
     @property
-    def ssh_s(self) -> float: ...  # noqa: D102 - told above
+    def ssh_s(self) -> float: ...  # noqa: D102 - described above
     @property
     def ready_s(self) -> float: ...  # noqa: D102
     @property

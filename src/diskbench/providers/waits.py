@@ -25,7 +25,7 @@ class Patience(Protocol):
     checking for a stop."""
 
     @property
-    def first_poll_s(self) -> float: ...  # noqa: D102 - told above
+    def first_poll_s(self) -> float: ...  # noqa: D102 - described above
     @property
     def max_poll_s(self) -> float: ...  # noqa: D102
     @property

@@ -79,16 +79,22 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
         answers = list(pool.map(lambda request: _tried(aws, request[0], request[1], timing), asked))
     refused = [answer for answer in answers if answer is not None]
     denied = [
-        Finding(check="permissions", where=where, state="problem", told=one.message, advice=_ADVICE)
-        for one in refused
-        if isinstance(one, AccessDenied)
+        Finding(
+            check="permissions", where=where, state="problem", told=failure.message, advice=_ADVICE
+        )
+        for failure in refused
+        if isinstance(failure, AccessDenied)
     ]
     others = [
         Finding(
-            check="permissions", where=where, state="warning", told=one.message, advice=one.advice
+            check="permissions",
+            where=where,
+            state="warning",
+            told=failure.message,
+            advice=failure.advice,
         )
-        for one in refused
-        if not isinstance(one, AccessDenied)
+        for failure in refused
+        if not isinstance(failure, AccessDenied)
     ]
     untried = len(policy.CHANGE)
     allowed = Finding(

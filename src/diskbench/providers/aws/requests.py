@@ -73,8 +73,8 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
 def lab_tag(lab: EmulationOptions) -> str:
     """The configuration of an emulated cloud where it differs from the default:
     `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def import_key_pair(claim: Claim, public_key: str) -> Request:

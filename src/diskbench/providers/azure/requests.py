@@ -66,8 +66,8 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
 def lab_tag(lab: EmulationOptions) -> str:
     """The configuration of an emulated cloud where it differs from the default:
     `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def resource_group(claim: Claim, region: str) -> Request:

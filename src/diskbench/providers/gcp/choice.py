@@ -25,7 +25,7 @@ MIN_VCPUS = 2
 MAX_PD_GIB = 65_536
 """The largest disk size in the catalogue's formulas; larger totals have its limits."""
 UNKNOWN_VCPUS = 8
-"""The least where no cap is published; our choice."""
+"""The fewest vCPUs of a machine whose cap is not published; our choice."""
 
 
 @dataclass(frozen=True)

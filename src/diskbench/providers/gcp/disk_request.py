@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
-"""What one has (Compute Engine API, Disk.type local-ssd; catalogue)."""
+"""GiB of one local SSD (Compute Engine API, Disk.type local-ssd; catalogue)."""
 MAX_LOCAL_SSDS = 24
-"""Numbers of local SSDs that can be chosen when a machine is made (Google Cloud, Add Local SSD,
-as stored)."""
+"""The most local SSDs that can be chosen for a machine (Google Cloud, Add Local SSD, as stored)."""
 ROOT = "root"
 BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
 """Root disk types, in the order in which they are tried where the user gives none."""

@@ -76,8 +76,8 @@ def labels(claim: Claim) -> dict[str, str]:
 def lab_text(lab: EmulationOptions) -> str:
     """The configuration of an emulated cloud where it differs from the default:
     `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:

@@ -1,1 +1,1 @@
-"""Where machines and disks come from."""
+"""Providers: the sources of machines and disks."""

@@ -1,4 +1,4 @@
-"""What holds of a disk asked of any cloud, before any call: pure."""
+"""Checks of a disk request that hold for every cloud, made before any call: pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def check_own(spec: RentSpec, plugin: Plugin) -> None:
-    """Refuse what only another provider understands, and common options that mean nothing to this
-    one: they would be ignored, and the result be taken for one that heeded them. Raises
-    InvalidValue."""
-    groups = {one.group for one in own_options(plugin.name)}
+    """Refuse options of other providers, and common options without a meaning for this one: they
+    would be ignored silently, and the result read as if they had applied. Raises InvalidValue."""
+    groups = {option.group for option in own_options(plugin.name)}
     for group, values in spec.groups().items():
         if group not in groups:
             for name, value in values.items():
@@ -39,7 +38,8 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
 
 
 def check_count(spec: RentSpec, most: int) -> None:
-    """Refuse several disks that are not striped, one that is, and more than a machine takes.
+    """Refuse several disks without striping, one disk with striping, and more disks than a machine
+    takes.
 
     Raises InvalidValue.
     """
@@ -60,8 +60,8 @@ def check_count(spec: RentSpec, most: int) -> None:
 
 
 def check_ssh(spec: RentSpec, kept: str) -> None:
-    """Refuse a network that is none, or that does not count beside what --security-group names
-    (`kept`: "a group of yours is"). Raises InvalidValue."""
+    """Refuse an invalid network, and a network beside --security-group, which overrides it (`kept`
+    names the user's group in the message: "a group of yours is"). Raises InvalidValue."""
     if spec.ssh_cidr is None:
         return
     check_cidr(spec.ssh_cidr)
@@ -74,8 +74,8 @@ def check_ssh(spec: RentSpec, kept: str) -> None:
 
 
 def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
-    """Refuse the lab's options where no lab is behind the cloud; `endpoint` is what an emulator's
-    looks like. Raises InvalidValue."""
+    """Refuse the lab's options where the cloud is not emulated by the lab; `endpoint` is an example
+    of an emulator's endpoint. Raises InvalidValue."""
     if spec.group(EmulationOptions.group) and not emulated:
         raise InvalidValue(
             "the lab's options (time scale, style, noise …) do not go with real machines",
@@ -84,9 +84,9 @@ def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
 
 
 def whole_throughput(spec: RentSpec, unit: str) -> int | None:
-    """The throughput to provision, which clouds sell whole; `unit` is what they count in.
+    """The throughput to provision, in whole units, as clouds sell it; `unit` is the cloud's unit.
 
-    Raises InvalidValue for a fraction: nobody should pay for another disk than was typed.
+    Raises InvalidValue for a fraction: rounding would rent another disk than the one requested.
     """
     typed = spec.throughput_mib_per_s
     if typed is not None and typed != int(typed):
@@ -99,16 +99,16 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
 
 
 def provisioned_types(cloud: str) -> tuple[str, ...]:
-    """Those of a cloud's disk types whose IOPS or throughput are chosen. Raises UnknownName."""
+    """The disk types of a cloud whose IOPS or throughput the user chooses. Raises UnknownName."""
     return tuple(
         name
         for name, disk in catalogue(cloud).disks.items()
-        if any(one is not None and one.provisioned for one in (disk.iops, disk.throughput))
+        if any(limit is not None and limit.provisioned for limit in (disk.iops, disk.throughput))
     )
 
 
 def check_machine_is_named(spec: RentSpec) -> None:
-    """Refuse a machine that follows from its disk, where cells with other disks are to share it."""
+    """Refuse a machine chosen by its disk where cells with other disks share that machine."""
     if spec.instance_type is None:
         raise InvalidValue(
             f"--disk {spec.disk} is given without a machine, which reuse_host needs",

@@ -1,4 +1,4 @@
-"""The address that clouds see this machine at."""
+"""The public address of this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIES = 3
 
 
 def caller_cidr() -> str:
-    """This machine's public address as a network of one. Raises HostUnavailable."""
+    """This machine's public address as a network of one address. Raises HostUnavailable."""
     advice = "name the network to let SSH in from: --ssh-cidr 203.0.113.7/32"
     try:
         answer = urllib3.request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
@@ -34,10 +34,10 @@ def caller_cidr() -> str:
 
 
 def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str]) -> str | None:
-    """From where SSH is let in; None where a group or rules of the user's decide that. `private`
-    is the endpoint of a cloud that is not the public one: how it sees this machine is not known.
+    """The network from which SSH is admitted; None where the user's own group or rules decide.
+    `private` is the endpoint of a private cloud, which may see this machine at another address.
 
-    Raises InvalidValue where it must be typed, and whatever `ask_caller` raises.
+    Raises InvalidValue where the user must give the network, and whatever `ask_caller` raises.
     """
     if spec.security_group is not None:
         return None

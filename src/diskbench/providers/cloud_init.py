@@ -1,4 +1,4 @@
-"""What a rented guest is told for its first boot: cloud-config, from the lease's own facts. Pure.
+"""The cloud-config for a rented guest's first boot, from the lease's own facts: pure.
 
 The modules used and what they promise are cloud-init's, "Module reference" (docs.cloud-init.io,
 21 November 2026): SSH (`ssh_keys`, `ssh_deletekeys`, `disable_root`), Set Passwords
@@ -27,14 +27,14 @@ MAX_USER_DATA_BYTES = 16_384
 """EC2 takes 16 KB before encoding (EC2 User Guide, "Run commands when you launch an EC2 instance
 with user data input", 2026); the others take more."""
 UPTIME_LIMIT_S = 86_400.0
-"""How long a guest may be up where nobody says otherwise, whatever its clock says; our choice."""
+"""The default uptime limit of a guest, independent of its clock; our choice."""
 _END_OF_TIME = 4_102_444_800.0
-"""2100-01-01: what comes later is a mistake."""
+"""2100-01-01: a later time is a mistake."""
 
 
 class GuestSpec(Frozen):
-    """What a guest needs to know. `user` is the image's default user, `host_key_private` an OpenSSH
-    ed25519 key that the controller made, `authorized_key` the lease's user key.
+    """The data of a guest's cloud-config. `user` is the image's default user, `host_key_private` an
+    OpenSSH ed25519 key that the controller made, `authorized_key` the lease's user key.
 
     `expires_at` (Unix seconds) and `uptime_limit_s` (since each boot) are when the guest powers
     itself off, by whichever comes first; the second holds when the clock is wrong.
@@ -49,28 +49,29 @@ class GuestSpec(Frozen):
     packages: tuple[str, ...] = ("fio",)
     uptime_limit_s: float = Field(default=UPTIME_LIMIT_S, gt=0)
     first: str = ""
-    """A script for the first boot, before anything else: what this cloud's images need."""
+    """A script for the first boot, before anything else: required by this cloud's images."""
 
 
 def uptime_limit_s(lease_id: str, expires_at: float) -> float:
-    """How long the machine of a lease may be up: as long as the lease lasts from its id's time on,
-    and no less than UPTIME_LIMIT_S. The same each time it is asked: user data must not change."""
+    """The uptime limit of a lease's machine: the lease's duration from the time in its id, and
+    at least UPTIME_LIMIT_S. The result is the same at each call: user data must not change."""
     try:
         made_at = ULID.from_str(lease_id.upper()).timestamp
-    except ValueError:  # an id of somebody else's making
+    except ValueError:  # an id that diskbench did not make
         return UPTIME_LIMIT_S
     return max(UPTIME_LIMIT_S, expires_at - made_at)
 
 
 def user_data(guest: GuestSpec) -> str:
-    """The cloud-config of `guest`. It holds a private key: it is as secret as the key, and on most
-    clouds every process in the guest can read it, which is why the key serves one lease only.
+    """The cloud-config of `guest`. It contains a private key and is as secret as the key; on most
+    clouds every process in the guest can read it, so the key serves one lease only.
 
-    Raises InvalidValue when it is more than every cloud takes, or names no package of that name.
+    Raises InvalidValue when it exceeds the size that every cloud accepts, or for an invalid
+    package name.
     """
 
     class Dumper(yaml.SafeDumper):
-        """Text of several lines as it is written, for whoever has to read it."""
+        """Writes multi-line text as literal blocks, which people can read."""
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
         style = "|" if "\n" in value else None
@@ -94,9 +95,10 @@ def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
     """A script that moves the guest's dead-man's switch to `expires_at`, earlier or later; to be
     run as root over SSH, any number of times. It survives a reboot.
 
-    `left_s` is how long the controller still wants the guest, by its own clock: the limit on the
-    guest's uptime moves there, too. The script ends with 0 when the timer is armed, with 3 where
-    there is none (a machine that was not made by `user_data`), where it changes nothing.
+    `left_s` is how long the controller still needs the guest, by the controller's clock: the
+    guest's uptime limit moves with it. The script exits with 0 when the timer is armed, with 3
+    where there is no timer (a machine that was not made by `user_data`), and then changes
+    nothing.
     """
     left = "" if left_s is None else str(math.ceil(left_s))
     given = f"{_moment(expires_at)}left={left}\n"
@@ -104,7 +106,7 @@ def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
 
 
 def ready_script() -> str:
-    """A script that prints how far the guest's preparation is: one line, `ready`, `waiting` or
+    """A script that prints the state of the guest's preparation: one line, `ready`, `waiting` or
     `failed WHY`. Needs no root."""
     return script("ready.sh")
 
@@ -119,7 +121,7 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
     root = guest.user == "root"
     return {
         "hostname": guest.hostname,
-        # sudo looks its own host up, and waits for a name server that does not know it.
+        # sudo resolves its own host name, and would wait for a name server that does not know it.
         "manage_etc_hosts": "localhost",
         **({} if root else {"user": {"name": guest.user}}),
         "disable_root": not root,
@@ -133,7 +135,7 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
         "ssh_authorized_keys": [guest.authorized_key],
         "bootcmd": [
             *([_once("diskbench-first", guest.first)] if guest.first else []),
-            # Once only: at later boots the timer is there, and may have been moved.
+            # Only once: at later boots the timer exists, and may have been moved.
             _once("diskbench-deadman", deadman),
         ],
         "runcmd": [["sh", "-c", f"packages={packages}\n" + script("prepare.sh")]],
@@ -146,7 +148,7 @@ def _once(name: str, text: str) -> list[str]:
 
 
 def _moment(expires_at: float) -> str:
-    """Shell assignments of a moment: for the shell, and as systemd.time(7) writes it."""
+    """Shell assignments of a point in time: in Unix seconds, and in the form of systemd.time(7)."""
     if not 0 < expires_at < _END_OF_TIME:
         raise InvalidValue(f"a lease cannot end at {expires_at!r} (Unix seconds)")
     seconds = math.ceil(expires_at)
@@ -155,6 +157,6 @@ def _moment(expires_at: float) -> str:
 
 
 def _is_package(name: str) -> bool:
-    """Debian Policy 5.6.1 and RPM's names, as far as both go."""
+    """Whether a name is valid both by Debian Policy 5.6.1 and for RPM."""
     allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-._")
     return bool(name) and name[0].isalnum() and set(name) <= allowed

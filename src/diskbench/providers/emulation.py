@@ -1,4 +1,4 @@
-"""Options of machines that are made of this one: of the lab, and of emulated clouds on it."""
+"""Options of emulated machines: the lab's, and those of emulated clouds on it."""
 
 from typing import ClassVar
 

@@ -1,8 +1,8 @@
-"""A cloud's errors as a table, and the one reader of such tables.
+"""A cloud's errors as a table, and the function that reads it.
 
-A row says which of the cloud's codes are which error of diskbench, with its message and what to do
-next. Whether an attempt is worth repeating follows from the error's class (diskbench/errors.py).
-Rows are asked from the first to the last; the last matches everything.
+A row maps codes of the cloud to an error of diskbench, with its message and advice. Whether an
+attempt is worth repeating follows from the error's class (diskbench/errors.py). The first row
+that matches decides; the last row matches everything.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class ErrorRow:
     kind: type[DiskbenchError]
     message: str
     advice: str = ""
-    """What to do next; for Unanswered and its subclasses, what to look at before resuming."""
+    """What to do next; for Unanswered and its subclasses, what to check before resuming."""
     codes: tuple[str, ...] = ()
     """Regular expressions, each matched with a whole code."""
     statuses: Container[int] = ()
-    """HTTP statuses that mean it whatever the code is."""
+    """HTTP statuses that match independent of the code."""
     action: str = ""
-    """The call at which the codes mean it; empty for any."""
+    """The call for which the codes match; empty for any."""
     found: tuple[str, ...] = ()
     """Regular expressions; the groups of the first that is found in what the cloud said fill
     templates."""
@@ -44,8 +44,8 @@ ErrorTable = tuple[ErrorRow, ...]
 
 @dataclass(frozen=True)
 class CloudError:
-    """What a cloud answered: its codes (a row matches any; messages name the first), its words and
-    the call's name. `more` fills templates, too."""
+    """A cloud's error answer: its codes (a row matches any; messages name the first), its text
+    and the call's name. `more` holds further values for the templates."""
 
     codes: tuple[str, ...]
     said: str
@@ -64,7 +64,7 @@ def error_of(table: ErrorTable, answered: CloudError) -> DiskbenchError:
 
 
 def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
-    """What the row's code pattern captures, or None where the row does not match."""
+    """The captures of the row's code pattern, or None where the row does not match."""
     if row.action and row.action != answered.action:
         return None
     for code in answered.codes:
@@ -76,7 +76,7 @@ def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
 
 
 def _made(row: ErrorRow, answered: CloudError, captured: dict[str, str]) -> DiskbenchError:
-    code = next((one for one in answered.codes if one), "")
+    code = next((code for code in answered.codes if code), "")
     base = {
         "said": answered.said,
         "code": code or str(answered.status),

@@ -1,8 +1,8 @@
-"""`--provider fake`: a cloud that is a directory, to try the whole way of renting without one.
+"""`--provider fake`: a cloud in a directory, to try the whole rental without a cloud.
 
-Its machine is this one and its disk a directory, so it measures nothing worth knowing and every
-result is marked emulated. What it rents are files below one place, so that another process finds
-them, and what goes wrong is written there too: a test says which zone has no room.
+Its machine is this one and its disk a directory, so its figures mean nothing and every result is
+marked emulated. Its resources are files below one directory, so that another process finds them;
+planned faults are stored there too: a test chooses the zone without capacity.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from diskbench.ports import Host, RentWatch
 
 VARIABLE = "DISKBENCH_FAKE_DIR"
-"""Where the cloud lies; by default in the user's data directory."""
+"""The cloud's directory; by default in the user's data directory."""
 ZONES = ("fake-1a", "fake-1b")
 DISKS = ("plain",)
 _KINDS = ("network", "machine", "disk")
-"""What a lease consists of, in the order in which it is made; given back the other way round."""
+"""The kinds of a lease's resources in the order of making; released in reverse order."""
 STUCK = "stuck"
 _STUCK_S, _LOOK_S = 120.0, 0.05
 _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
@@ -104,7 +104,7 @@ class FakeProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. There is nothing to ask."""
+        """See ports.Foresees. No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -179,11 +179,11 @@ class FakeProvider:
 
         def look() -> _Listing:
             carrying = list(_of_lease(lease_id, named=False))
-            meant = tuple(one for one in carrying if which.takes(one[0], one[0]))
-            return _Listing(meant, tuple(one[0] for one in carrying if one not in meant))
+            meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
+            return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
 
         def give_back(found: _Listing, failures: Failures) -> None:
-            for name, tags in sorted(found.meant, key=lambda one: -_order(one[0])):
+            for name, tags in sorted(found.meant, key=lambda entry: -_order(entry[0])):
                 try:
                     _raise_fault("release", str(tags.get("zone")))
                     _cloud().delete(name)
@@ -231,7 +231,7 @@ class FakeProvider:
 
 @dataclass(frozen=True)
 class _Listing:
-    """The resources that are meant, and the names of those that only carry the lease's tag."""
+    """The lease's resources, and the names of those that only carry its tag."""
 
     meant: tuple[tuple[str, dict[str, Any]], ...]
     others: tuple[str, ...]
@@ -241,7 +241,7 @@ class _Listing:
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:
-    """Let making a `kind` of resource (or `release`) in `zone` fail from now on, or no more.
+    """Plan a fault for making a `kind` of resource (or for `release`) in `zone`, or remove it.
 
     `fault` is capacity, quota, access, broken, or stuck.
     """
@@ -257,12 +257,12 @@ def _raise_fault(kind: str, zone: str) -> None:
 
 def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
     """A resource that stays in `creating` for as long as its fault is planned."""
-    told = False
+    noted = False
     deadline = time.monotonic() + _STUCK_S
     while _cloud().fault(kind, zone) == STUCK:
-        if not told:
+        if not noted:
             watch.note(f"{kind}: creating")
-            told = True
+            noted = True
         if watch.stopping():
             raise Interrupted("stopped while renting")
         if time.monotonic() > deadline:
@@ -280,7 +280,7 @@ def _name(lease_id: str, kind: str) -> str:
 
 
 def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str, Any]]]:
-    """Name and tags of all that carries a lease; with `named`, and is called after it."""
+    """Name and tags of all resources of a lease; with `named`, only those with the lease's name."""
     return [
         (name, tags)
         for name, tags in _cloud().things()

@@ -1,6 +1,6 @@
-"""The fake cloud's memory: things with tags in a directory, and the faults planned for them.
+"""The fake cloud's state: tagged resources in a directory, and the faults planned for them.
 
-Another process finds what one made, and a thing is there whole, with its tags, or not at all.
+Another process sees the same resources; a resource exists complete with its tags, or not at all.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Tags = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FakeCloud:
-    """A cloud in the directory `place`, which is made when it is first needed."""
+    """A cloud in the directory `place`, which is made at first use."""
 
     place: Path
 
     def directory(self, name: str) -> Path:
-        """A thing's room for data."""
+        """A resource's directory for data."""
         made = self._thing(name) / "data"
         made.mkdir(exist_ok=True)
         return made
 
     def exists(self, name: str) -> bool:
-        """Whether the thing is there."""
+        """Whether the resource exists."""
         return self._thing(name).exists()
 
     def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The name and tags of everything there is, by name."""
+        """All resources' names and tags, by name."""
         place = self.place / "resources"
         for path in sorted(place.iterdir()) if place.is_dir() else []:
             try:
@@ -41,7 +41,7 @@ class FakeCloud:
                 continue
 
     def make(self, name: str, tags: Tags) -> None:
-        """Make a thing with its tags at once; the second time finds it."""
+        """Make a resource with its tags atomically; a second call finds it."""
         made = self._thing(name)
         if made.exists():
             return
@@ -51,20 +51,20 @@ class FakeCloud:
         new.rename(made)
 
     def tag(self, name: str, tags: Tags) -> None:
-        """Set all tags of a thing, whole or not at all: others list them meanwhile."""
+        """Replace all tags of a resource atomically: other processes may list them meanwhile."""
         _write(self._thing(name), tags)
 
     def delete(self, name: str) -> None:
-        """Delete a thing with its data; one that is gone is no error. Raises OSError."""
+        """Delete a resource with its data; a missing one is no error. Raises OSError."""
         if self.exists(name):
             shutil.rmtree(self._thing(name))
 
     def fault(self, kind: str, zone: str) -> str | None:
-        """What is planned to go wrong with a `kind` of thing (or `release`) in a zone."""
+        """The fault planned for a `kind` of resource (or for `release`) in a zone."""
         return self._faults().get(f"{kind}/{zone}")
 
     def plan_fault(self, kind: str, zone: str, fault: str | None) -> None:
-        """Let it go wrong from now on, or no more."""
+        """Plan a fault, or remove it."""
         self.place.mkdir(parents=True, exist_ok=True)
         faults = self._faults()
         faults.pop(f"{kind}/{zone}", None)

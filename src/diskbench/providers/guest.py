@@ -1,5 +1,5 @@
-"""Getting into a guest that was made for a lease: reach it, ask it, wait until its first boot is
-over, move the timer that switches it off."""
+"""Access to a lease's guest: connect, query, await the end of the first boot, move the timer
+that switches it off."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
-"""On the root disk of every image, whatever /tmp is."""
+"""A directory on the root disk of every image, even where /tmp is a tmpfs."""
 _READY_S = 30.0
 _TIMER_S = 60.0
 _TIMER_TRIES = 2
-"""How often a guest whose connection breaks is told its new end; our choice."""
+"""The number of attempts to move the timer of a guest whose connection breaks; our choice."""
 _NO_TIMER = 3
-"""How extend.sh ends where there is no timer to move."""
+"""The exit status of extend.sh where there is no timer."""
 
 T = TypeVar("T")
 
 
 class GuestPatience(Patience, Protocol):
-    """Seconds: until SSH answers, until the first boot's work is done, until a disk appears."""
+    """Timeouts in seconds: until SSH answers, until the first boot is complete, until a disk
+    appears."""
 
     @property
-    def ssh_s(self) -> float: ...  # noqa: D102 - told above
+    def ssh_s(self) -> float: ...  # noqa: D102 - described above
     @property
     def ready_s(self) -> float: ...  # noqa: D102
     @property
@@ -46,7 +47,7 @@ class GuestPatience(Patience, Protocol):
 
 @dataclass(frozen=True)
 class Guest:
-    """The machine as it is reached: its host, and where that is."""
+    """The guest's host, and its address."""
 
     host: Host
     address: str
@@ -54,7 +55,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class _Answer(Generic[T]):
-    """What was answered, whatever it is."""
+    """Any answer."""
 
     value: T
 
@@ -62,8 +63,8 @@ class _Answer(Generic[T]):
 def reach(
     guest: Guest, alive: Callable[[], Still | None], timing: GuestPatience, watch: RentWatch
 ) -> None:
-    """Wait until the machine shows its host key and lets us in. `alive` says what is in the way,
-    and raises when the machine is gone. Raises RentalFailed."""
+    """Wait until the machine shows its host key and accepts our login. `alive` returns the
+    obstacle, and raises when the machine is gone. Raises RentalFailed."""
 
     def ask() -> bool | Still:
         away = alive()
@@ -79,8 +80,8 @@ def reach(
 
 
 def await_prepared(guest: Guest, what: str, timing: GuestPatience, watch: RentWatch) -> None:
-    """Wait until the first boot's work is done in the guest of the machine `what`, so that it
-    disturbs no measurement. Raises RentalFailed with what went wrong."""
+    """Wait until the first boot of the machine `what` is complete, so that it disturbs no
+    measurement. Raises RentalFailed with the reason of a failed boot."""
     until(lambda: _prepared(guest), f"first boot of {what}", timing.ready_s, timing, watch)
 
 
@@ -103,7 +104,7 @@ def _prepared(guest: Guest) -> bool | Still:
 def ask_guest(
     what: str, ask: Callable[[], T | Still], timing: GuestPatience, watch: RentWatch
 ) -> T:
-    """An answer of the guest; asked again while the connection is broken."""
+    """The guest's answer; the query is repeated while the connection is broken."""
 
     def again() -> _Answer[T] | Still:
         try:
@@ -116,11 +117,11 @@ def ask_guest(
 
 
 def move_timer(host: Host, end: LeaseEnd) -> None:
-    """Let the timer in the guest switch it off at `end`, earlier or later; twice is as once. A
-    guest without a timer (an image without systemd) does not end by itself: that is logged.
+    """Move the guest's switch-off timer to `end`, earlier or later; idempotent. A guest without a
+    timer (an image without systemd) does not end by itself: that is logged.
 
     Raises ConnectionLost or HostUnavailable when the guest does not answer, RentalFailed when it
-    cannot move the timer; the timer keeps its time then.
+    cannot move the timer; the timer then keeps its time.
     """
     text = extend_timer(end.expires_at, left_s=max(end.left_s, 0.0))
     tries = tenacity.Retrying(

@@ -1,4 +1,4 @@
-"""The disks as a guest sees them, and which were there before ours: what adapters choose from."""
+"""A guest's disks, and those that existed before ours were attached: adapters choose from them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class GuestDisk(Frozen):
-    """One whole disk in the guest. `identity` is what the guard before a write takes for it; `wwn`
-    tells apart the disks of one NVMe controller, which have its serial in common."""
+    """One whole disk in the guest. `identity` is compared before a write; `wwn` separates the
+    disks of one NVMe controller, which share its serial."""
 
     node: str
     number: str
@@ -26,35 +26,35 @@ class GuestDisk(Frozen):
 
     @property
     def path(self) -> str:
-        """The name that stays the same whatever else is attached."""
+        """The device name that does not depend on other attached disks."""
         return next(iter(self.links), self.node)
 
     @property
     def keys(self) -> frozenset[str]:
-        """By what it is known again later: identity, and node with kernel number."""
+        """The keys that recognise the disk later: identity, and node with kernel number."""
         return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
 
 
 def disks(host: Host) -> tuple[GuestDisk, ...]:
-    """The whole disks that have a node in the guest's /dev, now. Raises ConnectionLost."""
+    """The whole disks with a node in the guest's /dev now. Raises ConnectionLost."""
     return parse_disks(host.run(script("disks.sh")).text)
 
 
 def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
-    """The disks before ours was attached. Written down in the guest the first time, so that the
-    second time, by whatever process, has the same answer; None when ours were `attached` already
-    and nothing was written down."""
+    """The disks before ours were attached. The first call stores them in the guest, so that a
+    later call, by any process, returns the same; None when ours were `attached` already and
+    nothing was stored."""
     parts = (
         f"attached={'yes' if attached else ''}",
         script("disks_before.sh") + script("disks.sh") + "}",
         "remember",
     )
-    told = host.run("\n".join(parts))
-    return None if told.exit == 3 else parse_disks(told.text)
+    answer = host.run("\n".join(parts))
+    return None if answer.exit == 3 else parse_disks(answer.text)
 
 
 def parse_disks(text: str) -> tuple[GuestDisk, ...]:
-    """The output of disks.sh: pure."""
+    """Parse the output of disks.sh: pure."""
     found: list[GuestDisk] = []
     links: dict[str, list[str]] = {}
     for line in text.splitlines():

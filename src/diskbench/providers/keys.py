@@ -1,8 +1,8 @@
-"""The keys of a lease, and how to reach its machine with them and with nothing else.
+"""The keys of a lease, and SSH access to its machine with these keys only.
 
-User key and host key are ephemeral ed25519 keys that derive from one secret and the lease's id, so
-that any controller with the secret can take a lease over and nothing has to be stored. The machine
-is given its host key (cloud_init.py) and is verified by it: never trust on first use.
+User key and host key are ephemeral ed25519 keys derived from one secret and the lease's id, so
+that any controller with the secret can take over a lease and no key has to be stored. The
+machine is given its host key (cloud_init.py) and is verified by it: never trust on first use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name
-"""Holds the secret itself: what a shared secret file holds, for workers without one."""
+"""Environment variable with the secret itself, for workers without a shared secret file."""
 CONFIG_VARIABLE = "DISKBENCH_SSH_CONFIG"
 """An OpenSSH configuration to use in place of ~/.ssh/config; hosts/ssh_config.py."""
 MIN_SECRET_BYTES = 32
@@ -40,7 +40,8 @@ _ROUTE = (
     "hostname", "port", "proxycommand", "proxyjump", "proxyusefdpass", "addressfamily",
     "bindaddress", "bindinterface",
 )  # fmt: skip
-"""What of the user's own configuration applies to a rented machine: how to get there."""
+"""The options of the user's own configuration that apply to a rented machine: those of the
+route."""
 
 
 class LeaseKeys(Frozen):
@@ -53,7 +54,7 @@ class LeaseKeys(Frozen):
 
 
 def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretBytes:
-    """The secret that keys derive from: DISKBENCH_SECRET, else `file`, made at first use.
+    """The secret from which keys are derived: DISKBENCH_SECRET, else `file`, made at first use.
 
     Raises InvalidValue when it is too short, or when others can read the file.
     """
@@ -106,13 +107,14 @@ def write_access(
 ) -> SshAccess:
     """Write what any OpenSSH client needs for `ssh -F config ADDRESS` (or LEASE_ID) to `directory`.
 
-    Key, user and trust are the lease's alone: whatever the user's own configuration adds for other
-    hosts (identities, forwardings, certificates) is not offered to a rented machine. How to get
-    there is the user's: HostName, ProxyCommand, ProxyJump and the like that ~/.ssh/config (or
-    DISKBENCH_SSH_CONFIG) has for `address` now; `port` and `proxy_command` go before those. Hosts
-    on the way are reached by the user's configuration. Twice is as once.
+    Key, user and known hosts are the lease's only: identities, forwardings and certificates of the
+    user's own configuration are not offered to a rented machine. The route is the user's: HostName,
+    ProxyCommand, ProxyJump and the like that ~/.ssh/config (or DISKBENCH_SSH_CONFIG) has for
+    `address` now; `port` and `proxy_command` take precedence. Jump hosts use the user's
+    configuration. Idempotent.
 
-    Raises InvalidValue for what OpenSSH could misread, HostUnavailable without an OpenSSH client.
+    Raises InvalidValue for values that OpenSSH could misread, HostUnavailable without an OpenSSH
+    client.
     """
     for name, text in (("address", address), ("lease", lease_id), ("user", user)):
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", text):
@@ -156,7 +158,7 @@ def _long_enough(text: bytes, where: str) -> SecretBytes:
 
 
 def _make_secret(file: Path) -> None:
-    """A new secret at `file`, complete from the first moment; whoever comes second loses."""
+    """Make a secret at `file` atomically; the first of several processes wins."""
     if not file.parent.is_dir():
         private_directory(file.parent)
     new = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
@@ -170,7 +172,7 @@ def _make_secret(file: Path) -> None:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read at any moment, all at once."""
+    """Write a file atomically, readable by its owner only from the first moment."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     new.unlink(missing_ok=True)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -225,7 +227,7 @@ def _base64(data: bytes) -> str:
 
 
 def _user_config() -> str | None:
-    """What to give to `ssh -F`: `none` is a word of OpenSSH's, any other an absolute path."""
+    """The argument of `ssh -F`: OpenSSH's keyword `none`, or an absolute path."""
     named = os.environ.get(CONFIG_VARIABLE)
     if not named or named == "none":
         return named or None
@@ -233,7 +235,7 @@ def _user_config() -> str | None:
 
 
 def _route(address: str) -> dict[str, str]:
-    """How the user's own OpenSSH configuration gets to `address`; what it leaves open is not in."""
+    """The route to `address` by the user's own OpenSSH configuration, without unset options."""
     named = _user_config()
     flags = ["-F", named] if named else []
     asked = ssh_command(address, config=named, options=("-G",))
@@ -272,7 +274,7 @@ def _config(
         "IdentityAgent": "none",
         "PreferredAuthentications": "publickey",
         "BatchMode": "yes",
-        "HostKeyAlias": lease_id,  # an address may change, and be another's later
+        "HostKeyAlias": lease_id,  # an address may be assigned to another machine later
         "HostKeyAlgorithms": "ssh-ed25519",
         "StrictHostKeyChecking": "yes",
         "UserKnownHostsFile": known,
@@ -284,8 +286,8 @@ def _config(
         "ConnectTimeout": CONNECT_TIMEOUT_S,
         "ServerAliveInterval": 15,
     }
-    # Conditional, so that hosts on the way are reached as the user says and this one is not: the
-    # identities and forwardings of all matching blocks add up in OpenSSH.
+    # Conditional, so that the user's configuration applies to jump hosts and not to this host:
+    # OpenSSH adds up the identities and forwardings of all matching blocks.
     named = _user_config()
     theirs = [named] if named else ["~/.ssh/config", "/etc/ssh/ssh_config"]
     if named and not os.path.isfile(named):  # noqa: PTH113 - `none` and /dev/null: no configuration

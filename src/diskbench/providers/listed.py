@@ -1,4 +1,5 @@
-"""What a cloud lists under the tags of leases, by lease: what was made for it, and what was not."""
+"""A cloud's tagged resources grouped by lease: those made for the lease, and others that carry
+its tag."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tagged:
-    """Something that carries the tag of a lease: `told` is `kind id`, `name` what it is called.
-    `expires_at` (Unix seconds) and `owner` are what its tags say, None where they do not."""
+    """A resource that carries the tag of a lease: `told` is `kind id`, `name` its name.
+    `expires_at` (Unix seconds) and `owner` come from its tags, None where absent."""
 
     lease_id: str
     told: str
@@ -27,28 +28,28 @@ class Tagged:
 
     @property
     def is_named_so(self) -> bool:
-        """Whether it has the name of a thing of its lease."""
+        """Whether its name is one that diskbench gives to resources of its lease."""
         return is_named_for(self.lease_id, self.name)
 
 
 def by_lease(scope: Scope, things: Iterable[Tagged]) -> list[Found]:
-    """The leases of which there is anything, sorted. Their expiry and owner are those of what was
-    made for them: a copy of the tags prolongs nothing."""
+    """The leases with any resource, sorted. Expiry and owner come from resources made for the
+    lease: a copy of the tags prolongs nothing."""
     leases: dict[str, list[Tagged]] = {}
-    for one in things:
-        leases.setdefault(one.lease_id, []).append(one)
+    for thing in things:
+        leases.setdefault(thing.lease_id, []).append(thing)
     found = []
     for lease_id, held in sorted(leases.items()):
-        ours = [one for one in held if one.is_named_so]
-        ends = [one.expires_at for one in ours if one.expires_at is not None]
+        ours = [thing for thing in held if thing.is_named_so]
+        ends = [thing.expires_at for thing in ours if thing.expires_at is not None]
         found.append(
             Found(
                 lease_id=lease_id,
                 scope=scope,
                 expires_at=max(ends, default=None),
-                owner=next((one.owner for one in ours if one.owner), None),
-                resources=tuple(one.told for one in ours),
-                not_ours=tuple(one.told for one in held if not one.is_named_so),
+                owner=next((thing.owner for thing in ours if thing.owner), None),
+                resources=tuple(thing.told for thing in ours),
+                not_ours=tuple(thing.told for thing in held if not thing.is_named_so),
             )
         )
     return found

@@ -1,4 +1,4 @@
-"""This machine: nothing is rented and nothing is given back but our own files."""
+"""This machine: nothing is rented, and only our own files are removed."""
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
@@ -21,7 +21,8 @@ class LocalProvider:
     name = "local"
 
     def check(self, cell: Cell) -> None:
-        """A local cell names no host, and is measured once: it is one machine with one disk."""
+        """Refuse a local cell that names a host or has replicates: it is one machine with one
+        disk."""
         if cell.address is not None:
             raise InvalidValue(
                 f"--host {cell.address} does not go with --provider local",

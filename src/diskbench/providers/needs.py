@@ -1,4 +1,4 @@
-"""What a machine must sustain so that the disk, and not the machine, is measured: pure."""
+"""The figures that a machine must sustain so that the disk limits the measurement: pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 MARGIN = 1.2
 """Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
 MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
+"""One CPU for fio and one for everything else; our choice."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What the machine has to sustain: IOPS, and MB/s of 10^6 bytes."""
+    """The IOPS and MB/s (10^6 bytes per second) that the machine must sustain."""
 
     iops: float
     mb_per_s: float
 
 
 def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
-    """MARGIN times the ceiling of `count` disks together; nothing for disks without limits.
+    """MARGIN times the ceiling of `count` disks together; zero for disks without limits.
 
-    Limits that reads and writes have apart add up, as they can be used at the same time.
+    Separate limits of reads and writes add up, as both can be used at the same time.
     """
     pools = limits.pools if limits else ()
     iops = sum(pool.iops.ceiling for pool in pools if pool.iops)

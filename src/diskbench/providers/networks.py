@@ -1,4 +1,4 @@
-"""Networks and endpoints as they are typed: pure."""
+"""Checks of networks and endpoints given by the user: pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue
 
 LOOPBACK = "127.0.0.0/8"
-"""From where the guests of an emulator on this machine are reached."""
+"""The network from which the guests of an emulator on this machine are reached."""
 
 
 def check_cidr(text: str) -> str:
-    """`text` when it is a network or an address; raises InvalidValue."""
+    """Return `text` if it is a network or an address; raises InvalidValue otherwise."""
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:

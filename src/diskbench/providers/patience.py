@@ -1,4 +1,4 @@
-"""How long any cloud is waited for. All of it is our choice."""
+"""Timeouts for every cloud. All are our choice."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ANSWER_S = 60
 
 @dataclass(frozen=True)
 class CloudTiming:
-    """Seconds: how often a cloud is asked, and how long each thing may take before it counts as
-    stuck; what only one cloud has stands in its own timing.
+    """Seconds: the polling intervals, and the time after which each step counts as stuck; times of
+    a single cloud are in that cloud's own class.
 
-    `retry_s` is how long calls that are throttled, or that fail on the way, are repeated, and
-    `look_s` the same while nothing is rented yet; `first_retry_s` is the first wait between two,
-    doubled each time up to `max_retry_s`, with jitter.
+    `retry_s` is how long throttled or unanswered calls are repeated, and `look_s` the same while
+    nothing is rented yet; `first_retry_s` is the first wait between two attempts, doubled each
+    time up to `max_retry_s`, with jitter.
     """
 
     first_poll_s: float = 1.0
@@ -32,8 +32,8 @@ class CloudTiming:
     first_retry_s: float = 0.5
     max_retry_s: float = 20.0
     nap_s: float = 0.5
-    """The longest sleep without asking whether to stop."""
+    """The longest sleep without checking for a stop."""
 
     def looking(self) -> Self:
-        """The patience of whoever only looks: a person waits for the answer."""
+        """The timeouts of read-only commands: a person waits for the answer."""
         return replace(self, retry_s=self.look_s)

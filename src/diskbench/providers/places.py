@@ -1,4 +1,4 @@
-"""Where a lease's keys lie on the controller."""
+"""The directory of a lease's keys on the controller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 def lease_directory(lease_id: str) -> Path:
-    """The directory of a lease's key files, mode 0700; it goes with the lease.
+    """The directory of a lease's key files, mode 0700; it is removed with the lease.
 
     Raises InvalidValue for an id that is no plain name: ids are read back from tags, which others
     can write, and the directory is removed.
@@ -26,6 +26,7 @@ def lease_directory(lease_id: str) -> Path:
 
 
 def _base() -> Path:
-    """The user's data directory, unless ssh would stumble over a blank in it, as on macOS."""
+    """The user's data directory, unless its path contains a blank (macOS), which ssh would
+    misread."""
     usual = user_data_path("diskbench")
     return Path.home() / ".diskbench" if re.search(r"\s", str(usual)) else usual

@@ -12,8 +12,8 @@ _OWN = logging.getLogger("diskbench")
 
 
 def provider(name: str) -> Provider:
-    """A new provider `name`; raises UnknownName with the nearest ones. What its libraries log is
-    handled by whoever calls them: it is heard with --debug only."""
+    """A new provider `name`; raises UnknownName with the nearest ones. Its libraries' log
+    messages are shown with --debug only."""
     found = plugin(name)
     level = logging.INFO if _OWN.isEnabledFor(logging.DEBUG) else logging.CRITICAL
     for logger in found.quiet_loggers:

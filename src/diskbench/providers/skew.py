@@ -1,4 +1,4 @@
-"""How far this machine's clock is from a cloud's."""
+"""The difference between this machine's clock and a cloud's."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
 
 
 def skew(where: str, theirs: datetime | None, before: datetime, after: datetime) -> Finding:
-    """The finding for a cloud that said its time was `theirs` between our `before` and `after`."""
+    """The finding for a cloud that reported the time `theirs` between our `before` and `after`."""
     if theirs is None:
         return _finding(where, "warning", "the cloud does not tell its time")
-    # Whole seconds are cut off, so the true one may be up to a second later.
+    # The cloud truncates to whole seconds, so the true time may be up to one second later.
     early = (before - theirs).total_seconds() - 1
     late = (theirs - after).total_seconds()
     off = max(early, late, 0.0)
@@ -32,10 +32,10 @@ def skew(where: str, theirs: datetime | None, before: datetime, after: datetime)
         return _finding(
             where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
         )
-    told = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
+    offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
     if off < REFUSED_S:
-        return _finding(where, "warning", told, _ADVICE)
-    return _finding(where, "problem", f"{told}: calls are refused as out of time", _ADVICE)
+        return _finding(where, "warning", offset, _ADVICE)
+    return _finding(where, "problem", f"{offset}: calls are refused as out of time", _ADVICE)
 
 
 def http_date(text: str | None) -> datetime | None:
@@ -47,7 +47,7 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def said(where: str, theirs: datetime | None) -> datetime:
-    """The time that a cloud told; raises CloudSilent where it told none."""
+    """The time that a cloud reported; raises CloudSilent where it reported none."""
     if theirs is None:
         raise CloudSilent(
             f"{where} answered without its time (a Date header)",

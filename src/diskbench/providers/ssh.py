@@ -1,4 +1,4 @@
-"""A machine that somebody else looks after, reached over SSH."""
+"""A machine maintained by somebody else, measured over SSH."""
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
@@ -24,7 +24,7 @@ class SshProvider:
     name = "ssh"
 
     def check(self, cell: Cell) -> None:
-        """An SSH cell names its host."""
+        """Refuse an SSH cell without a host."""
         if not cell.address:
             raise InvalidValue(
                 "--provider ssh needs a machine to measure",

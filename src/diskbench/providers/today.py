@@ -1,8 +1,8 @@
-"""The day on which a cloud is asked."""
+"""The date of a query to a cloud."""
 
 from datetime import UTC, datetime
 
 
 def today() -> str:
-    """Today in UTC, as sources are dated: `2026-11-21`."""
+    """Today's date in UTC in the form of the catalogue's sources: `2026-11-21`."""
     return datetime.now(UTC).date().isoformat()

@@ -1,4 +1,4 @@
-"""A cloud that does not answer now: asked again for a while, then told."""
+"""Repetition of unanswered calls to a cloud, for a limited time."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ T = TypeVar("T")
 
 @contextlib.contextmanager
 def while_looking() -> Iterator[None]:
-    """A cloud that does not answer is the user's environment, as long as nothing is rented."""
+    """Turn an unanswered call into an error of the user's environment, as long as nothing is
+    rented."""
     try:
         yield
     except Unanswered as error:
-        # Nothing was rented yet that `diskbench resume` could go on with.
+        # Nothing was rented yet, so `diskbench resume` has nothing to continue.
         raise CloudSilent(error.message, advice=error.look_at or "try again") from error
 
 
@@ -35,10 +36,10 @@ def repeated(
     watch: RentWatch | None,
     again: Callable[[BaseException], bool] = lambda error: isinstance(error, Unanswered),
 ) -> T:
-    """What `send` answers; a call that failed on the way again, with backoff and jitter.
+    """The answer of `send`; an unanswered or throttled call is repeated with backoff and jitter.
 
-    Raises its last error after `timing.retry_s`, one that is not to be tried `again` at once, and
-    Interrupted when `watch` is stopping.
+    Raises the last error after `timing.retry_s`, an error that `again` does not cover at once,
+    and Interrupted when `watch` is stopping.
     """
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),

@@ -1,4 +1,4 @@
-"""Waiting for a cloud: ask, say what changed, give up at a deadline or when told to stop."""
+"""Waiting for a cloud: poll, note changes, stop at a deadline or on request."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 
 class Patience(Protocol):
-    """Seconds: the first wait between two questions, the longest one, and the longest sleep without
-    asking whether to stop."""
+    """Seconds: the first wait between two polls, the longest wait, and the longest sleep without
+    checking for a stop."""
 
     @property
-    def first_poll_s(self) -> float: ...  # noqa: D102 - told above
+    def first_poll_s(self) -> float: ...  # noqa: D102 - described above
     @property
     def max_poll_s(self) -> float: ...  # noqa: D102
     @property
@@ -34,7 +34,7 @@ class Patience(Protocol):
 
 @dataclass(frozen=True)
 class Still:
-    """Not yet: in which state it is instead."""
+    """Not done yet, with the present state."""
 
     state: str
 
@@ -58,25 +58,25 @@ def until(
     timing: Patience,
     watch: RentWatch | None = None,
 ) -> T:
-    """What `ask` answers in the end; it is asked again for as long as it answers Still.
+    """The final answer of `ask`; it is called again while it answers Still.
 
     Raises RentalFailed naming `what` and its last state after `limit_s`, Interrupted when `watch`
     is stopping, and whatever `ask` raises.
     """
-    told: list[str] = []
+    noted: list[str] = []
 
     def asked() -> T | Still:
         nap(0, timing, watch)
         answer = ask()
-        if isinstance(answer, Still) and told[-1:] != [answer.state]:
-            told.append(answer.state)
+        if isinstance(answer, Still) and noted[-1:] != [answer.state]:
+            noted.append(answer.state)
             if watch is not None:
                 watch.note(f"{what}: {answer.state}")
         return answer
 
     def too_late(_: tenacity.RetryCallState) -> T:
         raise RentalFailed(
-            f"{what} took longer than {limit_s:g} s: {told[-1]}",
+            f"{what} took longer than {limit_s:g} s: {noted[-1]}",
             advice="try again, or another --zone or --instance-type",
         )
 
@@ -96,6 +96,6 @@ def until(
 
 
 def _kind(what: str) -> str:
-    """What is waited for without the name of this one: `status checks of i-0abc` is `status
+    """The kind of wait without the resource's name: `status checks of i-0abc` gives `status
     checks`."""
     return re.sub(r"( of| to)? \S*\d\S*.*$", "", what)

@@ -1,4 +1,4 @@
-"""The contract of providers as tests: a package that brings a provider runs them on its own.
+"""The provider contract as tests: a package with a provider runs them against it.
 
     import pytest
     from diskbench.testing import RenterContract
@@ -8,8 +8,8 @@
         def rig(self, tmp_path):
             return MyRig(tmp_path)
 
-`Rig` says what the tests must know of a cloud. pytest is needed only where this package is
-imported: `diskbench[testing]` installs it.
+`Rig` gives the tests access to the cloud. pytest is needed only where this package is imported:
+`diskbench[testing]` installs it.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""One lease from the first question to the last release: for clouds where renting takes long."""
+"""One lease from resolve to release: for clouds where renting takes long."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from diskbench.testing.rig import (
 
 
 class EndToEndContract:
-    """Inherit it and give a fixture `rig`. It asks what RenterContract and SwapContract ask of one
-    lease, in one test, and takes a single machine."""
+    """Inherit this class and define a fixture `rig`. One test checks what RenterContract and
+    SwapContract require of one lease, with a single machine."""
 
     @pytest.fixture
     def rig(self) -> Rig:
-        """The provider and its cloud, with nothing rented in it; a subclass overrides this."""
+        """The provider and its cloud, without any lease; a subclass overrides this."""
         raise NotImplementedError("override the fixture `rig`: it returns a diskbench.testing.Rig")
 
     def test_one_lease_from_the_first_question_to_the_last_release(self, rig: Rig) -> None:

@@ -1,4 +1,4 @@
-"""What every provider that rents must do (ports.Renter and the abilities beside it)."""
+"""The contract of every provider that rents (ports.Renter and the optional abilities)."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ PATIENCE_S = 300.0
 
 
 class RenterContract:
-    """Inherit it and give a fixture `rig`. What an ability promises is tested where the provider
-    has it. A provider that swaps disks inherits SwapContract as well."""
+    """Inherit this class and define a fixture `rig`. An ability is tested where the provider has
+    it. A provider that swaps disks inherits SwapContract as well."""
 
     @pytest.fixture
     def rig(self) -> Rig:
-        """The provider and its cloud, with nothing rented in it; a subclass overrides this."""
+        """The provider and its cloud, without any lease; a subclass overrides this."""
         raise NotImplementedError("override the fixture `rig`: it returns a diskbench.testing.Rig")
 
     def test_it_is_a_renter(self, rig: Rig) -> None:
@@ -131,7 +131,7 @@ class RenterContract:
         assert provider.gone("one", scope) is None
 
     def test_the_time_of_the_cloud_is_about_this_machines(self, rig: Rig) -> None:
-        """What has expired there is judged by the cloud's time."""
+        """The cloud's time decides which leases have expired."""
         if isinstance(rig.provider, TellsTime):
             off = rig.provider.present(scope_of(rig)) - datetime.now(UTC)
             assert abs(off.total_seconds()) < 60
@@ -198,7 +198,7 @@ class RenterContract:
         assert found.owner == "tests"
 
     def test_a_release_takes_what_acquire_reported_as_made(self, rig: Rig) -> None:
-        """Where a copy has the name too, its id tells it from what was made."""
+        """A copy with the same name differs from the lease's resource by its id."""
         acquired = acquire(rig, "one")
         before = rig.provider.found(scope_of(rig))[0].resources
         assert set(acquired.made) <= set(before)
@@ -237,7 +237,7 @@ class RenterContract:
         rig.provider.release("one", scope)
         renting.join(PATIENCE_S)
         assert not renting.is_alive()
-        # What was made after that release carries the lease, and the next release takes it.
+        # A resource made after that release carries the lease, and the next release deletes it.
         rig.provider.release("one", scope)
         assert rig.count("one") == 0
         assert all(isinstance(error, Interrupted) for error in failed)

@@ -1,4 +1,4 @@
-"""What the contract tests need: a provider, powers over its cloud, and somebody who looks on."""
+"""The contract tests' needs: a provider, direct access to its cloud, and a RentWatch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diskbench.ports import Host, Renter
 
 
 class Rig(Protocol):
-    """A provider under test, and the powers over its cloud that a user does not have."""
+    """A provider under test, and access to its cloud beyond a user's."""
 
     provider: Renter
     spec: RentSpec
@@ -29,23 +29,23 @@ class Rig(Protocol):
     """Specs that the cloud does not sell; each must be refused before anything is rented."""
 
     def count(self, lease_id: str) -> int:
-        """How many things carry the lease, counted without the provider."""
+        """The number of resources that carry the lease, counted without the provider."""
         ...
 
     def ends(self, lease_id: str) -> set[float]:
-        """When all that was made for the lease ends, in Unix seconds, by the tags of every thing
-        and by the switches of machines, read without the provider; a set of one where they
+        """The expiries of the lease's resources in Unix seconds, from every resource's tags and
+        every machine's dead-man's switch, read without the provider; a set of one where they
         agree."""
         ...
 
     def add_leftover(self, lease_id: str) -> None:
-        """Make a thing with the lease's tags and a name of the lease that `acquire` never
-        makes."""
+        """Make a resource with the lease's tags and a name of the lease, of a kind that
+        `acquire` never makes."""
         ...
 
     def add_copy(self, lease_id: str) -> str:
-        """Make a thing of another name with the lease's tags, as one that copies tags does; returns
-        its kind and id as `Found.not_ours` has them."""
+        """Make a resource of another name with the lease's tags, as tools that copy tags do;
+        returns its kind and id as `Found.not_ours` has them."""
         ...
 
     def is_there(self, copy: str) -> bool:
@@ -55,7 +55,7 @@ class Rig(Protocol):
 
 @dataclass
 class RigOnlooker:
-    """A RentWatch that keeps the notes, and stops when told."""
+    """A RentWatch that keeps the notes, and stops on request."""
 
     notes: list[str] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -84,7 +84,7 @@ class RigOnlooker:
 
 
 def cell(rig: Rig, spec: RentSpec | None = None) -> Cell:
-    """A cell that rents `spec`, or what the rig names."""
+    """A cell that rents `spec`, or the rig's own disk."""
     return Cell(
         provider=rig.provider.name,
         target=TargetSpec(kind="device", path=""),
@@ -111,7 +111,7 @@ def resolved(rig: Rig, spec: RentSpec | None = None) -> Rental:
 
 
 def scope_of(rig: Rig) -> Scope:
-    """Where the rig's disk is rented."""
+    """The scope in which the rig's disk is rented."""
     return resolved(rig).scope
 
 
@@ -121,8 +121,8 @@ def acquire(rig: Rig, lease_id: str, onlooker: RigOnlooker | None = None) -> Acq
 
 
 def guest_of(acquired: Acquired) -> Host:
-    """The machine as it is reached: over SSH, or this machine where there is no address. The caller
-    closes it."""
+    """A connection to the machine: over SSH, or this machine where there is no address. The
+    caller closes it."""
     if acquired.ssh is None:
         return LocalHost()
     return SshHost(acquired.address, config=acquired.ssh.config)

@@ -1,4 +1,4 @@
-"""What a provider must do that gives a machine other disks (ports.SwapsDisks)."""
+"""The contract of a provider that swaps a machine's disks (ports.SwapsDisks)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def swap(rig: Rig, turn: int) -> Acquired:
 
 
 class SwapContract:
-    """Inherit it beside RenterContract; it uses the same fixture `rig`."""
+    """Inherit this class beside RenterContract; both use the fixture `rig`."""
 
     def test_the_machine_stays_and_its_new_disk_is_what_was_asked_for(self, rig: Rig) -> None:
         first = acquire(rig, "one")

@@ -1,4 +1,4 @@
-"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def address_of(order: AwsOrder, made: AwsProvisioned) -> str:
-    """The address to reach the machine at: its public one, else the one in its network."""
+    """The address to connect to: the machine's public address, else its private one."""
     instance_id = str(made.instance["InstanceId"])
     return order.until(
         lambda: _address(order, instance_id, public=bool(made.place.public)),
@@ -48,7 +48,7 @@ def _address(order: AwsOrder, instance_id: str, *, public: bool) -> str | Still:
 
 
 def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     instance_id = str(made.instance["InstanceId"])
     address = address_of(order, made)
 
@@ -61,7 +61,7 @@ def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
 
 
 def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The volumes as they appear in the guest, in order. Raises RentalFailed."""
+    """Attach the volumes and return them as the guest sees them, in order. Raises RentalFailed."""
     instance_id = str(made.instance["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.volumes)
     before = disks_before_ours(order, guest, attached=attached)
@@ -77,7 +77,7 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
 
 
 def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The machine's own disks that were asked for."""
+    """The requested local disks of the machine."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
     found = disks_now(order, guest)
@@ -85,8 +85,8 @@ def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
 
 
 def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
-    """Wait until the first boot's work is done in the guest and EC2's checks have passed, so that
-    neither disturbs a measurement. Raises RentalFailed with what is said to be wrong."""
+    """Wait until the guest's first boot is complete and EC2's status checks have passed, so that
+    neither disturbs a measurement. Raises RentalFailed with the reported reason."""
     instance_id = str(made.instance["InstanceId"])
     await_first_boot(order, guest, instance_id)
     order.until(
@@ -111,7 +111,7 @@ def _checked(order: AwsOrder, instance_id: str) -> bool | Still:
 
 
 def _alive(order: AwsOrder, instance_id: str) -> Item | None:
-    """The instance while it may still be what was rented. Raises with EC2's reason when not."""
+    """The instance if it is still usable. Raises with EC2's reason when it has ended."""
     instance = describe_instance(order.ec2, instance_id)
     if instance is not None and instance["State"]["Name"] in {*ENDING, "stopping", "stopped"}:
         raise ended(instance)
@@ -141,14 +141,15 @@ def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: st
         order.ec2.call("attach_volume", requests.attach_volume(volume_id, instance_id, name))
     except DiskbenchError as error:
         _alive(order, instance_id)
-        # Another try's call, or one whose answer was lost, may be under way already.
+        # An earlier attempt, or a call whose answer was lost, may be in progress already.
         if error_code(error) != "VolumeInUse":
             raise
     return Still("attaching")
 
 
 def _attachment(volume: Item, instance_id: str) -> Item | None:
-    """The volume's attachment to this machine. Raises RentalFailed when another one has it."""
+    """The volume's attachment to this machine. Raises RentalFailed when another machine holds the
+    volume."""
     held: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
     others = [a["InstanceId"] for a in held if a["InstanceId"] != instance_id]
     if others:

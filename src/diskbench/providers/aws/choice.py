@@ -1,7 +1,7 @@
-"""Which machine to measure from: pure.
+"""The choice of the machine to measure from: pure.
 
-A machine that sustains less towards its disks than the disk promises measures itself. So the
-default is the cheapest one whose *baseline* is MARGIN times the disk's ceiling, in IOPS and bytes.
+A machine that sustains less than its disk promises would limit the measurement. So the default is
+the cheapest machine whose *baseline* is MARGIN times the disk's ceiling, in IOPS and bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class EbsFigures(Frozen):
-    """What a machine sustains towards its network disks, and its maximum for half an hour a day;
-    None where AWS publishes nothing."""
+    """The EBS limits of a machine: the sustained ones, and the maxima for half an hour a day; None
+    where AWS publishes no figure."""
 
     baseline_iops: float | None = None
     baseline_mb_per_s: float | None = None
@@ -34,8 +34,8 @@ def candidates(
     disks: int = 1,
     local_disks: int = 0,
 ) -> tuple[str, ...]:
-    """The types that are good enough, cheapest first: current, not burstable, two processors or
-    more. With `local_disks` the machine has that many of its own on NVMe."""
+    """The machine types that sustain the disk, cheapest first: current, not burstable, two
+    processors or more. With `local_disks`, the machine has that many local NVMe disks."""
     good = [
         (usd, name)
         for name, entry in book.machines.types.items()
@@ -48,7 +48,8 @@ def candidates(
 
 
 def figures(entry: MachineEntry) -> EbsFigures:
-    """The catalogue's figures of a type; where there is one figure it is both."""
+    """The catalogue's EBS figures of a machine type; a single figure serves as baseline and
+    maximum."""
     return EbsFigures(
         baseline_iops=entry.iops,
         baseline_mb_per_s=entry.mb_per_s,
@@ -58,7 +59,7 @@ def figures(entry: MachineEntry) -> EbsFigures:
 
 
 def too_small(name: str, found: EbsFigures, need: Needs, better: str | None) -> str | None:
-    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not need.iops and not need.mb_per_s:
         return None
     if found.baseline_iops is None or found.baseline_mb_per_s is None:
@@ -89,7 +90,8 @@ def _is_fit(entry: MachineEntry, arch: str, disks: int) -> bool:
 
 
 def room_for_disks(max_disks: int, *, apart: bool) -> int:
-    """How many disks can be attached beside the root disk, and the interface where they share."""
+    """How many disks can be attached beside the root disk, less the network interface where they
+    share slots."""
     return max_disks - (1 if apart else 2)
 
 

@@ -1,4 +1,4 @@
-"""The one place where AWS is called: errors translated, throttled calls repeated."""
+"""All calls to AWS: errors translated, throttled calls repeated."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from diskbench.ports import RentWatch
 
 _PREFIXES = {"service-quotas": "servicequotas"}
-"""Services whose actions IAM does not name by the SDK's name of the service."""
+"""Services whose IAM prefix differs from the SDK's service name."""
 _ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
 
 
 @dataclass(frozen=True)
 class AwsClient:
-    """One AWS service in one region. `watch` is asked before a call is repeated."""
+    """One AWS service in one region. `watch` is checked before a call is repeated."""
 
     client: Any
     service: str
@@ -39,14 +39,15 @@ class AwsClient:
     watch: RentWatch | None = None
 
     def call(self, operation: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send one request and return the answer; throttled ones again, with backoff and jitter.
+        """Send one request and return the answer; throttled requests are repeated with backoff and
+        jitter.
 
-        Requests are idempotent, by a client token or by their nature. Raises our errors.
+        Every request is idempotent, by a client token or by nature. Raises diskbench's errors.
         """
         return repeated(lambda: self._once(operation, request or {}), self.timing, self.watch)
 
     def listed(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-        """All pages of a listing; `key` is what holds the items."""
+        """All items of a paginated listing; `key` is the field that holds them."""
         found: list[dict[str, Any]] = []
         token: dict[str, str] = {}
         while True:
@@ -72,7 +73,7 @@ class AwsClient:
 
 @dataclass(frozen=True)
 class Aws:
-    """One set of credentials in one region, at AWS's own endpoint or at `endpoint`."""
+    """One set of credentials in one region, at AWS's public endpoint or at `endpoint`."""
 
     boto: boto3.Session
     profile: str | None
@@ -81,11 +82,11 @@ class Aws:
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> AwsClient:
-        """A service of this region."""
+        """The client of a service in this region."""
         return AwsClient(self._client(service), service, self, timing, watch)
 
     def decode(self, message: str) -> str | None:
-        """What an encoded authorization message says; None where that is not permitted either."""
+        """The decoded text of an authorization message; None where decoding is not permitted."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
@@ -95,16 +96,16 @@ class Aws:
         return str(answer["DecodedMessage"])
 
     def account_id(self, timing: AwsTiming) -> str:
-        """The account of these credentials; the first call that needs them to be valid."""
+        """The account id of these credentials; this is the first call that needs valid ones."""
         return str(self.edge("sts", timing).call("get_caller_identity")["Account"])
 
     def emulated_endpoint(self) -> str | None:
-        """The endpoint when it is not AWS's own, however it was configured."""
+        """The endpoint when it is not one of AWS, by whatever way it was configured."""
         url = str(self._client("ec2").meta.endpoint_url)
         return None if is_amazon(url) else url
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - botocore's clients are made at run time
-        """One client a service: making one reads megabytes of its model."""
+        """One client per service: creating one reads megabytes of its model."""
         if service not in self._clients:
             self._clients[service] = self._new_client(service)
         return self._clients[service]
@@ -116,7 +117,8 @@ class Aws:
         config = Config(
             connect_timeout=patience.CONNECT_S,
             read_timeout=patience.ANSWER_S,
-            # `call` repeats: botocore would repeat a lack of capacity, which EC2 sends as HTTP 500.
+            # `call` repeats instead: botocore would repeat a lack of capacity, which EC2 sends as
+            # HTTP 500.
             retries={"total_max_attempts": 1, "mode": "standard"},
             user_agent_extra="diskbench",
         )
@@ -137,7 +139,7 @@ class Aws:
 
 
 def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
-    """Credentials and region by the SDK's own chain; no call is made.
+    """Find credentials and region by the SDK's own chain, without any call.
 
     Raises HostUnavailable without the SDK, UnknownName for a profile that does not exist,
     InvalidValue when no region is known.
@@ -165,8 +167,8 @@ def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> A
 
 @functools.cache
 def _loader() -> Loader:
-    """One reader of the SDK's service models: that of EC2 takes a third of a second, and `gc` asks
-    every region."""
+    """One shared reader of the SDK's service models: reading EC2's takes a third of a second, and
+    `gc` queries every region."""
     from botocore.loaders import create_loader
 
     return create_loader()
@@ -181,14 +183,14 @@ def _core(loader: Loader) -> Session:
 
 
 def account_name(profile: str | None, account_id: str) -> str:
-    """How a scope names its account: `PROFILE@123456789012`, or the id alone."""
+    """The account as a scope names it: `PROFILE@123456789012`, or the id alone."""
     return f"{profile}@{account_id}" if profile else account_id
 
 
 def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
-    """The credentials of a scope, proved to be those of the same account.
+    """Open the credentials of a scope, and verify that they belong to the same account.
 
-    Raises AccessDenied otherwise: an empty listing of another account would pass for a clean one.
+    Raises AccessDenied otherwise: the empty listing of another account would look like a clean one.
     """
     named = _ACCOUNT.fullmatch(scope.account or "")
     profile = named.group("profile") if named else scope.account
@@ -202,7 +204,7 @@ def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aw
 
 
 def is_amazon(url: str) -> bool:
-    """Whether an endpoint is one of AWS itself."""
+    """Whether an endpoint belongs to AWS."""
     host = urlsplit(url).hostname or ""
     return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
 

@@ -1,4 +1,5 @@
-"""What a cell asks of AWS, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from AWS; a request that AWS does not sell is refused before any
+call: pure."""
 
 from __future__ import annotations
 
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 INSTANCE_STORE = "instance-store"
 ROOT = "root"
 ROOT_TYPE = "gp3"
-"""What a root disk is made of where nothing else is typed; our choice."""
+"""The root disk's type where the user gives none; our choice."""
 MAX_COUNT = 21
-"""/dev/sdf to /dev/sdz: what AWS keeps for EBS volumes (User Guide, device_naming.md, 2023)."""
+"""/dev/sdf to /dev/sdz: the names that AWS reserves for EBS volumes (User Guide,
+device_naming.md, 2023)."""
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 _FORMS = {
     "subnet": re.compile(r"subnet-[0-9a-f]+"),
@@ -43,8 +45,8 @@ Kind = Literal["volume", "root", "instance-store"]
 
 
 class AwsDiskRequest(Frozen):
-    """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
-    a root disk as large as its image. `type` is the volume's, also of a root disk."""
+    """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or a
+    root disk as large as its image. `type` is the volume type, of a root disk too."""
 
     kind: Kind
     type: str
@@ -54,13 +56,13 @@ class AwsDiskRequest(Frozen):
     count: int = 1
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "instance-store":
             return None
         return limits("aws", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 
     def spec(self, size_gib: int) -> DiskSpec:
-        """The disk at a size, as the plan has it."""
+        """The disk of that size as the plan shows it."""
         return DiskSpec(
             type=self.type,
             size_gib=size_gib,
@@ -71,7 +73,7 @@ class AwsDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> AwsDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
             "--provider aws needs a disk to rent",

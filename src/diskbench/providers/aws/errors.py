@@ -1,4 +1,4 @@
-"""AWS's errors as ours, once, at the edge: by the code that the service gives, else by the SDK's.
+"""Translation of AWS's errors to diskbench's: by the service's error code, else by the SDK's class.
 
 Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored 2026).
 """
@@ -47,7 +47,7 @@ _QUOTAS = (
     ("SecurityGroupsPerInterfaceLimitExceeded", "Amazon VPC",
      "Security groups per network interface"),
 )  # fmt: skip
-"""Code, and the service and name under which the quota stands in the console."""
+"""Code → service and name of the quota in the console."""
 _NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
 _LOG_IN = "log in: aws sso login{flag} (single sign-on) or aws configure{flag} (access keys)"
 _REFUSED = "AWS refuses {action}: {told}"
@@ -64,8 +64,8 @@ TABLE: ErrorTable = (
             "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
         ),
     ),
-    # What EC2 answers where a zone does not have the machine type, and to some settings of a
-    # machine, too: the next zones then answer alike.
+    # EC2 answers this where a zone does not offer the machine type, and to some invalid settings of
+    # a machine too; the next zones then answer the same.
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE, codes=("Unsupported",), action="ec2:RunInstances"
     ),
@@ -131,7 +131,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON),
 )  # fmt: skip
-"""By the code that a service answers."""
+"""Errors by the service's code."""
 
 SDK_TABLE: ErrorTable = (
     ErrorRow(
@@ -158,14 +158,14 @@ SDK_TABLE: ErrorTable = (
     ),
     ErrorRow(InvalidValue, "the AWS SDK refuses {action}: {said}", "correct what it names"),
 )  # fmt: skip
-"""By the class that botocore raises, or one that it derives from."""
+"""Errors by botocore's exception class or a base class of it."""
 
 _ENCODED = re.compile(r"(?P<before>.*)Encoded authorization failure message: (?P<text>\S+)", re.S)
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
 
 
 def error_code(error: BaseException | None) -> str:
-    """AWS's own code of an error, ours or the SDK's; "" where it has none."""
+    """AWS's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
         response = getattr(error, "response", None)
         if isinstance(response, dict):
@@ -175,9 +175,9 @@ def error_code(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether AWS says that the thing does not exist, or not any more."""
+    """Whether AWS reports that the resource does not exist, or no longer exists."""
     code = error_code(error)
-    gone = code in {"ParameterNotFound", "InvalidAMIID.Unavailable"}  # an image was deregistered
+    gone = code in {"ParameterNotFound", "InvalidAMIID.Unavailable"}  # a deregistered image
     return gone or code.endswith((".NotFound", "NotFoundException"))
 
 
@@ -188,10 +188,11 @@ def translate(
     profile: str | None = None,
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
-    """Our error for one of boto's; `action` is the IAM name of the call (`ec2:RunInstances`).
+    """The diskbench error for an error of boto; `action` is the IAM name of the call
+    (`ec2:RunInstances`).
 
-    `decode` opens EC2's encoded authorization messages, and may fail. What botocore raises for
-    other reasons than the world outside comes back as it is.
+    `decode` decodes EC2's encoded authorization messages, and may fail. An exception of botocore
+    that reports a programming error is returned unchanged.
     """
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
@@ -211,36 +212,36 @@ def _of_service(
 ) -> DiskbenchError:
     details = error.response.get("Error", {})
     code = str(details.get("Code", ""))
-    said = str(details.get("Message", "")) or "no reason given"
+    message = str(details.get("Message", "")) or "no reason given"
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return of_code(code, said, action, status=int(status), profile=profile, decode=decode)
+    return of_code(code, message, action, status=int(status), profile=profile, decode=decode)
 
 
 def of_code(
     code: str,
-    said: str,
+    text: str,
     action: str,
     *,
     status: int = 0,
     profile: str | None = None,
     decode: Callable[[str], str | None] | None = None,
 ) -> DiskbenchError:
-    """Our error for a code that AWS gave, in an answer or as the reason of a state."""
-    encoded = _ENCODED.match(said)
+    """The diskbench error for an AWS code, from an answer or from a state's reason."""
+    encoded = _ENCODED.match(text)
     if encoded is not None:
         opened = decode(encoded["text"]) if decode else None
         found = _DECODED_ACTION.search(opened or "")
-        said = encoded["before"].strip()
+        text = encoded["before"].strip()
         if found is not None:
-            said += f" (not authorized to perform: {found[1]})"
-    return error_of(TABLE, CloudError((code,), said, action, status, {"flag": _flag(profile)}))
+            text += f" (not authorized to perform: {found[1]})"
+    return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
 
 
 def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) -> DiskbenchError:
     from botocore import exceptions as sdk
 
     if isinstance(error, sdk.ProfileNotFound):
-        # `profile` is None where AWS_PROFILE names it.
+        # `profile` is None where AWS_PROFILE sets it.
         return UnknownName("AWS profile", str(error.kwargs["profile"]), _profiles())
     if isinstance(error, sdk.NoRegionError):
         return no_region()
@@ -249,12 +250,12 @@ def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) 
 
 
 def _flag(profile: str | None) -> str:
-    """How the AWS command line is given the profile."""
+    """The option that gives the AWS command line the profile."""
     return f" --profile {profile}" if profile else ""
 
 
 def no_region() -> InvalidValue:
-    """No region was given, and none stands in the AWS configuration."""
+    """The error for a missing region: none was given, and the AWS configuration has none."""
     return InvalidValue(
         "no AWS region: neither --region nor AWS_REGION nor the AWS configuration names one",
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",

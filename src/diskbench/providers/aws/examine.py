@@ -1,5 +1,5 @@
-"""Whether AWS would let us rent: by asking who we are, and by calls with DryRun, which EC2 checks
-for permission and does not carry out (Amazon EC2 API Reference, "DryRun")."""
+"""Whether AWS permits the rental: query the caller's identity, and send calls with DryRun, which
+EC2 checks for permission and does not carry out (Amazon EC2 API Reference, "DryRun")."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
     try:
         aws = open_scope(scope, timing)
         where = f"aws {aws.region}"
-        told = aws.edge("sts", timing).call("get_caller_identity")
+        identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
         theirs = _date(getattr(error.__cause__, "response", None) or {})
         clock = [] if theirs is None else [skew(where, theirs, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
-        Finding(check="credentials", where=where, state="ok", told=str(told["Arn"])),
-        skew(where, _date(told), before, datetime.now(UTC)),
+        Finding(check="credentials", where=where, state="ok", told=str(identity["Arn"])),
+        skew(where, _date(identity), before, datetime.now(UTC)),
         *_permissions(aws, where, timing),
     ]
 
@@ -56,13 +56,13 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
 def present(scope: Scope, timing: AwsTiming) -> datetime:
     """See ports.TellsTime."""
     try:
-        told = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
+        identity = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
         theirs = _date(getattr(error.__cause__, "response", None) or {})
         if theirs is None:
             raise
         return theirs
-    return said("aws", _date(told))
+    return said("aws", _date(identity))
 
 
 def _date(answer: dict[str, Any]) -> datetime | None:
@@ -76,19 +76,25 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
     except DiskbenchError as error:
         return [refusal("permissions", where, error)]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        answers = list(pool.map(lambda one: _tried(aws, one[0], one[1], timing), asked))
-    refused = [one for one in answers if one is not None]
+        answers = list(pool.map(lambda request: _tried(aws, request[0], request[1], timing), asked))
+    refused = [answer for answer in answers if answer is not None]
     denied = [
-        Finding(check="permissions", where=where, state="problem", told=one.message, advice=_ADVICE)
-        for one in refused
-        if isinstance(one, AccessDenied)
+        Finding(
+            check="permissions", where=where, state="problem", told=failure.message, advice=_ADVICE
+        )
+        for failure in refused
+        if isinstance(failure, AccessDenied)
     ]
     others = [
         Finding(
-            check="permissions", where=where, state="warning", told=one.message, advice=one.advice
+            check="permissions",
+            where=where,
+            state="warning",
+            told=failure.message,
+            advice=failure.advice,
         )
-        for one in refused
-        if not isinstance(one, AccessDenied)
+        for failure in refused
+        if not isinstance(failure, AccessDenied)
     ]
     untried = len(policy.CHANGE)
     allowed = Finding(
@@ -102,8 +108,8 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
 
 
 def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
-    """What is tried: every action of EC2's that is in the policy and needs nothing of a lease.
-    Raises AccessDenied where the first looks are not allowed."""
+    """The requests to try: every EC2 action of the policy that needs no resource of a lease. Raises
+    AccessDenied where the first read-only calls are denied."""
     ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
     zones = ec2.call("describe_availability_zones")["AvailabilityZones"]
     image = find_image(ec2, ssm, None, "x86_64")
@@ -138,20 +144,20 @@ def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
             ],
         },
     }  # fmt: skip
-    look = [_operation(one) for one in policy.LOOK if one.startswith("ec2:")]
+    look = [_operation(action) for action in policy.LOOK if action.startswith("ec2:")]
     return [*((name, {}) for name in look), *make.items()]
 
 
 def _tried(aws: Aws, operation: str, request: Request, timing: AwsTiming) -> DiskbenchError | None:
-    """Why it is not allowed, or cannot be told; None where it is."""
+    """Why the request is denied, or why that is unknown; None where it is allowed."""
     try:
         aws.edge("ec2", timing).call(operation, {**request, "DryRun": True})
     except DiskbenchError as error:
         return None if error_code(error) == _ALLOWED or is_missing(error) else error
-    return None  # an emulator that knows no DryRun for what only reads
+    return None  # an emulator without DryRun for read-only calls
 
 
 def _operation(action: str) -> str:
-    """`describe_volumes` of `ec2:DescribeVolumes`."""
+    """The SDK's method of an action: `describe_volumes` for `ec2:DescribeVolumes`."""
     word = action.partition(":")[2]
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in word).lstrip("_")

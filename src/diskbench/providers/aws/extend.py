@@ -1,7 +1,7 @@
-"""A later end for everything of a lease: the guest's timer first, then all tags in one request.
+"""Extend a lease: the guest's timer first, then all tags in one request.
 
-The timer in the guest is all that ends an instance by itself (its shutdown terminates it). While it
-is moved and the tags are not, `gc` elsewhere goes by the earlier end.
+Only the guest's timer ends an instance by itself (its shutdown terminates it). Between the two
+steps, `gc` on another controller still uses the earlier end.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: 
 
 
 def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
-    """The ids of all that was made for the lease, with what a machine takes along when it ends."""
-    there = inventory(ec2, which)
-    for kind, item in there.things():
+    """The ids of all resources of the lease, including those that are deleted with the machine."""
+    listing = inventory(ec2, which)
+    for kind, item in listing.things():
         yield _id(kind, item)
         if kind == "instances" and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])
@@ -49,5 +49,5 @@ def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
 
 
 def _id(kind: str, item: Item) -> str:
-    """The id that tags go by; of a key pair that is another than the name it is told by."""
+    """The id that tags need; a key pair is listed by name but tagged by its id."""
     return str(item["KeyPairId"]) if kind == "keys" else told(kind, item).partition(" ")[2]

@@ -1,4 +1,4 @@
-"""The disks as the guest sees them: by the volume's id on Nitro, by attach name on Xen.
+"""Disks in the guest, found by volume id on Nitro and by attach name on Xen.
 
 Sources: awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md (2023-01-19: the serial of an EBS NVMe
 disk is its volume id without the dash, the model says EBS or instance store) and device_naming.md
@@ -22,12 +22,12 @@ _EBS_LINK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 _STORE_LINK = "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_"
 _GB = 10**9
 _TOLERANCE = 0.05
-"""How far an instance store may be off the size that EC2 rounds to GB; our choice."""
+"""The tolerance of an instance store's size, which EC2 rounds to GB; our choice."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """One attached volume: its id, the name it was attached under, its size."""
+    """One attached volume: its id, its attach name and its size."""
 
     id: str
     attached_as: str
@@ -41,9 +41,9 @@ def find_volume(
     *,
     nvme: bool,
 ) -> GuestDisk | None:
-    """The disk of a volume, proved by name, newness and size to the byte: pure.
+    """The guest's disk of a volume, verified by name, novelty and exact size in bytes: pure.
 
-    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     known = {key for disk in before or () for key in disk.keys}
     named = [disk for disk in found if is_volume(disk, volume, nvme=nvme)]
@@ -74,7 +74,7 @@ def find_volume(
 
 
 def find_stores(found: Iterable[GuestDisk], count: int, size_gb: int) -> tuple[GuestDisk, ...]:
-    """The first `count` of the machine's own disks, by node: pure. Raises RentalFailed."""
+    """The first `count` local disks of the machine, ordered by node: pure. Raises RentalFailed."""
     stores = sorted(
         (d for d in found if d.model == STORE_MODEL or d.path.startswith(_STORE_LINK)),
         key=lambda disk: (len(disk.node), disk.node),
@@ -94,7 +94,7 @@ def find_stores(found: Iterable[GuestDisk], count: int, size_gb: int) -> tuple[G
 
 
 def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
-    """Whether a disk of the guest answers to the volume's name: pure."""
+    """Whether a disk of the guest has the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
         named = [link for link in disk.links if link.startswith(_EBS_LINK)]

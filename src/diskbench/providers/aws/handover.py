@@ -1,4 +1,4 @@
-"""From what was made to what is handed over: reached, found in the guest, read back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, made)
     with reached(order, reach) as guest:
         kind = order.details.wanted.kind
@@ -51,10 +51,10 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
 
 
 def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[str, ...]:
-    """Kinds and ids of everything of the lease. A listing by tag may lag behind what was made, so
-    what is known to be there is added."""
+    """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
+    resources known to exist are added."""
     listed = inventory(order.ec2, Which(order.lease)).names()
-    attached = [one["Ebs"]["VolumeId"] for one in instance.get("BlockDeviceMappings", [])]
+    attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
     volumes = [f"volume {one}" for one in (*attached, *(v["VolumeId"] for v in made.volumes))]
     return tuple(sorted({*listed, told("instances", instance), *volumes}))
 

@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of AWS."""
+"""Verification, inside the guest, that it is a machine of AWS."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ printf 'X-aws-ec2-metadata-token: %s\\n' "$token" |
     "$curl" -sf -m 3 -H @- $url/dynamic/instance-identity/document
 """
 """IMDSv2: a token first, then the identity document (AWS EC2 User Guide, instance identity
-documents). The token goes by standard input: arguments can be read by everybody."""
+documents). The token is passed by standard input: all users can read arguments."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the identity document is that of the instance."""
+    """Whether the identity document belongs to the instance."""
     with contextlib.suppress(ValueError, RecursionError):
         document = json.loads(printed)
         return isinstance(document, dict) and document.get("instanceId") == instance_id

@@ -1,4 +1,4 @@
-"""Which image a machine starts from: the newest Ubuntu, else the newest Amazon Linux."""
+"""The machine image: the newest Ubuntu, else the newest Amazon Linux."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARAMETERS = {
         for arch in ("x86_64", "arm64")
     },
 }
-"""In the order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
+"""In order of preference. Source: PerfKitBenchmarker's AWS virtual machines, 2026-08-20."""
 _USERS = {
     "099720109477": "ubuntu",  # Canonical
     "136693071363": "admin",  # Debian
@@ -32,8 +32,8 @@ _DEFAULT_USER = "ec2-user"
 
 
 def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:
-    """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without it the
-    first of these that the region has. Raises InvalidValue."""
+    """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without the
+    option, the first of these two that the region offers. Raises InvalidValue."""
     if typed is None:
         return _image(ec2, _first_known(ssm, arch))
     if typed.startswith("ami-"):
@@ -73,21 +73,21 @@ def _image(ec2: AwsClient, image_id: str) -> AwsImage:
         raise InvalidValue(
             f"there is no image {image_id} in this region", advice="images belong to one region"
         )
-    told: dict[str, Any] = found[0]
-    if told.get("RootDeviceType") != "ebs":
+    image: dict[str, Any] = found[0]
+    if image.get("RootDeviceType") != "ebs":
         raise InvalidValue(
-            f"{image_id} starts from {told.get('RootDeviceType')}, not from an EBS volume",
+            f"{image_id} starts from {image.get('RootDeviceType')}, not from an EBS volume",
             advice="use another --image",
         )
-    root = str(told["RootDeviceName"])
+    root = str(image["RootDeviceName"])
     mapped: dict[str, Any] = next(
-        (m["Ebs"] for m in told.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
+        (m["Ebs"] for m in image.get("BlockDeviceMappings", []) if m.get("DeviceName") == root), {}
     )
     return AwsImage(
         id=image_id,
-        name=str(told.get("Name", "")),
-        arch=str(told.get("Architecture", "x86_64")),
+        name=str(image.get("Name", "")),
+        arch=str(image.get("Architecture", "x86_64")),
         root_device=root,
         root_gib=int(mapped.get("VolumeSize", 8)),
-        user=_USERS.get(str(told.get("OwnerId")), _DEFAULT_USER),
+        user=_USERS.get(str(image.get("OwnerId")), _DEFAULT_USER),
     )

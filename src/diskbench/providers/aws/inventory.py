@@ -1,4 +1,4 @@
-"""What there is of a lease, or of all leases, by listing their tags: never by memory."""
+"""The resources of one lease or of all leases, listed by tag and never remembered."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _IDS = {
     "images": ("image", "ImageId"),
     "snapshots": ("snapshot", "SnapshotId"),
 }
-"""What a thing of each kind is called for a person, and where its id stands."""
+"""Kind's name in messages, and the field of its id."""
 _COPIES = frozenset({"images", "snapshots"})
-"""What diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a volume or
-machine onto them, its name too: so no name makes them ours."""
+"""Kinds that diskbench never makes. AWS Backup and Data Lifecycle Manager copy all tags of a
+volume or machine onto them, the name too: so no name proves that they are ours."""
 _NAMES = {"groups": "GroupName", "keys": "KeyName"}
-"""Where EC2 itself has a name; that of anything else is a tag."""
+"""Kinds with a name field in EC2; the name of any other kind is a tag."""
 ENDED = frozenset({"terminated"})
 ENDING = frozenset({"shutting-down", "terminated"})
 
 
 @dataclass(frozen=True)
 class AwsInventory:
-    """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that no machine
-    will take along, addresses (diskbench makes none), groups and key pairs; images and snapshots of
-    the account where copies were asked for."""
+    """Instances (ended ones too, as long as EC2 lists them), volumes, interfaces that are not
+    deleted with a machine, addresses (diskbench makes none), groups and key pairs; with copies,
+    also the account's images and snapshots."""
 
     instances: tuple[Item, ...]
     volumes: tuple[Item, ...]
@@ -55,22 +55,22 @@ class AwsInventory:
     images: tuple[Item, ...] = ()
     snapshots: tuple[Item, ...] = ()
     others: tuple[str, ...] = ()
-    """Kinds and ids of what carries the lease's tag and is not meant."""
+    """Kinds and ids of resources that carry the lease's tag but do not belong to it."""
 
     def things(self) -> Iterator[tuple[str, Item]]:
-        """Everything that is there, with the field that it stands in."""
+        """All resources, each with the name of its field."""
         for kind in _IDS:
             for item in getattr(self, kind):
                 if kind != "instances" or item["State"]["Name"] not in ENDED:
                     yield kind, item
 
     def names(self) -> tuple[str, ...]:
-        """Kinds and ids of everything that is there."""
+        """Kinds and ids of all resources."""
         return tuple(told(kind, item) for kind, item in self.things())
 
     @property
     def live(self) -> tuple[Item, ...]:
-        """The instances that are not ending, oldest first."""
+        """The instances that are neither ending nor ended, oldest first."""
         going = [item for item in self.instances if item["State"]["Name"] not in ENDING]
         return tuple(sorted(going, key=lambda item: str(item.get("LaunchTime"))))
 
@@ -81,8 +81,8 @@ class AwsInventory:
 
 
 def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) -> AwsInventory:
-    """What there is of one lease, or everything that carries the tag of any; with `copies` also the
-    images and snapshots that carry it, which takes two calls more. Raises our errors."""
+    """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
+    images and snapshots with the tag, at the cost of two more calls. Raises diskbench's errors."""
     request = {"Filters": of_lease(of.lease_id) if of else of_any_lease()}
     reservations = ec2.listed("describe_instances", "Reservations", request)
     listed = AwsInventory(
@@ -111,11 +111,12 @@ def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) 
 
 
 def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
-    """Without what carries the lease's tag and is not meant, which is kept by name apart."""
+    """The inventory without resources that carry the lease's tag but do not belong to it; those are
+    kept by name in a separate field."""
 
     def of(kind: str) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(listed, kind)
-        return tuple(one for one in items if which.takes(called(kind, one), told(kind, one)))
+        return tuple(item for item in items if which.takes(called(kind, item), told(kind, item)))
 
     meant = AwsInventory(
         instances=of("instances"),
@@ -132,14 +133,14 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
 
 
 def told(kind: str, item: Item) -> str:
-    """Kind and id of a thing: `volume vol-0abc`."""
+    """Kind and id of a resource: `volume vol-0abc`."""
     word, key = _IDS[kind]
     return f"{word} {item[key]}"
 
 
 def called(kind: str, item: Item) -> str | None:
-    """What a thing is called: by EC2 itself where that knows names, else by its tag. The name of
-    what diskbench never makes says nothing: None."""
+    """The resource's name: EC2's own where the kind has names, else its Name tag. None for kinds
+    that diskbench never makes, whose names mean nothing."""
     if kind in _COPIES:
         return None
     name = _NAMES.get(kind)
@@ -148,28 +149,28 @@ def called(kind: str, item: Item) -> str | None:
 
 def tag(item: Item, key: str) -> str | None:
     """The value of one tag."""
-    carried = item.get("Tags") or item.get("TagSet", [])  # interfaces have a word of their own
+    carried = item.get("Tags") or item.get("TagSet", [])  # interfaces use another field name
     return next((t["Value"] for t in carried if t["Key"] == key), None)
 
 
 def lease_of(item: Item) -> str | None:
-    """The lease that a thing carries."""
+    """The lease in the resource's tags."""
     return tag(item, LEASE_TAG)
 
 
 def owner_of(item: Item) -> str | None:
-    """Who rented it, as its tags say."""
+    """The owner in the resource's tags."""
     return tag(item, OWNER_TAG)
 
 
 def expiry_of(item: Item) -> float | None:
-    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
     text = tag(item, EXPIRES_TAG) or ""
     return float(text) if text.isdecimal() else None
 
 
 def why_ended(instance: Item) -> str:
-    """The reason that EC2 gives for an instance's state."""
+    """EC2's reason for an instance's state."""
     reason = instance.get("StateReason") or {}
     message = str(reason.get("Message") or instance.get("StateTransitionReason") or "")
     code = str(reason.get("Code") or "")

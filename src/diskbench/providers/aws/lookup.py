@@ -1,4 +1,4 @@
-"""What would be rented, by read-only calls: account, image, machine, zones and the way in."""
+"""Resolve a rental by read-only calls: account, image, machine, zones and network access."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AwsLookup:
-    """What is asked for, and where to look."""
+    """The request, and where to resolve it."""
 
     aws: Aws
     ec2: AwsClient
@@ -44,8 +44,8 @@ def look_up(
     timing: AwsTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> AwsResolved:
-    """Everything about a rental that has to be known before; machines are chosen from `known`.
-    Raises UserError."""
+    """Everything that must be known before renting; the machine is chosen from `known`. Raises
+    UserError."""
     here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
     account_id = aws.account_id(timing)
     if spec.zone is not None:
@@ -81,7 +81,7 @@ def _typed_machine(here: AwsLookup) -> AwsMachine | None:
 
 
 def _size_gib(wanted: AwsDiskRequest, image: AwsImage) -> int:
-    """The size of the disk, a root disk's being the image's where nothing is typed."""
+    """The size of the disk; for a root disk the image's size unless one is given."""
     if wanted.kind == "instance-store":
         return 1
     size = wanted.size_gib or image.root_gib
@@ -97,7 +97,7 @@ def _size_gib(wanted: AwsDiskRequest, image: AwsImage) -> int:
 def _cheapest(
     here: AwsLookup, image: AwsImage, size_gib: int
 ) -> tuple[AwsMachine, tuple[str, ...]]:
-    """The cheapest machine that is good enough and offered, and where."""
+    """The cheapest machine that sustains the disk and is offered, with its zones."""
     wanted = here.wanted
     need = needs(wanted.limits(size_gib), wanted.count)
     local = wanted.count if wanted.kind == "instance-store" else 0
@@ -119,8 +119,8 @@ def _cheapest(
 
 
 def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Which of the types are offered in which zones. Raises InvalidValue when the only one is
-    not, or not in the zone that was typed."""
+    """The zones that offer each of the types. Raises InvalidValue when the only type is not
+    offered, or not in the given zone."""
     listed = here.ec2.listed(
         "describe_instance_type_offerings",
         "InstanceTypeOfferings",
@@ -169,7 +169,8 @@ def _places(here: AwsLookup, machine: AwsMachine, zones: Sequence[str]) -> tuple
             zone_id=subnet.get("AvailabilityZoneId"),
             subnet=subnet["SubnetId"],
             vpc=subnet["VpcId"],
-            # A default subnet has a way out; one of the user's may be reached by other means.
+            # A default subnet has internet access; a subnet of the user may be reachable by other
+            # means.
             public=None if typed else True,
         )
         for subnet in subnets

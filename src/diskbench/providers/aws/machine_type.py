@@ -1,4 +1,4 @@
-"""Machine types as EC2 describes them, and what they can carry."""
+"""Machine types as EC2 describes them, and the disks that they support."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _XEN_MAX_GIB = 16_384
 
 
 def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
-    """A type by its name. Raises UnknownName with the nearest of `known`."""
+    """Look up a machine type by name. Raises UnknownName with the nearest of `known`."""
     try:
         found = ec2.listed("describe_instance_types", "InstanceTypes", {"InstanceTypes": [name]})
     except DiskbenchError as error:
@@ -42,19 +42,19 @@ def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
 
 
 def machine(told: dict[str, Any]) -> AwsMachine:
-    """One item of DescribeInstanceTypes."""
+    """The machine type in one item of DescribeInstanceTypes."""
     ebs = told.get("EbsInfo", {})
     store = told.get("InstanceStorageInfo")
     limits = ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
-    hypervisor = str(told.get("Hypervisor", "nitro"))  # bare metal names none
+    hypervisor = str(told.get("Hypervisor", "nitro"))  # bare metal has no such field
     return AwsMachine(
         type=told["InstanceType"],
         arch="arm64" if "arm64" in told["ProcessorInfo"]["SupportedArchitectures"] else "x86_64",
         vcpus=told["VCpuInfo"]["DefaultVCpus"],
         memory_bytes=told["MemoryInfo"]["SizeInMiB"] * MIB,
         hypervisor=hypervisor,
-        # i3 has NVMe disks of its own and still shows its volumes as Xen does.
+        # i3 has local NVMe disks and still presents its volumes as Xen does.
         ebs_nvme=hypervisor == "nitro",
         ebs_optimized=support,
         ebs=EbsFigures(
@@ -82,7 +82,7 @@ def _local(store: dict[str, Any]) -> AwsLocalDisks | None:
 
 
 def check_support(found: AwsMachine, wanted: AwsDiskRequest) -> None:
-    """Refuse a disk that the machine cannot carry: pure. Raises InvalidValue."""
+    """Refuse a disk that the machine does not support: pure. Raises InvalidValue."""
     if wanted.kind == "instance-store":
         _check_local(found, wanted.count)
         return

@@ -1,4 +1,4 @@
-"""What was resolved, told to a person and priced: pure."""
+"""The resolved rental as a priced offer for the user: pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
-    """The rental of what was looked up; `endpoint` is that of an emulator."""
+    """The rental for the lookup's result; `endpoint` is an emulator's."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
     prices = tuple(_prices(books, details))
@@ -69,7 +69,7 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
 
 
 def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
-    """Machine, its root disk, the disks, and the address that SSH comes in by."""
+    """The prices of the machine, its root disk, the measured disks and the public address."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "aws", details.machine.type, region)
     if wanted.kind != "root":
@@ -78,7 +78,7 @@ def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
     if wanted.kind != "instance-store":
         what = "root disk" if wanted.kind == "root" else "disk"
         yield disk_part(books, "aws", wanted.spec(details.size_gib), region, what=what)
-    # A subnet of the user's own may give an address or not: it is paid for as if it did.
+    # A subnet of the user may assign a public address or not: the price assumes that it does.
     yield address_part("aws", region)
 
 

@@ -1,4 +1,4 @@
-"""What would be rented, by the catalogue alone: pure. AWS may say otherwise when it is asked."""
+"""The expected rental by the catalogue alone: pure. AWS may answer otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ARCH = "x86_64"
 
 
 def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
-    """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
+    """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("aws")
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib)
@@ -55,7 +55,7 @@ def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
         hourly_usd=sum_usd(prices),
         prices=prices,
-        warnings=tuple(one for one in (small, _retired(machine, entry)) if one),
+        warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
     )
 
 

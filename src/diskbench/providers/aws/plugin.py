@@ -1,4 +1,4 @@
-"""What AWS brings to diskbench."""
+"""The AWS plugin of diskbench."""
 
 from diskbench.plugin import Plugin
 from diskbench.providers.aws.identity import GUEST

@@ -1,8 +1,8 @@
-"""What diskbench must be allowed on AWS: one list, from which the policy is made.
+"""The permissions that diskbench needs on AWS: one list, the source of the policy.
 
-Actions and which of them know the tags of what they change or make: Service Authorization
-Reference, "Actions, resources, and condition keys for Amazon EC2" (2026). A test holds the list to
-what the adapter calls.
+The actions, and which of them accept conditions on the tags of the resource: Service Authorization
+Reference, "Actions, resources, and condition keys for Amazon EC2" (2026). A test compares the list
+with the adapter's calls.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ LOOK = (
     "sts:DecodeAuthorizationMessage",
     "sts:GetCallerIdentity",
 )
-"""What only reads; EC2 has no conditions for it."""
+"""Read-only actions; EC2 has no conditions for them."""
 MAKE = {
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreateVolume": ("volume",),
     "ec2:ImportKeyPair": ("key-pair",),
     "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
 }
-"""Action → the kinds of thing that it makes, all of them with the lease's tag in that call."""
+"""Action → the kinds of resource that it makes, each with the lease's tag in that call."""
 USED = {
     "ec2:CreateSecurityGroup": ("vpc",),
     "ec2:RunInstances": (
         "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
     ),
 }  # fmt: skip
-"""Action → what it uses of what is there."""
+"""Action → the existing resources that it uses."""
 TAG = "ec2:CreateTags"
 """Allowed to the calls that make something with tags, and for a later end of the lease on what
 carries its tag: no other tag can be changed."""
@@ -64,16 +64,16 @@ CHANGE = (
     "ec2:ReleaseAddress",
     "ec2:TerminateInstances",
 )
-"""What changes or deletes, and is allowed for things that carry the lease's tag alone."""
+"""Actions that change or delete; allowed only on resources with the lease's tag."""
 
 
 def actions() -> frozenset[str]:
-    """All that is allowed."""
+    """All actions."""
     return frozenset({*LOOK, *MAKE, TAG, *CHANGE})
 
 
 def policy() -> str:
-    """The policy, as IAM takes it."""
+    """The policy in IAM's form."""
     document = {
         "Version": "2012-10-17",
         "Statement": [
@@ -94,7 +94,9 @@ def policy() -> str:
             _statement(
                 "TagWhatIsMade",
                 (TAG,),
-                condition={"StringEquals": {"ec2:CreateAction": [_word(one) for one in MAKE]}},
+                condition={
+                    "StringEquals": {"ec2:CreateAction": [_word(action) for action in MAKE]}
+                },
             ),
             _statement(
                 "MoveTheEndOfWhatCarriesTheTag",

@@ -1,4 +1,4 @@
-"""`--provider aws` as the engine sees it."""
+"""`--provider aws` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TIMING = AwsTiming()
 
 
 class AWSProvider:
-    """Machines and EBS volumes of Amazon Web Services, or what an emulator makes of them."""
+    """Machines and EBS volumes of Amazon Web Services, or of an emulator of it."""
 
     name = "aws"
 
@@ -174,15 +174,15 @@ class AWSProvider:
         return provisioned_types("aws")
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What AWS does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
             timing = self.timing.looking()
             ec2 = open_scope(scope, timing).edge("ec2", timing)
-            there = inventory(ec2, Which(lease_id))
-            going = [i for i in there.live if i["State"]["Name"] in {"pending", "running"}]
+            listing = inventory(ec2, Which(lease_id))
+            going = [i for i in listing.live if i["State"]["Name"] in {"pending", "running"}]
             if going:
                 return None
-            last = max(there.instances, key=lambda i: str(i.get("LaunchTime")), default=None)
+            last = max(listing.instances, key=lambda i: str(i.get("LaunchTime")), default=None)
             if last is None:
                 return f"EC2 lists no instance of lease {lease_id}"
             return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
@@ -190,5 +190,5 @@ class AWSProvider:
 
 
 def _region(region: str | None, zone: str | None) -> str | None:
-    """The region that was typed, or that of the zone, which is named after it."""
+    """The given region, or the region of the given zone, whose name contains it."""
     return region or (zone[:-1] if zone else None)

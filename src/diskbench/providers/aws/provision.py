@@ -1,4 +1,4 @@
-"""Renting: key, group, machine and volumes, each found by its lease before it is made."""
+"""Renting: key, group, machine and volumes, each looked up by its lease before it is made."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
-    """What is to be made on AWS; `ec2` is its API in one region."""
+    """The AWS resources to make; `ec2` is the API in one region."""
 
     ec2: AwsClient
 
     @property
     def lab(self) -> str:
-        """How an emulated cloud is to behave; nothing for the real one."""
+        """The configuration of an emulated cloud; empty for the real one."""
         return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def volume(self) -> DiskSpec | None:
-        """The volumes to make; None where the machine's own disks are measured."""
+        """The volumes to make; None where the machine's local disks are measured."""
         wanted = self.details.wanted
         return wanted.spec(self.details.size_gib) if wanted.kind == "volume" else None
 
     @property
     def root(self) -> DiskSpec:
-        """The root disk: as it was asked for where it is measured, else as large as its image."""
+        """The root disk: as requested where it is measured, else as large as its image."""
         wanted = self.details.wanted
         if wanted.kind == "root":
             return wanted.spec(self.details.size_gib)
@@ -67,12 +67,13 @@ class AwsProvisioned:
 def provision(order: AwsOrder) -> AwsProvisioned:
     """The machine and volumes of the lease, made or found; zones are tried in turn.
 
-    Raises NoCapacity when no zone has any, RentalFailed with EC2's reason for a machine that ended.
+    Raises NoCapacity when every zone lacks capacity, RentalFailed with EC2's reason for a
+    machine that ended.
     """
-    there = inventory(order.ec2, Which(order.lease))
-    _key_pair(order, there)
-    group = order.spec.security_group or _security_group(order, there)
-    held = there.live[0]["Placement"]["AvailabilityZone"] if there.live else None
+    listing = inventory(order.ec2, Which(order.lease))
+    _key_pair(order, listing)
+    group = order.spec.security_group or _security_group(order, listing)
+    held = listing.live[0]["Placement"]["AvailabilityZone"] if listing.live else None
     places = order.details.places
     return in_first_with_capacity(
         zones_from(places, next((place for place in places if place.zone == held), None)),
@@ -109,7 +110,8 @@ def _security_group(order: AwsOrder, there: AwsInventory) -> str:
 
 
 def _new_group(order: AwsOrder) -> str:
-    """The id of the lease's group, made now, or made by a call whose answer was lost."""
+    """The id of the lease's security group, made now or by an earlier call whose answer was
+    lost."""
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
     try:
@@ -129,7 +131,8 @@ def _new_group(order: AwsOrder) -> str:
 
 
 def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> bool | Still:
-    """A call on something that was just made, which EC2 may not know everywhere yet."""
+    """Call an operation on a new resource; Still while EC2, which is eventually consistent, does
+    not list the resource."""
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:
@@ -141,7 +144,7 @@ def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> 
 
 @contextlib.contextmanager
 def _made_before(code: str) -> Iterator[None]:
-    """Take EC2's word that it is there already."""
+    """Treat EC2's error that the resource exists already as success."""
     try:
         yield
     except DiskbenchError as error:
@@ -151,12 +154,12 @@ def _made_before(code: str) -> Iterator[None]:
 
 def _in_zone(order: AwsOrder, group: str, place: AwsZone) -> AwsProvisioned:
     """Machine and volumes in one zone, running and available. Raises NoCapacity."""
-    there = inventory(order.ec2, Which(order.lease))
-    live = [i for i in there.live if i["Placement"]["AvailabilityZone"] == place.zone]
-    instance = live[0] if live else _launch(order, group, place, len(there.ended))
+    listing = inventory(order.ec2, Which(order.lease))
+    live = [i for i in listing.live if i["Placement"]["AvailabilityZone"] == place.zone]
+    instance = live[0] if live else _launch(order, group, place, len(listing.ended))
     instance_id = str(instance["InstanceId"])
     ids = [
-        _volume(order, there, disk, place, index)
+        _volume(order, listing, disk, place, index)
         for disk in ([order.volume] if order.volume else [])
         for index in range(disk.count)
     ]
@@ -169,7 +172,7 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone) -> AwsProvisioned:
 
 
 def next_volumes(order: AwsOrder, there: AwsInventory, place: AwsZone) -> tuple[Item, ...]:
-    """The volumes of this turn, made or found, for a machine that runs in `place`."""
+    """Make or find the volumes of this turn for a machine that runs in `place`."""
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
     return _when_available(
@@ -198,7 +201,8 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
         root_device=details.image.root_device,
         root=requests.root_disk(order.root),
         public=place.public,
-        # Where it is the default, asking for it is no different; where it is not offered, it fails.
+        # Where it is the default, requesting it changes nothing; where it is not offered, the
+        # request fails.
         ebs_optimized=True if details.machine.ebs_optimized != "unsupported" else None,
         spot=spec.spot,
         placement=spec.placement,
@@ -215,7 +219,7 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
 def _volume(
     order: AwsOrder, there: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
 ) -> str:
-    """The id of the disk number `index`, made or found in this zone."""
+    """Make or find the disk number `index` in this zone; returns its id."""
     name = disk_name(order, index)
     for item in there.volumes:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
@@ -227,7 +231,7 @@ def _volume(
 
 
 def disk_name(order: AwsOrder, index: int) -> str:
-    """What the disk number `index` of this turn is called."""
+    """The name of the disk number `index` of this turn."""
     return requests.name_of(order.lease, requests.disk_kind(index, order.claim.turn))
 
 
@@ -244,19 +248,20 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 
 
 def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
-    """One instance as EC2 describes it; None while, or when, it is not listed."""
+    """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
     try:
         held = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
     except DiskbenchError as error:
         if is_missing(error):
             return None
         raise
-    found: list[Item] = [item for one in held for item in one["Instances"]]
+    found: list[Item] = [item for reservation in held for item in reservation["Instances"]]
     return found[0] if found else None
 
 
 def ended(instance: Item) -> DiskbenchError:
-    """Why an instance is no longer what was rented: by EC2's reason, capacity and quota apart."""
+    """The error for an instance that ended, by EC2's reason; capacity and quota have classes of
+    their own."""
     state, why = instance["State"]["Name"], why_ended(instance)
     code = str((instance.get("StateReason") or {}).get("Code") or "").rpartition(".")[2]
     error = of_code(code, why, "ec2:RunInstances") if code else None
@@ -271,7 +276,7 @@ def ended(instance: Item) -> DiskbenchError:
 
 
 def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
-    """One volume as EC2 describes it; None while, or when, it is not listed."""
+    """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
     try:
         found = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
     except DiskbenchError as error:
@@ -297,12 +302,12 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
 
 
 def _undo(order: AwsOrder) -> None:
-    """Take back what a zone without capacity had given so far; what resists is released later."""
-    there = inventory(order.ec2, Which(order.lease))
-    for instance in there.live:
+    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
+    listing = inventory(order.ec2, Which(order.lease))
+    for instance in listing.live:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})
-    for volume in there.volumes:
+    for volume in listing.volumes:
         if volume["State"] == "available":
             with contextlib.suppress(DiskbenchError):
                 order.ec2.call("delete_volume", {"VolumeId": volume["VolumeId"]})

@@ -1,4 +1,4 @@
-"""How much an account may have at once: EC2's and EBS's quotas, and what is in use of them.
+"""The quotas of EC2 and EBS for an account, and the amount in use.
 
 Codes: Service Quotas, "Amazon EC2" and "Amazon EBS" (2026).
 """
@@ -34,21 +34,21 @@ _TIB = {
 }
 _GIB_PER_TIB = 1024
 _TYPES_A_CALL = 100
-"""As many as DescribeInstanceTypes takes at once."""
+"""The number of types that DescribeInstanceTypes accepts in one call."""
 _TAKING = frozenset({"pending", "running"})
 
 
 def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     """See ports.Metered."""
     aws = open_scope(scope, timing)
-    told, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
+    quotas_api, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
     vcpus = _vcpus(ec2)
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
     found = []
     for kind, code in _VCPUS.items():
-        if (quota := _limit(told, *code)) is not None:
+        if (quota := _limit(quotas_api, *code)) is not None:
             found.append(
                 Quota(
                     kind=kind,
@@ -59,7 +59,7 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
                 )
             )
     for disk, code in _TIB.items():
-        if (quota := _limit(told, *code)) is not None:
+        if (quota := _limit(quotas_api, *code)) is not None:
             found.append(
                 Quota(
                     kind="disk-gib",
@@ -85,7 +85,7 @@ def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
 
 
 def _vcpus(ec2: AwsClient) -> Counter[str]:
-    """What runs of the standard families, on demand and spot."""
+    """The vCPUs of running instances of the standard families, on demand and spot."""
     running: Counter[tuple[str, str]] = Counter()
     for held in ec2.listed("describe_instances", "Reservations", {}):
         for item in held["Instances"]:
@@ -103,6 +103,6 @@ def _sizes(ec2: AwsClient, types: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for start in range(0, len(types), _TYPES_A_CALL):
         asked = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
-        for one in ec2.listed("describe_instance_types", "InstanceTypes", asked):
-            found[one["InstanceType"]] = one["VCpuInfo"]["DefaultVCpus"]
+        for machine_type in ec2.listed("describe_instance_types", "InstanceTypes", asked):
+            found[machine_type["InstanceType"]] = machine_type["VCpuInfo"]["DefaultVCpus"]
     return found

@@ -1,4 +1,4 @@
-"""What AWS reports after all is made, for the record, and where it is not what was asked: pure."""
+"""AWS's report of the rented resources, for the record and compared with the request: pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def check(
     machine: AwsMachine,
     volumes: Sequence[Item],
 ) -> None:
-    """Raise RentalFailed naming every value that differs, as asked and as it is.
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
 
-    What AWS does not report is no difference.
+    A value that AWS does not report is no difference.
     """
     refuse(
         "AWS",
@@ -66,8 +66,8 @@ def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
 
 
 def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
-    """The IOPS and MiB/s that a disk is to have: as asked, or the type's default; None where they
-    follow from its size."""
+    """The provisioned IOPS and MiB/s of a disk: as requested, or the type's default; None where
+    they follow from its size."""
     entry = catalogue("aws").disks[disk.type]
 
     def of(asked: float | None, name: str) -> float | None:
@@ -92,7 +92,7 @@ def facts(
     volumes: Sequence[Item],
     disks: Sequence[GuestDisk],
 ) -> dict[str, Any]:
-    """All that is recorded beside the result; JSON only, nothing secret."""
+    """The facts recorded beside the result; JSON values only, nothing secret."""
     return {
         "instance_id": instance["InstanceId"],
         "instance_type": instance.get("InstanceType"),

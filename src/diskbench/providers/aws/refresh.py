@@ -1,4 +1,4 @@
-"""Limits and prices as EC2 and AWS's Price List tell them, in the form of the catalogue's files.
+"""Limits and prices from EC2 and AWS's Price List, in the form of the catalogue's files.
 
 Limits: EC2 DescribeInstanceTypes. Prices: Price List Query API, GetProducts of AmazonEC2: on
 demand, Linux, shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, IOPS
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"
 _MIB_IN_GIB = 1024
 _IO2_TIERS = (("", 32_000), (".tier2", 64_000), (".tier3", None))
-"""What each tier of io2's IOPS goes up to (provisioned-iops.md; the API names the tiers only)."""
+"""The upper limit of each tier of io2's IOPS (provisioned-iops.md; the API names the tiers
+only)."""
 Item = dict[str, Any]
 
 
 def refreshed(aws: Aws, timing: AwsTiming, known: ProviderBook, today: str) -> Overlay:
-    """What EC2 and its price list say today of the region of `known`, which `aws` must be of."""
+    """Today's figures of EC2 and its price list for the region of `known`; `aws` must be a
+    client of that region."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
     machines = _products(pricing.listed("get_products", "PriceList", _asked(aws.region, _MACHINES)))
@@ -60,13 +62,13 @@ def overlay(
     storage: Iterable[Item],
     today: str,
 ) -> Overlay:
-    """The overlay that answers make; types without a price are left out that
-    `known` does not have."""
+    """The overlay made from the answers, without types that have no price and are not in
+    `known`."""
     region = known.prices.region
     prices = {
-        str(one["product"]["attributes"]["instanceType"]): usd
-        for one in machines
-        if (usd := _usd(one, "Hrs"))
+        str(item["product"]["attributes"]["instanceType"]): usd
+        for item in machines
+        if (usd := _usd(item, "Hrs"))
     }
     entries = {}
     for told in types:
@@ -123,34 +125,35 @@ def _entry(told: Item, is_new: bool) -> Item:
 
 
 def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
-    """Prices of volumes by their type. A part that is not told stays what it was."""
+    """Prices of volumes by type. A price missing from the answers keeps its known value."""
     found: dict[str, Item] = {}
     tiers: dict[str, float] = {}
-    for one in storage:
-        told = one["product"]["attributes"]
+    for item in storage:
+        told = item["product"]["attributes"]
         name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
         if name not in known.disks:
             continue
         volume = found.setdefault(name, {"source": _PRICES})
-        if (usd := _usd(one, "GB-Mo")) is not None:
+        if (usd := _usd(item, "GB-Mo")) is not None:
             volume["per_gib"] = usd
-        elif (usd := _usd(one, "IOPS-Mo")) is not None and name == "io2":
+        elif (usd := _usd(item, "IOPS-Mo")) is not None and name == "io2":
             tiers[usage.rpartition("VolumeP-IOPS.io2")[2]] = usd
         elif usd is not None:
             volume["per_iops"] = [{"usd": usd}]
-        elif (usd := _usd(one, "GiBps-mo")) is not None:
+        elif (usd := _usd(item, "GiBps-mo")) is not None:
             volume["per_mib_per_s"] = usd / _MIB_IN_GIB
     if all(tier in tiers for tier, _ in _IO2_TIERS):
         found["io2"]["per_iops"] = [
             {"usd": tiers[tier]} | ({} if most is None else {"up_to": most})
             for tier, most in _IO2_TIERS
         ]
-    # Snapshots and the like are told under no type; a volume without its storage is none.
+    # Snapshots and the like are listed without a type; an entry without a storage price is no
+    # volume.
     return {name: one for name, one in found.items() if "per_gib" in one}
 
 
 def _usd(product: Item, unit: str) -> float | None:
-    """The price on demand for a unit; None where it is sold by another, or for nothing."""
+    """The on-demand price per unit; None where another unit is sold, or where it is free."""
     for term in product.get("terms", {}).get("OnDemand", {}).values():
         for price in term.get("priceDimensions", {}).values():
             if str(price.get("unit", "")).lower() == unit.lower():
@@ -170,8 +173,8 @@ def _asked(region: str, attributes: dict[str, str]) -> Item:
 
 
 def _products(listed: Iterable[Any]) -> Iterator[Item]:
-    for one in listed:
-        yield json.loads(one) if isinstance(one, str) else one
+    for item in listed:
+        yield json.loads(item) if isinstance(item, str) else item
 
 
 def _above(most: float | None, baseline: float | None) -> float | None:

@@ -1,7 +1,7 @@
-"""The requests that change something, as EC2 takes them: pure.
+"""The requests that change resources, in EC2's form: pure.
 
-Everything that is made carries its lease in the call that makes it, and a token that derives from
-lease, role and request: the second call of a kind finds what the first one made.
+Each creating call tags its resource with the lease and carries a token derived from lease, role
+and request: a repeated call finds what the first one made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
 _TOKENS = uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7")
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
-"""What else EC2 would refuse in the value of a tag (User Guide, "Tag restrictions")."""
+"""Characters that EC2 refuses in the value of a tag (User Guide, "Tag restrictions")."""
 _MAX_TAG_VALUE = 256
 
 
@@ -48,13 +48,13 @@ def attach_name(index: int) -> str:
 
 def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
     """The client token of a request: UUIDv5 of lease, role and the request's digest, because AWS
-    refuses another request under the same token."""
+    refuses a different request with the same token."""
     digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
     return str(uuid.uuid5(_TOKENS, f"{lease_id}/{role}/{digest}"))
 
 
 def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
-    """What everything of a lease carries; `lab` is for an emulated cloud alone."""
+    """The tags of every resource of a lease; `lab` is set for an emulated cloud only."""
     values = {
         "Name": name_of(claim.lease_id, kind),
         LEASE_TAG: claim.lease_id,
@@ -71,9 +71,10 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
 
 
 def lab_tag(lab: EmulationOptions) -> str:
-    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    """The configuration of an emulated cloud where it differs from the default:
+    `time_scale=60.0`."""
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def import_key_pair(claim: Claim, public_key: str) -> Request:
@@ -86,7 +87,7 @@ def import_key_pair(claim: Claim, public_key: str) -> Request:
 
 
 def create_security_group(claim: Claim, vpc_id: str) -> Request:
-    """A group that lets nothing in yet."""
+    """A security group that admits no traffic yet."""
     return {
         "GroupName": name_of(claim.lease_id, "group"),
         "Description": f"diskbench lease {claim.lease_id}",
@@ -96,7 +97,7 @@ def create_security_group(claim: Claim, vpc_id: str) -> Request:
 
 
 def allow_ssh(group_id: str, cidr: str) -> Request:
-    """SSH from one network, of either family, and nothing else."""
+    """A rule that admits SSH from one network (IPv4 or IPv6) and nothing else."""
     note = {"Description": "diskbench controller"}
     ranges = (
         {"Ipv6Ranges": [{"CidrIpv6": cidr, **note}]}
@@ -111,8 +112,8 @@ def allow_ssh(group_id: str, cidr: str) -> Request:
 
 @dataclass(frozen=True)
 class AwsLaunch:
-    """One machine. `root` is what its root disk is to be (`root_disk`). `public` asks for a public
-    address; None leaves that to the subnet."""
+    """One machine to launch. `root` is its root disk (`root_disk`). `public` requests a public
+    address; None lets the subnet decide."""
 
     image: str
     instance_type: str
@@ -129,10 +130,10 @@ class AwsLaunch:
 
 
 def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Request:
-    """One machine that ends, with its root disk, when it is switched off.
+    """Launch one machine that is terminated, with its root disk, when it is switched off.
 
-    `generation` counts the machines of the lease that ended before it: EC2 would answer the same
-    token with one of those.
+    `generation` counts the machines of the lease that ended before it: with an unchanged token
+    EC2 would return one of those.
     """
     machine = tags(claim, "machine", launch.lab)
     tagged = [
@@ -187,12 +188,12 @@ def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Reque
 
 
 def root_disk(disk: DiskSpec) -> Request:
-    """What a root disk is to be."""
+    """The request's root disk."""
     return {"VolumeType": disk.type, **_volume(disk, size="VolumeSize")}
 
 
 def create_volume(claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "") -> Request:
-    """One new and empty volume."""
+    """Create one empty volume."""
     kind = disk_kind(index, claim.turn)
     request: Request = {
         "AvailabilityZone": zone,
@@ -213,12 +214,12 @@ def _volume(disk: DiskSpec, *, size: str) -> Request:
 
 
 def attach_volume(volume_id: str, instance_id: str, device: str) -> Request:
-    """A volume on a machine, under the name `device`."""
+    """Attach a volume to a machine under the name `device`."""
     return {"VolumeId": volume_id, "InstanceId": instance_id, "Device": device}
 
 
 def detach_volume(volume_id: str, instance_id: str) -> Request:
-    """A volume that leaves a machine, in order."""
+    """Detach a volume from a machine, without force."""
     return {"VolumeId": volume_id, "InstanceId": instance_id}
 
 
@@ -233,7 +234,7 @@ def end_with_machine(instance_id: str, devices: Sequence[str]) -> Request:
 
 
 def new_expiry(ids: Sequence[str], expires_at: float) -> Request:
-    """Another end of the lease on everything with these ids; their other tags stay."""
+    """Set a new expiry on all resources with these ids; their other tags stay."""
     return {"Resources": list(ids), "Tags": [{"Key": EXPIRES_TAG, "Value": str(int(expires_at))}]}
 
 

@@ -1,4 +1,4 @@
-"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+"""The lookup's result before renting: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from diskbench.providers.aws.disk_request import AwsDiskRequest
 
 
 class AwsZone(Frozen):
-    """A zone to try: its id is the same for all accounts, its name is not. `public` asks for a
-    public address; None leaves that to the subnet."""
+    """A zone to try; its id is the same in all accounts, its name is not. `public` requests a
+    public address; None lets the subnet decide."""
 
     zone: str
     zone_id: str | None = None
@@ -21,7 +21,7 @@ class AwsZone(Frozen):
 
 
 class AwsLocalDisks(Frozen):
-    """The machine's own disks; `size_gb` is 10^9 bytes."""
+    """The machine's local disks; `size_gb` is in units of 10^9 bytes."""
 
     count: int
     size_gb: int
@@ -46,7 +46,7 @@ class AwsMachine(Frozen):
 
 
 class AwsImage(Frozen):
-    """What the machine starts from, and the user to log in as."""
+    """The machine's image and its login user."""
 
     id: str
     name: str

@@ -1,7 +1,8 @@
-"""Other volumes for a machine that stays: those of earlier turns go before those of this one come.
+"""Swap the volumes of a machine that stays: those of earlier turns are deleted before new ones are
+attached.
 
-They have the same attach names, so each is seen to be gone, by EC2 and in the guest, before the
-next is attached.
+They have the same attach names, so the removal of each is verified, by EC2 and in the guest,
+before the next is attached.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ if TYPE_CHECKING:
     from diskbench.providers.guest import Guest
 
 _GOING = frozenset({"VolumeInUse", "IncorrectState"})
-"""What EC2 says of a volume that has not left its machine yet, or has left it just now."""
+"""EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
 def swapped(order: AwsOrder) -> AwsProvisioned:
-    """The lease's machine and the volumes of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.ec2, Which(order.lease))
-    machine, place = _machine(order, there)
+    """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
+    listing = inventory(order.ec2, Which(order.lease))
+    machine, place = _machine(order, listing)
     made = AwsProvisioned(machine, (), place)
-    earlier = _earlier(order, there)
+    earlier = _earlier(order, listing)
     if earlier:
         with reached(order, attach.machine_of(order, made)) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             _await_gone(order, guest, earlier)
-    return AwsProvisioned(machine, next_volumes(order, there, place), place)
+    return AwsProvisioned(machine, next_volumes(order, listing, place), place)
 
 
 def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
@@ -60,7 +61,7 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
         )
     machine = there.live[0]
     zone = machine["Placement"]["AvailabilityZone"]
-    place = next((one for one in order.details.places if one.zone == zone), None)
+    place = next((candidate for candidate in order.details.places if candidate.zone == zone), None)
     if place is None:
         raise RentalFailed(
             f"instance {machine['InstanceId']} is in {zone}, where no such disk is to be had",
@@ -70,14 +71,14 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
 
 
 def _earlier(order: AwsOrder, there: AwsInventory) -> list[Item]:
-    """The measured volumes of other turns; a machine's root is none."""
+    """The measured volumes of other turns, without the machine's root."""
     disk = order.volume
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
     measured = requests.name_of(order.lease, "disk-")
     return [
-        one
-        for one in there.volumes
-        if (name := tag(one, "Name") or "").startswith(measured) and name not in mine
+        volume
+        for volume in there.volumes
+        if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
     ]
 
 
@@ -89,7 +90,7 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
         found = describe_volume(order.ec2, volume_id)
         if found is None or found["State"] not in {"in-use", "creating"}:
             return True
-        states = [str(one["State"]) for one in found.get("Attachments", [])]
+        states = [str(attachment["State"]) for attachment in found.get("Attachments", [])]
         if "detaching" not in states:
             _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
         return Still(next(iter(states), str(found["State"])))
@@ -105,7 +106,7 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
 
 
 def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
-    """Whether it was done, or there was nothing left to do."""
+    """Whether the call succeeded or had nothing left to do."""
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:
@@ -117,17 +118,19 @@ def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
 
 
 def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
-    """Wait until the guest shows none of them: the next has the same name there."""
+    """Wait until the guest shows none of them: the next volume has the same name there."""
     nvme = order.details.machine.ebs_nvme
     attached = [
-        Volume(str(one["VolumeId"]), str(held["Device"]), int(one["Size"]) * GIB)
-        for one in earlier
-        for held in one.get("Attachments", [])
+        Volume(str(volume["VolumeId"]), str(held["Device"]), int(volume["Size"]) * GIB)
+        for volume in earlier
+        for held in volume.get("Attachments", [])
     ]
 
     def ask() -> bool | Still:
         shown = disks(guest.host)
-        left = [one.id for one in attached if any(is_volume(d, one, nvme=nvme) for d in shown)]
+        left = [
+            volume.id for volume in attached if any(is_volume(d, volume, nvme=nvme) for d in shown)
+        ]
         return Still(f"{', '.join(left)} is still seen in the guest") if left else True
 
     order.ask_guest("the volumes before", ask)

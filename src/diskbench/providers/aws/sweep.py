@@ -1,4 +1,4 @@
-"""All leases of an account, in one region or in every one of it."""
+"""All leases of an account, in one region or in all its enabled regions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 _ANY_REGION = "us-east-1"
-"""Where the regions are asked for when none is known; every account of the public cloud has it."""
+"""The region that lists all regions when none is known; every account of the public cloud has
+it."""
 
 
 def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
-    """See ports.Renter.found; without a region all that are enabled are looked through."""
+    """See ports.Renter.found; without a region, all enabled regions are searched."""
     regions = regions_of(scope, timing)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         listed = pool.map(lambda region: _in_region(scope, region, timing), regions)
@@ -40,7 +41,8 @@ def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
 
 
 def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
-    """Give back a lease in its region, or in all when it names none. Raises ReleaseFailed once."""
+    """Release a lease in its region, or in all regions when its scope names none. Raises one
+    ReleaseFailed for all regions."""
     failures: list[ReleaseFailed] = []
     with giving_back(which.lease_id):
         for region in regions_of(scope, timing):
@@ -55,11 +57,11 @@ def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
 
 
 def regions_of(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
-    """The region of the scope, else all that its account has enabled. Raises our errors."""
+    """The region of the scope, else all that its account has enabled. Raises diskbench's errors."""
     if scope.region is not None:
         return (scope.region,)
     try:
-        aws = open_scope(scope, timing)  # in China or GovCloud nobody is known in us-east-1
+        aws = open_scope(scope, timing)  # accounts of China or GovCloud do not exist in us-east-1
     except InvalidValue:
         aws = open_scope(scope, timing, _ANY_REGION)
     listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]

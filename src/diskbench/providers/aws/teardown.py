@@ -1,4 +1,4 @@
-"""Giving back everything of a lease, in the order of dependence, to the end."""
+"""Release all resources of a lease in the order of dependence, and wait until they are gone."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ _LATER = frozenset(
         "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
     }
 )  # fmt: skip
-"""What EC2 says while something that was let go of still hangs on it."""
+"""EC2's codes while a resource just deleted still depends on this one."""
 _KINDS = (
     ("volumes", "delete_volume", "VolumeId"),
-    # Addresses before the interfaces that they are on, and those before their groups.
+    # Addresses before their interfaces, and interfaces before their groups.
     ("addresses", "release_address", "AllocationId"),
     ("interfaces", "delete_network_interface", "NetworkInterfaceId"),
     ("groups", "delete_security_group", "GroupId"),
     ("keys", "delete_key_pair", "KeyName"),
-    # Images before the snapshots that they are made of; only those that a person named.
+    # Images before their snapshots; only those that the user named.
     ("images", "deregister_image", "ImageId"),
     ("snapshots", "delete_snapshot", "SnapshotId"),
 )
-"""What is deleted after the instances, in the order of dependence: a field of Inventory, the call
-and what it names."""
+"""Resources deleted after the instances, in order of dependence: the field of Inventory, the
+call and its id parameter."""
 
 
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
-    """Give back all that is meant of a lease in one region; see skeleton.release."""
+    """Release the resources of a lease in one region; see skeleton.release."""
 
     def give_back(found: AwsInventory, failures: Failures) -> None:
         _instances(ec2, found, timing, failures)
@@ -68,7 +68,7 @@ def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures:
     for instance_id in ids:
         with noting(failures, f"instance {instance_id}", is_missing):
             ec2.call("terminate_instances", {"InstanceIds": [instance_id]})
-    for what, instance_id in ((f"instance {one}", one) for one in ids):
+    for what, instance_id in ((f"instance {identifier}", identifier) for identifier in ids):
         if what not in failures:
             with noting(failures, what, is_missing):
                 until(partial(_ended, ec2, instance_id), what, timing.terminate_s, timing)
@@ -86,7 +86,7 @@ def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
 
 
 def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | Still:
-    """Delete one thing; Still while something hangs on it, which was let go of just now."""
+    """Delete one resource; Still while a resource deleted just now still depends on it."""
     try:
         ec2.call(operation, request)
     except DiskbenchError as error:

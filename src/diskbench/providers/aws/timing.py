@@ -1,4 +1,4 @@
-"""How long AWS is waited for. All of it is our choice, from what EC2 usually takes."""
+"""Timeouts for AWS. All are our choice, from EC2's usual times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NETWORK = "Microsoft.Network"
 
 
 def address_of(order: AzureOrder) -> str:
-    """The address to reach the machine at: its public one, else the one in its network."""
+    """The address to connect to: the machine's public address, else its private one."""
     role = "address" if order.details.subnet is None else "interface"
 
     def ask() -> str | Still:
@@ -54,7 +54,7 @@ def _private(order: AzureOrder) -> str | None:
 
 
 def machine_of(order: AzureOrder) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order)
 
     def there() -> Still | None:
@@ -67,8 +67,8 @@ def machine_of(order: AzureOrder) -> Machine:
 def attach(
     order: AzureOrder, made: AzureProvisioned, guest: Guest
 ) -> tuple[tuple[GuestDisk, ...], list[str]]:
-    """The disks as they appear in the guest, in order of LUN; and what was changed on the way to
-    the wanted host cache. Raises RentalFailed."""
+    """The disks as they appear in the guest, in order of LUN; with the changes made to reach the
+    wanted host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
     before = disks_before_ours(order, guest, attached=already)
     changes = [
@@ -79,8 +79,8 @@ def attach(
 
 
 def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
-    """Attach a disk with the wanted host cache. One that is attached with another is detached
-    first: only so is the cache empty, and the setting known to hold. Returns what was changed."""
+    """Attach a disk with the wanted host cache. A disk attached with another cache is detached
+    first: only then is the cache empty and the setting certain. Returns the changes."""
     disk_id, name = str(disk["id"]), str(disk["name"])
     caching = order.details.wanted.caching
     assert caching is not None, "a disk that is attached has a host cache, if only None"
@@ -91,8 +91,8 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = data_disks(machine)
-        mine = next((one for one in held if _is(one, disk_id)), None)
-        others = [one for one in held if not _is(one, disk_id)]
+        mine = next((entry for entry in held if _is(entry, disk_id)), None)
+        others = [entry for entry in held if not _is(entry, disk_id)]
         if mine is None:
             wanted = requests.attachment(disk_id, lun, caching)
             return change(order, [*others, wanted], "attaching")
@@ -108,7 +108,7 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
 
 
 def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Still:
-    """Set the machine's data disks; what came of it is looked at afterwards."""
+    """Set the machine's data disks; the result is checked afterwards."""
     name = name_of(order.lease, "machine")
     try:
         order.edge.finished(
@@ -132,10 +132,13 @@ def _machine(order: AzureOrder) -> Item:
 
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:
-    """What is attached, as a request may repeat it."""
+    """The attached data disks, in the form of a request."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
     kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
-    return [{key: one[key] for key in kept if key in one} for one in profile.get("dataDisks") or []]
+    return [
+        {key: entry[key] for key in kept if key in entry}
+        for entry in profile.get("dataDisks") or []
+    ]
 
 
 def _is(attached: dict[str, Any], disk_id: str) -> bool:

@@ -1,7 +1,8 @@
-"""Which machine to measure from: pure.
+"""The choice of the machine to measure from: pure.
 
-The default is the cheapest size whose *baseline* on the path of the disk is MARGIN times the disk's
-ceiling. A disk with a host cache is read on the cached path and written on both, so both count.
+The default is the cheapest size whose *baseline* on the path of the disk is MARGIN times the
+disk's ceiling. A disk with a host cache reads on the cached path and writes on both paths, so
+both limits count.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def candidates(book: ProviderBook, need: Needs, wanted: AzureDiskRequest) -> tuple[str, ...]:
-    """The sizes that are good enough, cheapest first: current ones before those that are going."""
+    """The sizes that sustain the disk, cheapest first: current sizes before retiring ones."""
     good = [
         (not entry.current, usd, name)
         for name, entry in book.machines.types.items()
@@ -32,7 +33,7 @@ def candidates(book: ProviderBook, need: Needs, wanted: AzureDiskRequest) -> tup
 def too_small(
     found: AzureMachine, need: Needs, wanted: AzureDiskRequest, better: str | None
 ) -> str | None:
-    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not need.iops and not need.mb_per_s:
         return None
     instead = f"; {better} would do" if better and better != found.size else ""

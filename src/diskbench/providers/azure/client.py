@@ -1,4 +1,4 @@
-"""The one place where Azure is called: errors translated, throttled calls repeated."""
+"""All calls to Azure: errors translated, throttled calls repeated."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.timing import AzureTiming
 
 Item = dict[str, Any]
-"""One resource as Azure's JSON has it."""
+"""One resource in Azure's JSON."""
 SUBSCRIPTION_VARIABLE = "AZURE_SUBSCRIPTION_ID"
 LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
 """Azure CLI's own name for `az config set defaults.location=`."""
 CA_VARIABLE = "AZURE_CA_FILE"
-"""Certificates to trust Azure's endpoint and login by; REQUESTS_CA_BUNDLE works as well."""
+"""Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
 _CLIENTS = {
     "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
     "network": ("azure.mgmt.network", "NetworkManagementClient"),
@@ -43,18 +43,18 @@ _CLIENTS = {
 
 @dataclass(frozen=True)
 class Azure:
-    """One set of credentials in one subscription, at Azure's own endpoint or at `endpoint`."""
+    """One set of credentials in one subscription, at Azure's public endpoint or at `endpoint`."""
 
     subscription: str
     endpoint: str | None
     _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def edge(self, timing: AzureTiming, watch: RentWatch | None = None) -> AzureClient:
-        """Its services, called with this patience."""
+        """Azure's services, called with these timeouts."""
         return AzureClient(self, timing, watch)
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
-        """One client a service, made at first use: each imports thousands of models."""
+        """One client per service, made at first use: each imports thousands of models."""
         if service not in self._made:
             module, name = _CLIENTS[service]
             made = getattr(importlib.import_module(module), name)
@@ -62,12 +62,12 @@ class Azure:
         return self._made[service]
 
     def emulated_endpoint(self) -> str | None:
-        """The endpoint when it is not Azure's own."""
+        """The endpoint when it is not one of Azure."""
         return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
-            # `call` repeats: it knows what may be repeated, and when to stop.
+            # `call` repeats instead: it knows which calls may be repeated, and when to stop.
             "retry_total": 0,
             "connection_timeout": patience.CONNECT_S,
             "read_timeout": patience.ANSWER_S,
@@ -80,11 +80,11 @@ class Azure:
         return settings
 
     def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
-        """Whoever the SDK's own chain finds logged in."""
+        """The credential that the SDK's own chain finds."""
         from azure.identity import DefaultAzureCredential
 
         if "credential" not in self._made:
-            # The login service of a private cloud is not in Microsoft's directory of them.
+            # The login service of a private cloud is not in Microsoft's instance discovery.
             private = self.emulated_endpoint() is not None
             self._made["credential"] = DefaultAzureCredential(
                 disable_instance_discovery=private, **_trust()
@@ -94,15 +94,16 @@ class Azure:
 
 @dataclass(frozen=True)
 class AzureClient:
-    """Azure's services. `watch` is asked before each call, and before one is repeated."""
+    """Azure's services. `watch` is checked before each call and each repetition."""
 
     azure: Azure
     timing: AzureTiming
     watch: RentWatch | None = None
 
     def call(self, action: str, service: str, method: str, *args: object, **more: object) -> Item:
-        """One request (`virtual_machines.get`), its answer as JSON; throttled ones again, with
-        backoff and jitter. Requests are idempotent: things are put by name. Raises our errors."""
+        """Send one request (`virtual_machines.get`) and return the answer as JSON; throttled
+        requests are repeated with backoff and jitter. Every request is idempotent: resources are
+        put by name. Raises diskbench's errors."""
         answer: Item = _json(
             self._repeated(action, lambda: self._method(service, method)(*args, **more))
         )
@@ -111,7 +112,7 @@ class AzureClient:
     def listed(
         self, action: str, service: str, method: str, *args: object, **more: object
     ) -> list[Item]:
-        """All pages of a listing."""
+        """All items of a paginated listing."""
 
         def ask() -> list[Item]:
             return [_json(item) for item in self._method(service, method)(*args, **more)]
@@ -130,9 +131,9 @@ class AzureClient:
         insist: bool = True,
         **more: object,
     ) -> Item:
-        """The end of an operation that goes on after its answer. Raises our errors, RentalFailed
-        when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without `insist`
-        Busy is raised at once, so that whoever asks can look at what is under way."""
+        """Wait for the end of a long-running operation. Raises diskbench's errors, RentalFailed
+        when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without
+        `insist`, Busy is raised at once, so that the caller can check what is in progress."""
         from diskbench.providers.azure.polling import WatchedPolling
 
         def look(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
@@ -166,7 +167,7 @@ class AzureClient:
 
 
 def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
-    """Credentials by the SDK's own chain; no call is made.
+    """Find credentials by the SDK's own chain, without any call.
 
     Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
     """
@@ -190,7 +191,7 @@ def open_scope(scope: Scope) -> Azure:
 
 
 def region_of(spec: RentSpec) -> str:
-    """The region that was typed, or the environment's. Raises InvalidValue."""
+    """The given region, or the environment's. Raises InvalidValue."""
     known = spec.region or os.environ.get(LOCATION_VARIABLE)
     if not known:
         raise no_region()
@@ -198,8 +199,8 @@ def region_of(spec: RentSpec) -> str:
 
 
 def token_scope(endpoint: str) -> str:
-    """What a token is asked for. Sovereign clouds have a name of their own for it, which their
-    regional endpoints share; a private cloud is its own audience."""
+    """The scope of a token. Each sovereign cloud has its own audience, shared by its regional
+    endpoints; a private cloud's endpoint is its own audience."""
     from azure.core import AzureClouds
     from azure.mgmt.core.tools import get_arm_endpoints
 

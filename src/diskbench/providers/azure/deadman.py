@@ -1,10 +1,10 @@
-"""Azure's own switch for a machine that nobody looks after: a shutdown schedule.
+"""Azure's own dead-man's switch for a machine: a shutdown schedule.
 
-A guest that powers itself off is still billed, because Azure keeps its place. A schedule of
-Microsoft.DevTestLab, as the portal's "Auto-shutdown" makes it, deallocates the machine instead. It
-fires once a day at a time of day, so it is made for leases that end within a day only. Resource:
-learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type ComputeVmShutdownTask; its
-name must be `shutdown-computevm-MACHINE`.
+A guest that powers itself off is still billed, because Azure keeps its capacity reserved. A
+schedule of Microsoft.DevTestLab, as the portal's "Auto-shutdown" makes it, deallocates the
+machine instead. It fires daily at a time of day, so it is made only for leases that end within a
+day. Resource: learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type
+ComputeVmShutdownTask; its name must be `shutdown-computevm-MACHINE`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 API_VERSION = "2018-09-15"
 LONGEST_S = 24 * 3600 - 3600
-"""The longest lease that a daily time of day can mean; an hour less for its grace."""
+"""The longest lease that a daily time can express: a day less an hour for the grace."""
 _GRACE = timedelta(minutes=15)
-"""After the lease's end, so that whoever gives it back in time comes first; our choice."""
+"""Grace after the lease's end, so that a timely release comes first; our choice."""
 _KIND = "Microsoft.DevTestLab/schedules"
 _WRITE = f"{_KIND}/write"
 
@@ -35,8 +35,8 @@ _WRITE = f"{_KIND}/write"
 def schedule(
     tags: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
 ) -> Request:
-    """The schedule that deallocates the machine when the lease is over: pure. One that is not `on`
-    does nothing."""
+    """The schedule that deallocates the machine when the lease ends: pure. Without `on` it is
+    disabled."""
     when = datetime.fromtimestamp(expires_at, UTC) + _GRACE
     return {
         "location": region,
@@ -53,38 +53,38 @@ def schedule(
 
 
 def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
-    """Make the switch, and say what there is now: `schedule`, or why there is none. A run is not
-    lost for it: the guest has a timer, and the expiry stands in the tags."""
+    """Make the schedule and return `schedule`, or the reason why there is none. A failure does
+    not fail the run: the guest has a timer, and the tags hold the expiry."""
     if claim.expires_at - time.time() > LONGEST_S:
         return "none: the lease is longer than a daily schedule can mean"
     return _armed(edge, schedule(tags(claim), region, machine_id, claim.expires_at))
 
 
 def is_schedule(item: Item) -> bool:
-    """Whether a thing of a group is the switch of its machine."""
+    """Whether a resource of a group is its machine's shutdown schedule."""
     return str(item.get("type")).lower() == _KIND.lower()
 
 
 def move(edge: AzureClient, lease_id: str, held: Sequence[Item], end: LeaseEnd) -> None:
-    """Let the switch of the lease's machine go off after `end`, or switch it off itself where the
-    end is more than a daily time of day can mean: it would go off too early. `held` is what is in
-    the lease's group.
+    """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
+    than a day away: a daily schedule would fire too early. `held` is the content of the lease's
+    group.
 
-    A switch that is there must be moved: raises our errors. Where there is none, because the lease
-    was too long for one or Azure refused it, it is tried again, as `arm` does.
+    An existing schedule must be moved: raises diskbench's errors. Where there is none, because
+    the lease was too long or Azure refused it, it is made as by `arm`.
     """
     name = name_of(lease_id, "machine").lower()
-    machines = (one for one in held if str(one.get("type")).lower() == MACHINES.lower())
-    machine = next((one for one in machines if str(one["name"]).lower() == name), None)
-    there = next((one for one in held if is_schedule(one)), None)
-    if machine is None:  # nothing to switch off
+    machines = (item for item in held if str(item.get("type")).lower() == MACHINES.lower())
+    machine = next((item for item in machines if str(item["name"]).lower() == name), None)
+    existing = next((item for item in held if is_schedule(item)), None)
+    if machine is None:  # no machine to shut down
         return
     fits = end.left_s <= LONGEST_S
     carried = {**(machine.get("tags") or {}), EXPIRES_TAG: str(int(end.expires_at))}
     request = schedule(
         carried, str(machine["location"]), str(machine["id"]), end.expires_at, on=fits
     )
-    if there is not None:
+    if existing is not None:
         _put(edge, request)
     elif fits:
         _armed(edge, request)

@@ -1,4 +1,5 @@
-"""What a cell asks of Azure, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from Azure; a request that Azure does not sell is refused before
+any call: pure."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 TEMPORARY = "temp-disk"
 LOCAL = "instance-store"
-"""What all clouds call the machine's own disk here; on Azure it is the temporary one."""
+"""diskbench's name of a local disk in every cloud; on Azure it is the temporary disk."""
 ROOT = "root"
 MAX_COUNT = 64
 """LUN 0 to 63 (Resource SKUs dump, 2025-06-03: no size takes more)."""
@@ -31,7 +32,7 @@ UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
 "Ultra disks don't support disk caching")."""
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
-"""Types that no machine starts from (disks-types.md 2026-08-11)."""
+"""Types that cannot be OS disks (disks-types.md 2026-08-11)."""
 
 Kind = Literal["disk", "root", "local"]
 Caching = Literal["None", "ReadOnly", "ReadWrite"]
@@ -39,10 +40,10 @@ CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite
 
 
 class AzureDiskRequest(Frozen):
-    """The disk that is asked for. `size_gib` is None where it is not chosen: the machine's own, or
-    an OS disk as large as its image. `mb_per_s` are 10^6 bytes ("MBps means millions of bytes per
-    second": azure-mgmt-compute 39.0.0, Disk). `caching` is that of the disk that is measured; a
-    local disk's cannot be chosen."""
+    """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or an OS
+    disk as large as its image. `mb_per_s` is in units of 10^6 bytes per second ("MBps means
+    millions of bytes per second": azure-mgmt-compute 39.0.0, Disk). `caching` is the host cache of
+    the measured disk; a local disk has none to choose."""
 
     kind: Kind
     type: str
@@ -55,7 +56,7 @@ class AzureDiskRequest(Frozen):
     bursting: bool = False
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local":
             return None
         if self.tier is not None:
@@ -65,7 +66,8 @@ class AzureDiskRequest(Frozen):
         return bursting_limits("azure", found) if self.bursting else found
 
     def spec(self, size_gib: int) -> DiskSpec:
-        """The disk at a size, as the plan has it; its throughput is in the cloud's own MB/s."""
+        """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
+        bytes per second)."""
         return DiskSpec(
             type=self.type,
             size_gib=size_gib,
@@ -76,7 +78,7 @@ class AzureDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> AzureDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
             "--provider azure needs a disk to rent",
@@ -101,7 +103,7 @@ def wanted(spec: RentSpec | None) -> AzureDiskRequest:
 
 
 def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
-    """Refuse a disk that no machine can be given later. Raises InvalidValue."""
+    """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
     if asked.kind != "disk":
         raise InvalidValue(
             f"--disk {spec.disk} comes with its machine, which reuse_host keeps",

@@ -1,4 +1,5 @@
-"""Azure's errors as ours, once, at the edge: by the code that the service gives, else by the SDK's.
+"""Translation of Azure's errors to diskbench's: by the service's error code, else by the SDK's
+class.
 
 Codes: "Common error codes" and "Allocation failures" of the Azure Resource Manager and Virtual
 Machines documentation, and the exchanges recorded in azure-mgmt-compute's own tests.
@@ -52,14 +53,14 @@ TABLE: ErrorTable = (
         codes=(".*(QuotaExceeded|LimitReached|LimitExceeded)",),
         found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
     ),
-    # What Azure answers to a new machine for which a quota has no cores left (Azure Resource
-    # Manager, "Resolve errors for resource quotas"); elsewhere the code means something else.
+    # Azure's answer to a new machine that exceeds a quota of cores (Azure Resource Manager,
+    # "Resolve errors for resource quotas"); elsewhere the code means something else.
     ErrorRow(
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
         codes=("OperationNotAllowed",), action="Microsoft.Compute/virtualMachines/write",
         found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
     ),
-    # Before throttling: Azure says that a thing is being changed with HTTP 429, too.
+    # Before throttling: Azure also sends HTTP 429 for a resource that is being changed.
     ErrorRow(
         Busy, "Azure is busy at {action}: {told}",
         codes=(
@@ -123,11 +124,11 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
 )  # fmt: skip
-"""By the code that a service answers."""
+"""Errors by the service's code."""
 
 
 def error_code(error: BaseException | None) -> str:
-    """Azure's own code of an error, ours or the SDK's; "" where it has none."""
+    """Azure's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
         found = getattr(getattr(error, "error", None), "code", None)
         if found:
@@ -137,13 +138,13 @@ def error_code(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether Azure says that the thing does not exist, or not any more."""
+    """Whether Azure reports that the resource does not exist, or no longer exists."""
     return error_code(error) in _MISSING
 
 
 def translate(error: AzureError, action: str) -> DiskbenchError:
-    """Our error for one of the SDK's; `action` is the name of the right that the call needs
-    (`Microsoft.Compute/virtualMachines/write`)."""
+    """The diskbench error for an error of the SDK; `action` is the permission that the call
+    needs (`Microsoft.Compute/virtualMachines/write`)."""
     from azure.core import exceptions as sdk
 
     if isinstance(error, sdk.ClientAuthenticationError):
@@ -151,26 +152,26 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         why = why_no_login(error.message or type(error).__name__)
         return AccessDenied(f"{why} ({code})" if code else why, advice=_LOG_IN)
     if isinstance(error, sdk.HttpResponseError):
-        return of_code(error_code(error), _said(error), action, status=error.status_code or 0)
+        return of_code(error_code(error), _message_of(error), action, status=error.status_code or 0)
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
         return HostUnavailable(
-            f"the certificate of the endpoint is not trusted: {_said(error)}",
+            f"the certificate of the endpoint is not trusted: {_message_of(error)}",
             advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
         )
     return Throttled(
-        f"no answer to {action}: {_said(error)}",
+        f"no answer to {action}: {_message_of(error)}",
         look_at="look at the network and --endpoint-url",
     )
 
 
 def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
-    """Our error for a code that Azure gave, in an answer or as the end of an operation."""
+    """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
     return error_of(TABLE, CloudError((code,), said, action, status, more))
 
 
 def no_subscription() -> InvalidValue:
-    """No subscription was given, and none stands in the environment."""
+    """The error for a missing subscription: none was given, and the environment has none."""
     return InvalidValue(
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
         advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
@@ -180,7 +181,7 @@ def no_subscription() -> InvalidValue:
 
 
 def no_region() -> InvalidValue:
-    """No region was given, and none stands in the environment."""
+    """The error for a missing region: none was given, and the environment has none."""
     return InvalidValue(
         "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
         advice="add --region, such as --region westeurope",
@@ -188,16 +189,16 @@ def no_region() -> InvalidValue:
     )
 
 
-def _said(error: AzureError | HttpResponseError) -> str:
-    """What Azure says, in one line: its own message without the SDK's frame around it."""
+def _message_of(error: AzureError | HttpResponseError) -> str:
+    """Azure's message in one line, without the text that the SDK adds."""
     detail = getattr(error, "error", None)
     text = getattr(detail, "message", None) or error.message or type(error).__name__
     return " ".join(str(text).split())
 
 
 def _is_untrusted(error: BaseException) -> bool:
-    """Whether the certificate of an endpoint is why the SDK did not get through to it: what the SDK
-    and the libraries below it raised says so by its class."""
+    """Whether an endpoint's certificate is the reason for a failed connection, by the classes of
+    the exceptions of the SDK and the libraries below it."""
     seen: set[int] = set()
     below: list[object] = [error]
     while below:

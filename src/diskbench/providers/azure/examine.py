@@ -1,4 +1,4 @@
-"""Whether Azure would let us rent: by the permissions that it lists for the caller.
+"""Whether Azure permits the rental: query the permissions that it lists for the caller.
 
 Resource Manager, "Permissions - List" (Microsoft.Authorization, 2022-04-01): what every role
 assignment of the caller at the subscription allows; the union of them counts.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 API_VERSION = "2022-04-01"
 _ARM = "https://management.azure.com"
 _NAMES = ("upn", "unique_name", "appid", "oid")
-"""Claims of a token that say whose it is, the most telling first."""
+"""Claims of a token that identify its owner, the most specific first."""
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
 
 
@@ -36,10 +36,10 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
     where = f"azure {scope.region}" if scope.region else "azure"
     try:
         azure = open_scope(scope)
-        who = _who(azure)
+        identity = _who(azure)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
-    told = f"{who} in subscription {azure.subscription}"
+    told = f"{identity} in subscription {azure.subscription}"
     before, answers = datetime.now(UTC), list[Any]()
     try:
         _ask(azure, timing, answers)
@@ -65,7 +65,7 @@ def present(scope: Scope, timing: AzureTiming) -> datetime:
 
 
 def _ask(azure: Azure, timing: AzureTiming, answers: list[Any]) -> None:
-    """Ask for our permissions; every answer, also a refusal, comes into `answers`."""
+    """Query our permissions; every answer, a refusal too, is added to `answers`."""
 
     def keep(response: Any) -> None:  # noqa: ANN401 - azure.core's
         answers.append(response.http_response)
@@ -78,15 +78,15 @@ def _ask(azure: Azure, timing: AzureTiming, answers: list[Any]) -> None:
 
 
 def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
-    """Whether one of the listed permissions allows the action: it is among what that names, and
-    not among what that takes out again; `*` stands for anything."""
+    """Whether one of the listed permissions allows the action: one of its `actions` matches and
+    none of its `notActions`; `*` matches anything."""
 
     def among(patterns: list[str]) -> bool:
-        return any(fnmatch.fnmatchcase(action.lower(), one.lower()) for one in patterns)
+        return any(fnmatch.fnmatchcase(action.lower(), pattern.lower()) for pattern in patterns)
 
     return any(
-        among(one.get("actions") or []) and not among(one.get("notActions") or [])
-        for one in permissions
+        among(permission.get("actions") or []) and not among(permission.get("notActions") or [])
+        for permission in permissions
     )
 
 
@@ -97,7 +97,8 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
         Finding(
             check="permissions",
             where=where,
-            # Without them nothing is known beforehand, and everything can be rented.
+            # Without this permission nothing can be checked in advance, but everything can be
+            # rented.
             state="warning" if action in policy.EXAMINED else "problem",
             told=f"{action} is not allowed",
             advice=_ADVICE,
@@ -115,7 +116,7 @@ def _clock(where: str, answers: list[Any], before: datetime) -> list[Finding]:
 
 
 def _who(azure: Azure) -> str:
-    """Whose token we get. Raises our errors."""
+    """The identity in our token. Raises diskbench's errors."""
     from azure.core.exceptions import AzureError
 
     audience = token_scope(azure.endpoint or _ARM)
@@ -128,7 +129,7 @@ def _who(azure: Azure) -> str:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """What a token says of itself; nothing where it is none that we can read. Not verified."""
+    """The claims of a token, unverified; empty where it cannot be parsed."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}

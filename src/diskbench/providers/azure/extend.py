@@ -1,6 +1,5 @@
-"""A later end for everything of a lease, in this order: the guest's timer, the shutdown schedule,
-the tags of what is in the group, and last the tag of the group, which is the one that `found`
-reads."""
+"""Extend a lease, in this order: the guest's timer, the shutdown schedule, the tags of the
+group's resources, and last the group's tag, which `found` reads."""
 
 from __future__ import annotations
 
@@ -27,21 +26,21 @@ WRITE_TAGS = "Microsoft.Resources/tags/write"
 
 
 def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
-    """See ports.ExtendsLeases. What somebody else put into the group keeps its tags."""
+    """See ports.ExtendsLeases. Resources that somebody else put into the group keep their tags."""
     move_timer(guest, end)
     for group in tagged_groups(edge, lease_id):
         if not is_ours(group):
             continue
-        held = [one for one in inside(edge, group) if not is_strange(lease_id, one)]
+        held = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
         deadman.move(edge, lease_id, held, end)
-        for one in held:
-            if lease_of(one) == lease_id and not deadman.is_schedule(one):
-                _tag(edge, told(one), one, end)
+        for item in held:
+            if lease_of(item) == lease_id and not deadman.is_schedule(item):
+                _tag(edge, told(item), item, end)
         _tag(edge, told_group(group), group, end)
 
 
 def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
-    """Write the end on one thing; its other tags stay."""
+    """Write the expiry into one resource's tags; its other tags stay."""
     edge.finished(
         f"tags of {what}", edge.timing.network_s, WRITE_TAGS,
         "resources", "tags.begin_update_at_scope",

@@ -1,4 +1,4 @@
-"""Whether what was typed looks like something of Azure's, before any call: pure."""
+"""Checks of the form of Azure's names, before any call: pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _CLOUDS = (
 
 
 def check_form(spec: RentSpec) -> None:
-    """Refuse what cannot be a name of Azure's. Raises InvalidValue."""
+    """Refuse values that cannot be Azure names. Raises InvalidValue."""
     for name, (form, flag, advice) in _FORMS.items():
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
@@ -69,14 +69,14 @@ def check_form(spec: RentSpec) -> None:
 
 
 def is_azure(url: str) -> bool:
-    """Whether an endpoint is one of Azure itself, sovereign clouds and regional ones included."""
+    """Whether an endpoint belongs to Azure, sovereign clouds and regional endpoints included."""
     host = urlsplit(url).hostname or ""
     return any(host == own or host.endswith(f".{own}") for own in _CLOUDS)
 
 
 def _check_endpoint(spec: RentSpec) -> None:
     url = spec.endpoint_url
-    # A bearer token is as good as a password: the SDK sends none in the clear, not even here.
+    # A bearer token is as good as a password: the SDK sends none in clear text, not even here.
     if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
         raise InvalidValue(
             f"--endpoint-url {url!r}: Azure is spoken to by https only",

@@ -1,4 +1,4 @@
-"""The disks as an Azure guest shows them: by LUN, and the machine's own.
+"""Disks in an Azure guest: attached ones by LUN, and local ones.
 
 Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and azure-vm-utils (data/by-lun/N,
 local/by-serial/…), by the Azure NVMe document of 2025-09-03.
@@ -26,9 +26,9 @@ _LOCAL_MODEL = "Microsoft NVMe Direct Disk"
 def find_lun(
     found: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
 ) -> GuestDisk | None:
-    """The disk attached as `lun`, proved by name, newness and size to the byte: pure.
+    """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
 
-    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     named = [disk for disk in found if is_at_lun(disk, lun)]
     if not named:
@@ -44,7 +44,7 @@ def find_lun(
             f"{disk.node} was there before it could be seen to appear",
             advice="nothing was written; start a new run",
         )
-    known = {key for one in before for key in keys(one)}
+    known = {key for disk in before for key in keys(disk)}
     if known & keys(disk):
         raise RentalFailed(
             f"{disk.node} answers to LUN {lun} but was there before that was attached",
@@ -59,28 +59,28 @@ def find_lun(
 
 
 def is_at_lun(disk: GuestDisk, lun: int) -> bool:
-    """Whether a disk is the one attached as `lun`, by its names."""
+    """Whether a disk is attached as `lun`, by its names."""
     return not {link.format(lun=lun) for link in _LUN_LINKS}.isdisjoint(disk.links)
 
 
 def identity(disk: GuestDisk) -> str:
-    """What the guard before a write takes for the disk: all disks of one NVMe controller have its
-    serial in common, and each a WWN of its own."""
+    """The disk's identity for the check before a write: disks of one NVMe controller share its
+    serial and differ in WWN."""
     return disk.wwn or disk.identity
 
 
 def keys(disk: GuestDisk) -> frozenset[str]:
-    """By what it is known again later."""
+    """The keys that recognise the disk later."""
     return frozenset({identity(disk) or disk.node, f"{disk.node} {disk.number}"})
 
 
 def path(disk: GuestDisk) -> str:
-    """The name that stays the same whatever else is attached."""
+    """The device name that does not depend on other attached disks."""
     return next((link for link in disk.links if link.startswith("/dev/disk/azure/")), disk.node)
 
 
 def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
-    """The first `count` of the machine's own disks: the NVMe ones, else the temporary one: pure.
+    """The first `count` local disks of the machine: the NVMe disks, else the temporary disk: pure.
     Raises RentalFailed."""
     listed = sorted(found, key=lambda disk: (len(disk.node), disk.node))
     local = [
@@ -97,7 +97,7 @@ def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
 
 
 def mounted_at(host: Host, disk: GuestDisk) -> str | None:
-    """Where the disk, or its first partition, is mounted: cloud-init does that with a temporary
-    disk. Raises ConnectionLost."""
+    """The mount point of the disk or its first partition: cloud-init mounts a temporary disk.
+    Raises ConnectionLost."""
     asked = f"number={disk.number}\n" + script("mounted_at.sh")
     return host.run(asked).text.strip() or None

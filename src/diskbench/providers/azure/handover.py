@@ -1,4 +1,4 @@
-"""From what was made to what is handed over: reached, found in the guest, read back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = name_of(order.lease, "machine")
     dead_man = deadman.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
     order.watch.note(f"switch of Azure's own for {name}: {dead_man}")
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
-        seen, cache_changes = _look(order, made, guest)
+        seen, cache_changes = _find_disks(order, made, guest)
         await_first_boot(order, guest, name)
     details = order.details
     machine = running(order)
@@ -55,8 +55,8 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     )
 
 
-def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
-    """What was found in the guest, and what was changed on the way to the wanted host cache."""
+def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
+    """The disks in the guest, and the changes made to reach the wanted host cache."""
     wanted = order.details.wanted
     if wanted.kind == "root":
         return Seen(directory=ROOT_DIRECTORY), []
@@ -66,7 +66,7 @@ def _look(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen
     found = order.ask_guest(
         "its own disks", lambda: azure_guest.find_local(disks(guest.host), wanted.count)
     )
-    # A temporary disk that the first boot formatted is measured through a file on it.
+    # A temporary disk that the first boot formatted is measured through a file on its file system.
     return Seen(found, azure_guest.mounted_at(guest.host, found[0])), []
 
 

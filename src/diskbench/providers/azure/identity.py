@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of Azure."""
+"""Verification, inside the guest, that it is a machine of Azure."""
 
 from diskbench.plugin import GuestIdentity
 
@@ -12,7 +12,7 @@ authentication")."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed vmId is that of the instance."""
+    """Whether the printed vmId belongs to the instance."""
     return printed.strip().lower() == instance_id.lower()
 
 

@@ -1,4 +1,4 @@
-"""Which image a machine starts from: the newest Ubuntu, or what was typed."""
+"""The machine image: the newest Ubuntu, or the one of `--image`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versio
 
 
 def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
-    """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The newest
-    version is named, so that a second try has the same. Raises InvalidValue."""
+    """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The
+    newest version is named, so that a second attempt uses the same. Raises InvalidValue."""
     named = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
     if _ID.fullmatch(named):
         return AzureImage(name=named.rpartition("/")[2], reference={"id": named})
@@ -46,7 +46,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
     try:
         if version == "latest":
             version = _newest(edge, where)
-        told = edge.call(_READ, "compute", "virtual_machine_images.get", *where, version)
+        image = edge.call(_READ, "compute", "virtual_machine_images.get", *where, version)
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
             raise InvalidValue(
@@ -56,7 +56,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
         raise
     reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
     return AzureImage(
-        name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(told)
+        name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(image)
     )
 
 

@@ -1,4 +1,5 @@
-"""What there is of a lease, or of all leases, by listing their groups' tags: never by memory."""
+"""The resources of one lease or of all leases, listed by the tags of their groups and never
+remembered."""
 
 from __future__ import annotations
 
@@ -24,20 +25,20 @@ GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
 SHUTDOWN = "shutdown-computevm-"
-"""How Azure's portal calls the schedule of a machine, and so do we (deadman.py)."""
+"""The portal's name for a machine's schedule, which diskbench uses too (deadman.py)."""
 STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
 
 
 def is_meant(group: Item, which: Which) -> bool:
-    """Whether a group that carries the lease's tag is what a release deletes. Its name is unique in
-    the subscription, so nothing else can have it."""
+    """Whether a release deletes a group that carries the lease's tag: by its name, which is
+    unique in the subscription."""
     if which.copied:
         return told_group(group) in which.copied
     return is_ours(group)
 
 
 def is_ours(group: Item) -> bool:
-    """Whether a group was made for the lease whose tag it carries: by its name."""
+    """Whether a group was made for the lease in its tag, by its name."""
     return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
 
 
@@ -47,15 +48,15 @@ def told_group(group: Item) -> str:
 
 
 def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
-    """The groups that carry the tag of a lease, or of any. Raises our errors."""
+    """The groups that carry the tag of a lease, or of any. Raises diskbench's errors."""
     wanted = of_lease(lease_id) if lease_id else of_any_lease()
     found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
-    # What a filter lets through is Azure's word; whose it is stands in the tags.
-    return [one for one in found if lease_of(one) and lease_id in {None, lease_of(one)}]
+    # The filter is applied by Azure; the tags themselves decide.
+    return [group for group in found if lease_of(group) and lease_id in {None, lease_of(group)}]
 
 
 def inside(edge: AzureClient, group: Item) -> list[Item]:
-    """What is in a group; nothing in one that is gone. Raises our errors."""
+    """The resources in a group; none for a group that is gone. Raises diskbench's errors."""
     try:
         return edge.listed(
             f"{GROUPS}/resources/read",
@@ -75,32 +76,32 @@ def told(item: Item) -> str:
 
 
 def is_strange(lease_id: str, item: Item) -> bool:
-    """Whether something in a lease's group was put there by somebody else: it has another name.
-    Azure itself calls what belongs to a machine after it (its shutdown schedule, extensions)."""
+    """Whether somebody else put a resource into a lease's group: by its name. Azure names a
+    machine's own resources (shutdown schedule, extensions) after the machine."""
     ours = name_of(lease_id, "").lower()
     return not str(item["name"]).lower().startswith((ours, f"{SHUTDOWN}{ours}"))
 
 
 def lease_of(item: Item) -> str | None:
-    """The lease that a thing carries."""
+    """The lease in the resource's tags."""
     found = (item.get("tags") or {}).get(LEASE_TAG)
     return str(found) if found else None
 
 
 def owner_of(item: Item) -> str | None:
-    """Who rented it, as its tags say."""
+    """The owner in the resource's tags."""
     found = (item.get("tags") or {}).get(OWNER_TAG)
     return str(found) if found else None
 
 
 def expiry_of(item: Item) -> float | None:
-    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
     text = str((item.get("tags") or {}).get(EXPIRES_TAG) or "")
     return float(text) if text.isdecimal() else None
 
 
 def read_machine(edge: AzureClient, lease_id: str) -> Item | None:
-    """The lease's machine with its state as seen now; None where there is none."""
+    """The lease's machine with its present state; None where there is none."""
     return read(
         edge, f"{MACHINES}/read", "compute", "virtual_machines.get",
         group_name(lease_id), name_of(lease_id, "machine"), expand="instanceView",
@@ -115,7 +116,7 @@ def read_disk(edge: AzureClient, lease_id: str, name: str) -> Item | None:
 def read(
     edge: AzureClient, action: str, service: str, method: str, *args: str, **more: str
 ) -> Item | None:
-    """One thing; None where Azure says that it does not exist."""
+    """One resource; None where Azure reports that it does not exist."""
     try:
         return edge.call(action, service, method, *args, **more)
     except DiskbenchError as error:
@@ -125,12 +126,13 @@ def read(
 
 
 def state_of(item: Item) -> str:
-    """How far the making of a thing is: Succeeded, Creating, Updating, Failed, Deleting …"""
+    """A resource's provisioning state: Succeeded, Creating, Updating, Failed, Deleting …"""
     return str((item.get("properties") or {}).get("provisioningState") or "")
 
 
 def power_of(machine: Item) -> str | None:
-    """running, starting, stopped, deallocated …; None where Azure does not say."""
+    """The power state: running, starting, stopped, deallocated …; None where Azure does not
+    report it."""
     for status in _statuses(machine):
         kind, _, state = str(status.get("code", "")).partition("/")
         if kind == "PowerState":
@@ -139,13 +141,13 @@ def power_of(machine: Item) -> str | None:
 
 
 def why(machine: Item) -> str:
-    """What Azure says about a machine's state, in its own words."""
-    said = [
+    """Azure's message about a machine's state."""
+    messages = [
         f"{status.get('displayStatus') or status.get('code')}: {status['message']}"
         for status in _statuses(machine)
         if status.get("message")
     ]
-    return "; ".join(said) or "Azure gives no reason"
+    return "; ".join(messages) or "Azure gives no reason"
 
 
 def _statuses(machine: Item) -> list[Item]:
@@ -154,5 +156,6 @@ def _statuses(machine: Item) -> list[Item]:
 
 
 def _kind(item: Item) -> str:
-    """`virtualMachines` of `Microsoft.Compute/virtualMachines`."""
+    """The last part of a resource type: `virtualMachines` of
+    `Microsoft.Compute/virtualMachines`."""
     return str(item.get("type", "resource")).partition("/")[2] or "resource"

@@ -1,7 +1,7 @@
-"""Why nobody is logged in to Azure, in a line: pure.
+"""The reason for a failed Azure login, in one line: pure.
 
-DefaultAzureCredential tells of each kind of credentials that it tried, as a rule that it is not
-there; only what is there and failed is of use (azure-identity 1.27, ChainedTokenCredential).
+DefaultAzureCredential reports each kind of credential that it tried, most of them as absent;
+only those that exist and failed are useful (azure-identity 1.27, ChainedTokenCredential).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _ABSENT = re.compile(
 
 
 def why_no_login(said: str) -> str:
-    """What the SDK said, without the kinds of credentials that are not there."""
-    tried = [(one["kind"], " ".join(one["said"].split())) for one in _TRIED.finditer(said)]
+    """The SDK's message without the kinds of credentials that are absent."""
+    tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(said)]
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
     if tried and not failed:
         return f"nobody is logged in to Azure (tried: {', '.join(kind for kind, _ in tried)})"

@@ -1,4 +1,4 @@
-"""What would be rented, by read-only calls: sizes and disks that are sold, image, zones, way in."""
+"""Resolve a rental by read-only calls: sizes and disks on sale, image, zones, network access."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 
 @dataclass(frozen=True)
 class AzureLookup:
-    """What is asked for, and where to look."""
+    """The request, and where to resolve it."""
 
     azure: Azure
     edge: AzureClient
@@ -51,8 +51,8 @@ def look_up(
     timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> AzureResolved:
-    """Everything about a rental that has to be known before; machines are chosen from `known`.
-    Raises UserError."""
+    """Everything that must be known before renting; the machine is chosen from `known`. Raises
+    UserError."""
     region = region_of(spec)
     here = AzureLookup(azure, azure.edge(timing), spec, wanted, known, region)
     sold = _sold(here)
@@ -91,7 +91,7 @@ def _sold(here: AzureLookup) -> Offer:
 
 
 def _cheapest(here: AzureLookup, sold: Offer) -> AzureMachine:
-    """The cheapest size of the catalogue that is good enough and sold here."""
+    """The cheapest size of the catalogue that sustains the disk and is sold in the region."""
     wanted = here.wanted
     need = needs(wanted.limits(wanted.size_gib or DEFAULT_OS_GIB), wanted.count)
     names = candidates(here.known, need, wanted)
@@ -120,7 +120,7 @@ def _has_zone(here: AzureLookup, sold: Offer, name: str) -> bool:
 
 
 def _size_gib(wanted: AzureDiskRequest, image: AzureImage, machine: AzureMachine) -> int:
-    """The size of the disk, an OS disk's being the image's where nothing is typed."""
+    """The size of the disk; for an OS disk the image's size unless one is given."""
     if wanted.kind == "local":
         return max(1, int(machine.local_gib))
     image_gib = image.os_gib or DEFAULT_OS_GIB
@@ -142,7 +142,8 @@ def _os_type(wanted: AzureDiskRequest, machine: AzureMachine) -> str:
 
 
 def _zones(here: AzureLookup, sold: Offer, machine: AzureMachine) -> tuple[str, ...]:
-    """The zones to try, in order: near its disk a machine measures the disk and not the way."""
+    """The zones to try, in order: machine and disk in one zone, so that the network between
+    zones is not measured."""
     disk_type = here.wanted.type if here.wanted.kind != "local" else None
     zones = sold.zones(machine.size, disk_type)
     typed = here.spec.zone

@@ -1,4 +1,4 @@
-"""What was resolved, told to a person and priced: pure."""
+"""The resolved rental as a priced offer for the user: pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -> Rental:
-    """The rental of what was looked up."""
+    """The rental for the lookup's result."""
     wanted, machine = details.wanted, details.machine
     found = wanted.limits(details.size_gib)
     prices = tuple(_prices(books, details))
@@ -78,7 +78,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
 
 
 def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
-    """Machine, its OS disk, the disks, and the address that SSH comes in by."""
+    """The prices of the machine, its OS disk, the measured disks and the public address."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "azure", details.machine.size, region)
     if wanted.kind != "root":
@@ -89,7 +89,7 @@ def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
         spec = wanted.spec(details.size_gib)
         yield disk_part(books, "azure", spec, region, what=what, tier=wanted.tier)
     if wanted.bursting:
-        # It costs by the hour and by what it bursts; neither price is known.
+        # On-demand bursting costs by the hour and by burst transactions; neither price is known.
         yield PricePart(name="bursting on demand", hourly_usd=None)
     if details.subnet is None:
         yield address_part("azure", region)

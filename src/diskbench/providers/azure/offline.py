@@ -1,4 +1,4 @@
-"""What would be rented, by the catalogue alone: pure. Azure may say otherwise when it is asked."""
+"""The expected rental by the catalogue alone: pure. Azure may answer otherwise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def foresee(books: Books, spec: RentSpec, asked: AzureDiskRequest) -> Rental:
-    """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
+    """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("azure")
     size_gib = asked.size_gib or DEFAULT_OS_GIB
     limits = asked.limits(size_gib)

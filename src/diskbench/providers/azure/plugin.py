@@ -1,4 +1,4 @@
-"""What Azure brings to diskbench."""
+"""The Azure plugin of diskbench."""
 
 from diskbench.plugin import Plugin
 from diskbench.providers.azure.identity import GUEST

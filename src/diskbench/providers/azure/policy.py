@@ -1,7 +1,7 @@
-"""What diskbench must be allowed on Azure: one list, from which the role is made.
+"""The permissions that diskbench needs on Azure: one list, the source of the role.
 
-Actions: learn.microsoft.com, "Azure permissions" (2026). A test holds the list to what the adapter
-calls.
+Actions: learn.microsoft.com, "Azure permissions" (2026). A test compares the list with the
+adapter's calls.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ CALLED = (
     "Microsoft.Resources/subscriptions/resourceGroups/write",
     "Microsoft.Resources/tags/write",
 )
-"""What a rental calls. Deleting a resource group takes no right to delete what is in it."""
+"""Actions of a rental. Deleting a resource group requires no permission to delete its content."""
 JOINED = (
     "Microsoft.Network/networkInterfaces/join/action",
     "Microsoft.Network/networkSecurityGroups/join/action",
     "Microsoft.Network/publicIPAddresses/join/action",
     "Microsoft.Network/virtualNetworks/subnets/join/action",
 )
-"""What Azure asks for when one thing is put on another."""
+"""Actions that Azure requires to connect one resource to another."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
 )
-"""What `diskbench doctor` calls, and no rental does."""
+"""Actions of `diskbench doctor` that no rental calls."""
 
 
 def actions() -> tuple[str, ...]:
-    """All that is allowed, sorted."""
+    """All actions, sorted."""
     return tuple(sorted((*CALLED, *JOINED, *EXAMINED)))
 
 
 def policy() -> str:
-    """The role, as `az role definition create` takes it; the subscription is to be put in."""
+    """The role in the form of `az role definition create`; the user inserts the subscription."""
     role = {
         "Name": "diskbench",
         "IsCustom": True,

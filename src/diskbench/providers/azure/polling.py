@@ -1,4 +1,4 @@
-"""Operations that go on after the answer, polled as Azure says, for as long as somebody waits."""
+"""Long-running operations, polled at Azure's intervals while the caller waits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class WatchedPolling(ARMPolling):
-    """The SDK's polling, with our patience: it stops when `watch` does, gives up at `limit_s`, and
-    `repeated` makes each look, again where Azure did not answer it."""
+    """The SDK's polling with our timeouts: it stops when `watch` does, gives up at `limit_s`,
+    and sends each poll through `repeated`, which repeats unanswered ones."""
 
     def __init__(
         self,
@@ -35,11 +35,11 @@ class WatchedPolling(ARMPolling):
         self.deadline = time.monotonic() + limit_s
 
     def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
-        """One look at the operation."""
+        """One poll of the operation."""
 
         def look() -> Any:  # noqa: ANN401
             answer = ARMPolling.request_status(self, status_link)
-            # Left to itself the SDK takes these for the end of the operation.
+            # By default the SDK treats these as the end of the operation.
             if answer.http_response.status_code in {429, 500, 502, 503, 504}:
                 from azure.core.exceptions import HttpResponseError
 

@@ -1,4 +1,4 @@
-"""`--provider azure` as the engine sees it."""
+"""`--provider azure` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TIMING = AzureTiming()
 
 
 class AzureProvider:
-    """Machines and managed disks of Microsoft Azure, or what an emulator makes of them."""
+    """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
 
     name = "azure"
 
@@ -138,7 +138,7 @@ class AzureProvider:
         extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        """See ports.Renter.found. A subscription is listed in one go, whatever the region."""
+        """See ports.Renter.found. One listing covers all regions of a subscription."""
         with while_looking():
             azure = open_scope(scope)
             here = scope.model_copy(update={"account": azure.subscription})
@@ -175,7 +175,7 @@ class AzureProvider:
         return tuple(CACHES)
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What Azure does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
             machine = read_machine(open_scope(scope).edge(self.timing.looking()), lease_id)
             if machine is None:

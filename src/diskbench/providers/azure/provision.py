@@ -1,4 +1,4 @@
-"""Renting: group, network, machine and disks, each found by its name before it is made."""
+"""Renting: group, network, machine and disks, each looked up by its name before it is made."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
-    """What is to be made on Azure; `edge` is its services in one subscription."""
+    """The Azure resources to make; `edge` calls the services of one subscription."""
 
     edge: AzureClient
 
@@ -50,7 +50,7 @@ class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
 
     @property
     def lab(self) -> str:
-        """How an emulated cloud is to behave; nothing for the real one."""
+        """The configuration of an emulated cloud; empty for the real one."""
         return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
 
@@ -66,7 +66,8 @@ class AzureProvisioned:
 def provision(order: AzureOrder) -> AzureProvisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
-    Raises NoCapacity when no zone has any, RentalFailed with Azure's reason for what failed.
+    Raises NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what
+    failed.
     """
     _group(order)
     zones: tuple[str | None, ...] = order.details.zones or (None,)
@@ -91,7 +92,7 @@ def _group(order: AzureOrder) -> None:
 
 
 def _interface(order: AzureOrder) -> str:
-    """The id of the machine's interface, in a network of the lease's own or in a subnet typed."""
+    """The id of the machine's interface, in the lease's own network or in the given subnet."""
     details, claim, region = order.details, order.claim, order.details.region
     thing = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
     found = thing.read(order.edge)
@@ -139,7 +140,7 @@ def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureR
 def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
     wanted = order.details.wanted
-    # An interface goes with its machine: the next zone needs another.
+    # An interface is deleted with its machine: the next zone needs a new one.
     _machine(order, _interface(order), zone)
     disks = disks_of_turn(order, zone) if wanted.kind == "disk" else ()
     return AzureProvisioned(running(order), disks, zone)
@@ -151,7 +152,7 @@ def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
 
 
 def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
-    """Make the machine, or see to the one that is being made already."""
+    """Make the machine, or wait for the one in progress."""
     name = name_of(order.lease, "machine")
 
     def request() -> requests.Request:
@@ -177,7 +178,7 @@ def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         user_data=user_data(guest),
         os_disk=wanted.spec(details.size_gib) if root else None,
         os_type=details.os_type,
-        # Azure's default for what is not measured.
+        # Azure's default for disks that are not measured.
         os_caching=(wanted.caching or "None") if root else "ReadWrite",
         ultra=wanted.type == "UltraSSD_LRS",
         spot=spec.spot,
@@ -206,7 +207,7 @@ def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
 
 
 def running(order: AzureOrder) -> Item:
-    """The machine once it is made and runs. Raises RentalFailed."""
+    """Wait until the machine is made and runs. Raises RentalFailed."""
     name = name_of(order.lease, "machine")
 
     def ask() -> Item | Still:
@@ -224,7 +225,7 @@ def running(order: AzureOrder) -> Item:
 
 
 def alive(order: AzureOrder) -> Item | None:
-    """The machine while it may still be what was rented. Raises with Azure's reason when not."""
+    """The machine if it is still usable. Raises with Azure's reason when it has ended."""
     found = read_machine(order.edge, order.lease)
     if found is None:
         return None
@@ -234,7 +235,7 @@ def alive(order: AzureOrder) -> Item | None:
 
 
 def ended(machine: Item) -> RentalFailed:
-    """Why a machine is no longer what was rented."""
+    """The error for a machine that ended."""
     state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
     return RentalFailed(
         f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
@@ -243,7 +244,7 @@ def ended(machine: Item) -> RentalFailed:
 
 
 def _undo(order: AzureOrder) -> None:
-    """Take back what a zone without capacity had given so far; what resists is released later."""
+    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
     machine = name_of(order.lease, "machine")
     with contextlib.suppress(DiskbenchError):
         delete(order.edge, MACHINES, order.group, machine)

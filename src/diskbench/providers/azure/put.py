@@ -1,4 +1,4 @@
-"""One thing by its name: found, waited for while it is under way, else made; and deleted."""
+"""One resource by name: found, awaited while in progress, else made; and deleted."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})
 
 @dataclass(frozen=True)
 class AzureResource:
-    """Where a resource stands: `role` for people, `right` is its type, `methods` the SDK's name for
-    what can be done with it."""
+    """The address of a resource: `role` is its name in messages, `right` its type, `methods` the
+    SDK's attribute with its operations."""
 
     role: str
     right: str
@@ -31,7 +31,7 @@ class AzureResource:
     name: str
 
     def read(self, edge: AzureClient) -> Item | None:
-        """The thing as Azure describes it; None where it is not there."""
+        """The resource as Azure describes it; None where it does not exist."""
         return read(
             edge, f"{self.right}/read", self.service, f"{self.methods}.get", self.group, self.name
         )
@@ -40,15 +40,15 @@ class AzureResource:
 def put(
     edge: AzureClient, thing: AzureResource, request: Callable[[], Request], limit_s: float
 ) -> Item:
-    """The thing as it is there, or made by `request`. Raises our errors, RentalFailed when it takes
-    longer than `limit_s`."""
+    """The existing resource, or the one made by `request`. Raises diskbench's errors,
+    RentalFailed when it takes longer than `limit_s`."""
 
     def ask() -> Item | Still:
-        there = thing.read(edge)
-        if there is not None and state_of(there) in _UNDER_WAY:
-            return Still(state_of(there))
-        if there is not None and state_of(there) != "Failed":
-            return there
+        existing = thing.read(edge)
+        if existing is not None and state_of(existing) in _UNDER_WAY:
+            return Still(state_of(existing))
+        if existing is not None and state_of(existing) != "Failed":
+            return existing
         try:
             return edge.finished(
                 f"{thing.role} {thing.name}", limit_s, f"{thing.right}/write",
@@ -62,7 +62,7 @@ def put(
 
 
 def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) -> None:
-    """Delete a machine or a disk (`kind` is MACHINES or DISKS). Raises our errors."""
+    """Delete a machine or a disk (`kind` is MACHINES or DISKS). Raises diskbench's errors."""
     role, methods, limit_s = {
         MACHINES: ("machine", "virtual_machines", edge.timing.machine_s),
         DISKS: ("disk", "disks", edge.timing.disk_s),

@@ -1,4 +1,4 @@
-"""How much a subscription may have at once in a region, and what is in use of it.
+"""The quotas of a subscription in a region, and the amount in use.
 
 Resource Manager: "Usage - List" of Microsoft.Compute, "Usages - List" of Microsoft.Network.
 """
@@ -24,7 +24,7 @@ _KINDS = {
     "StandardSkuPublicIpAddresses": "addresses",
 }
 _FAMILY = "Family"
-"""How the names of counters of one family of sizes end (`standardDSv5Family`)."""
+"""The end of the names of counters of a size family (`standardDSv5Family`)."""
 
 
 def quotas(scope: Scope, timing: AzureTiming) -> Sequence[Quota]:

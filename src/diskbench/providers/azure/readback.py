@@ -1,4 +1,4 @@
-"""What Azure reports after all is made, for the record, and where that is not what was asked."""
+"""Azure's report of the rented resources, for the record and compared with the request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
-    """Raise RentalFailed naming every value that differs, as asked and as it is.
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
 
-    `disks` are those that are measured: in order of LUN, or the OS disk. What Azure does not report
-    is no difference.
+    `disks` are the measured disks: in order of LUN, or the OS disk. A value that Azure does not
+    report is no difference.
     """
     refuse(
         "Azure",
@@ -64,19 +64,19 @@ def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[s
 
 
 def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
-    """Host cache and LUN of each disk as the machine has them."""
+    """Host cache and LUN of each disk, from the machine."""
     wanted = details.wanted
     for lun, disk in enumerate(disks):
         what, held = f"disk {disk['name']}", _held(machine, disk)
         if wanted.kind == "disk":
             yield from differs(what, "LUN", lun, held.get("lun", "none at all"))
-        # Azure may leave out a cache that is none.
+        # Azure may omit the cache where it is None.
         yield from differs(what, "host cache", wanted.caching, held.get("caching") or "None")
 
 
 def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
-    """The IOPS and MB/s that a disk is to have, where they are sold apart; None where they follow
-    from the size, which Azure reports as what the tier has."""
+    """The provisioned IOPS and MB/s of a disk where they are sold separately; None where they
+    follow from the size (Azure then reports the tier's figures)."""
     wanted = details.wanted
     if wanted.kind == "local":
         return None, None
@@ -100,7 +100,7 @@ def facts(
     seen: Sequence[GuestDisk],
     more: dict[str, Any],
 ) -> dict[str, Any]:
-    """All that is recorded beside the result; JSON only, nothing secret."""
+    """The facts recorded beside the result; JSON values only, nothing secret."""
     details = order.details
     properties = machine.get("properties") or {}
     profile = properties.get("storageProfile") or {}
@@ -154,11 +154,11 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
 
 
 def _held(machine: Item, disk: Item) -> Item:
-    """How the machine holds a disk; empty where it does not."""
+    """The machine's attachment of a disk; empty where it is not attached."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
-    for one in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
-        if str((one.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
-            return dict(one)
+    for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
+        if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
+            return dict(entry)
     return {}
 
 
@@ -168,6 +168,6 @@ def _zone(item: Item) -> str | None:
 
 
 def _region(item: Item) -> str | None:
-    """A region's name as it is typed: Azure also says `West Europe`."""
+    """A region's name in the short form: Azure also writes `West Europe`."""
     found = item.get("location")
     return str(found).lower().replace(" ", "") if found else None

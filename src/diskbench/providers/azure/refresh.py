@@ -1,9 +1,10 @@
-"""Limits and prices as Azure's Resource SKUs and Retail Prices tell them, in the form of the
-catalogue's files.
+"""Limits and prices from Azure's Resource SKUs and Retail Prices, in the form of the catalogue's
+files.
 
-Limits: Resource SKUs, "List": what lasts of the uncached and cached path; bursts are told nowhere
-and stay. Prices: https://prices.azure.com/api/retail/prices, Consumption, needs no login; a machine
-on demand for Linux is neither Spot nor Low Priority nor Windows, a disk is told by its tier.
+Limits: Resource SKUs, "List": the sustained figures of the uncached and cached path; bursts are
+published nowhere and keep their values. Prices: https://prices.azure.com/api/retail/prices,
+Consumption, needs no login; a machine on demand for Linux is neither Spot nor Low Priority nor
+Windows, a disk is identified by its tier.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Item = dict[str, Any]
 
 
 def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
-    """What Azure says today of the region of `known`."""
+    """Today's figures of Azure for the region of `known`."""
     region = known.prices.region
     skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
     machines = retail_prices(url, "Virtual Machines", region)
@@ -80,9 +81,9 @@ def overlay(
     disks: Iterable[Item],
     today: str,
 ) -> Overlay:
-    """The overlay that answers make; sizes without figures of their disks are left out."""
+    """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
-    prices = {str(one["armSkuName"]): usd for one in machines if (usd := _on_demand(one))}
+    prices = {str(item["armSkuName"]): usd for item in machines if (usd := _on_demand(item))}
     sizes = {}
     for sku in skus:
         if (
@@ -142,18 +143,18 @@ def _on_demand(told: Item) -> float | None:
 
 
 def _disks(told: Iterable[Item], known: PriceBook) -> dict[str, Item]:
-    """Prices of tiers by disk type, of those that the catalogue knows."""
+    """Prices of the catalogue's tiers by disk type."""
     found: dict[str, Item] = {}
-    for one in told:
-        name = _PRODUCTS.get(str(one.get("productName")))
-        tier = _TIER.fullmatch(str(one.get("meterName")))
+    for item in told:
+        name = _PRODUCTS.get(str(item.get("productName")))
+        tier = _TIER.fullmatch(str(item.get("meterName")))
         price = known.disks.get(name or "")
-        if price is None or tier is None or one.get("unitOfMeasure") != "1/Month":
+        if price is None or tier is None or item.get("unitOfMeasure") != "1/Month":
             continue
         if tier["tier"].upper() in price.tiers:
             entry = found.setdefault(str(name), {"source": _PRICES, "tiers": {}})
-            entry["tiers"][tier["tier"].upper()] = float(one["retailPrice"])
-    # Tiers of two dates under one source would be told as of one: all or none.
+            entry["tiers"][tier["tier"].upper()] = float(item["retailPrice"])
+    # Tiers of two dates under one source would look like one date: all or none.
     return {
         name: one for name, one in found.items()
         if set(one["tiers"]) == set(known.disks[name].tiers)

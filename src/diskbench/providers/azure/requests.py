@@ -1,7 +1,7 @@
-"""The requests that make or change something, as Azure takes them: pure.
+"""The requests that make or change resources, in Azure's form: pure.
 
-Everything is put by a name that derives from the lease, and carries its tags in the call that makes
-it: the second call of a kind finds what the first one made.
+Each resource is put under a name derived from the lease and is tagged by the creating call: a
+repeated call finds what the first one made.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LEASE_TAG = "diskbench-lease"
 EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
 USER = "diskbench"
-"""Whom the machine is made for: Azure makes the user that it is told to."""
+"""The machine's login user, which Azure creates."""
 _NETWORK = "10.93.0.0/24"
-"""Of the lease's own network; nothing else is in it, and nothing routes to it."""
+"""Address range of the lease's own network, which has no other members and no routes."""
 _TAG_VALUE = re.compile(r"[^ -~]")
 _MAX_TAG_VALUE = 256
 
@@ -48,7 +48,7 @@ def disk_kind(index: int, turn: int = 1) -> str:
 
 
 def tags(claim: Claim, lab: str = "") -> dict[str, str]:
-    """What everything of a lease carries; `lab` is for an emulated cloud alone."""
+    """The tags of every resource of a lease; `lab` is set for an emulated cloud only."""
     values = {
         LEASE_TAG: claim.lease_id,
         EXPIRES_TAG: str(int(claim.expires_at)),
@@ -64,18 +64,20 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
 
 
 def lab_tag(lab: EmulationOptions) -> str:
-    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    """The configuration of an emulated cloud where it differs from the default:
+    `time_scale=60.0`."""
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def resource_group(claim: Claim, region: str) -> Request:
-    """What holds all of a lease, and goes with it."""
+    """The group that holds all resources of a lease."""
     return {"location": region, "tags": tags(claim)}
 
 
 def security_group(claim: Claim, region: str, cidr: str) -> Request:
-    """SSH from one network, of either family, and nothing else from outside."""
+    """A security group that admits SSH from one network (IPv4 or IPv6) and nothing else from
+    outside."""
     rule = {
         "description": "diskbench controller",
         "priority": 100,
@@ -107,8 +109,7 @@ def virtual_network(claim: Claim, region: str) -> Request:
 
 
 def public_address(claim: Claim, region: str) -> Request:
-    """A public address; the Standard kind is the only one that is sold, and it lets in nothing by
-    itself."""
+    """A public address; only the Standard kind is sold, and it admits no traffic by default."""
     return {
         "location": region,
         "tags": tags(claim),
@@ -120,8 +121,8 @@ def public_address(claim: Claim, region: str) -> Request:
 def interface(
     claim: Claim, region: str, *, subnet: str, group: str, address: str | None
 ) -> Request:
-    """The machine's interface, by the ids of what it hangs on. Accelerated networking is left to
-    the size: disks do not go through it."""
+    """The machine's interface, by the ids of the resources that it uses. Accelerated networking
+    keeps the size's default: disk traffic does not use it."""
     where: Request = {"subnet": {"id": subnet}, "privateIPAllocationMethod": "Dynamic"}
     if address is not None:
         where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
@@ -156,7 +157,7 @@ class AzureLaunch:
 
 
 def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
-    """One machine that takes its OS disk and interface along when it is deleted."""
+    """One machine whose OS disk and interface are deleted with it."""
     os_disk: Request = {
         "name": name_of(claim.lease_id, "os"),
         "createOption": "FromImage",
@@ -210,7 +211,7 @@ def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
 
 @dataclass(frozen=True)
 class NewDisk:
-    """One disk to make; `zone` None is no zone in particular."""
+    """One disk to make; `zone` None is a regional disk."""
 
     region: str
     zone: str | None
@@ -221,7 +222,7 @@ class NewDisk:
 
 
 def disk(claim: Claim, new: NewDisk) -> Request:
-    """One new and empty disk."""
+    """Create one empty disk."""
     properties: Request = {
         "creationData": {"createOption": "Empty"},
         "diskSizeGB": new.spec.size_gib,
@@ -246,7 +247,7 @@ def disk(claim: Claim, new: NewDisk) -> Request:
 
 
 def attachment(disk_id: str, lun: int, caching: str) -> Request:
-    """One disk on a machine; it is deleted with it."""
+    """The attachment of one disk, deleted with its machine."""
     return {
         "lun": lun,
         "createOption": "Attach",
@@ -257,12 +258,16 @@ def attachment(disk_id: str, lun: int, caching: str) -> Request:
 
 
 def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
-    """The change of a machine to these data disks, and no others."""
-    return {"properties": {"storageProfile": {"dataDisks": [dict(one) for one in attached]}}}
+    """The update that gives a machine exactly these data disks."""
+    return {
+        "properties": {
+            "storageProfile": {"dataDisks": [dict(disk_entry) for disk_entry in attached]}
+        }
+    }
 
 
 def new_expiry(expires_at: float) -> Request:
-    """Another end of the lease on whatever has tags; its other tags stay."""
+    """Set a new expiry in the tags of a resource; its other tags stay."""
     return {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(expires_at))}}}
 
 

@@ -1,4 +1,4 @@
-"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+"""The lookup's result before renting: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from diskbench.model.base import Frozen
 from diskbench.providers.azure.disk_request import AzureDiskRequest
 
 DEFAULT_OS_GIB = 30
-"""What Ubuntu's and Debian's images have, where an image does not say."""
+"""The size of Ubuntu's and Debian's images, for an image that does not report one."""
 
 
 class DiskPath(Frozen):
-    """What a machine sustains on one path to its disks; MB/s are 10^6 bytes. None where Azure names
-    no figure."""
+    """A machine's sustained limits on one path to its disks; MB/s are 10^6 bytes per second.
+    None where Azure publishes no figure."""
 
     iops: float | None = None
     mb_per_s: float | None = None
 
 
 class AzureMachine(Frozen):
-    """A machine size as Azure describes it. `local_gib` is the temporary disk, or all NVMe disks of
-    its own together where `local_nvme`."""
+    """A machine size as Azure describes it. `local_gib` is the size of the temporary disk or,
+    with `local_nvme`, of all local NVMe disks together."""
 
     size: str
     arch: Literal["x86_64", "arm64"]
@@ -39,7 +39,7 @@ class AzureMachine(Frozen):
 
 
 class AzureImage(Frozen):
-    """What the machine starts from: a reference with a version, or the id of an image."""
+    """The machine's image: a reference with a version, or the id of an image."""
 
     name: str
     reference: dict[str, str]
@@ -48,7 +48,7 @@ class AzureImage(Frozen):
 
 class AzureResolved(Frozen):
     """A rental's details. `zones` are tried in order; empty: no zone in particular. `subnet` is
-    somebody's own, and reached without a public address."""
+    the user's own; its machines get no public address."""
 
     region: str
     wanted: AzureDiskRequest

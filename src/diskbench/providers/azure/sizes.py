@@ -1,4 +1,4 @@
-"""What Azure says of its machine sizes and disk types in a region (Resource SKUs): pure.
+"""Azure's machine sizes and disk types in a region (Resource SKUs): pure.
 
 Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
 was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
@@ -26,7 +26,8 @@ _DISKS = "disks"
 
 @dataclass(frozen=True)
 class Offer:
-    """What a region sells, by name; restricted ones are left out, with their reasons beside."""
+    """A region's machine sizes and disk types by name; restricted ones are kept separately with
+    their reasons."""
 
     region: str
     machines: dict[str, Sku]
@@ -34,7 +35,7 @@ class Offer:
     restricted: dict[str, str]
 
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
-        """A size by its name. Raises UnknownName, or InvalidValue for one that is restricted."""
+        """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
         if name in self.restricted:
             raise InvalidValue(
                 f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
@@ -51,7 +52,8 @@ class Offer:
         return tuple(sorted({zone for sku in self.machines.values() for zone in _zones(sku)}))
 
     def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
-        """The zones that have both, in order; none where the region has none, or tells none."""
+        """The zones that offer both, in order; empty where the region has no zones or reports
+        none."""
         found = set(_zones(self.machines[size]))
         if disk_type == "UltraSSD_LRS":
             found &= set(_ultra_zones(self.machines[size]))
@@ -61,7 +63,7 @@ class Offer:
 
 
 def offer(region: str, skus: Iterable[Sku]) -> Offer:
-    """The answer of Resource SKUs, of one region."""
+    """The offer in the answer of Resource SKUs for one region."""
     kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
     restricted: dict[str, str] = {}
     for sku in skus:
@@ -78,41 +80,43 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
 
 
 def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
-    """One machine size; what it does not say of its cache is in `book`."""
-    told = {str(one["name"]): str(one["value"]) for one in sku.get("capabilities", [])}
+    """One machine size; cache figures missing from the answer come from `book`."""
+    capabilities = {str(item["name"]): str(item["value"]) for item in sku.get("capabilities", [])}
     name = str(sku["name"])
-    nvme = told.get("DiskControllerTypes", "").upper() == "NVME"
+    nvme = capabilities.get("DiskControllerTypes", "").upper() == "NVME"
     cached = DiskPath(
-        iops=_number(told, "CombinedTempDiskAndCachedIOPS"),
-        mb_per_s=_mega(told, "CombinedTempDiskAndCachedReadBytesPerSecond"),
+        iops=_number(capabilities, "CombinedTempDiskAndCachedIOPS"),
+        mb_per_s=_mega(capabilities, "CombinedTempDiskAndCachedReadBytesPerSecond"),
     )
     known = book.machines.types.get(name)
-    local_nvme_mib = _number(told, "NvmeDiskSizeInMiB") or 0
+    local_nvme_mib = _number(capabilities, "NvmeDiskSizeInMiB") or 0
     return AzureMachine(
         size=name,
-        arch="arm64" if told.get("CpuArchitectureType", "").lower() == "arm64" else "x86_64",
-        vcpus=int(_number(told, "vCPUsAvailable") or _number(told, "vCPUs") or 1),
-        memory_bytes=int((_number(told, "MemoryGB") or 0) * GIB),
-        premium=told.get("PremiumIO", "").lower() == "true",
+        arch="arm64"
+        if capabilities.get("CpuArchitectureType", "").lower() == "arm64"
+        else "x86_64",
+        vcpus=int(_number(capabilities, "vCPUsAvailable") or _number(capabilities, "vCPUs") or 1),
+        memory_bytes=int((_number(capabilities, "MemoryGB") or 0) * GIB),
+        premium=capabilities.get("PremiumIO", "").lower() == "true",
         interface="nvme" if nvme else "scsi",
         uncached=DiskPath(
-            iops=_number(told, "UncachedDiskIOPS"),
-            mb_per_s=_mega(told, "UncachedDiskBytesPerSecond"),
+            iops=_number(capabilities, "UncachedDiskIOPS"),
+            mb_per_s=_mega(capabilities, "UncachedDiskBytesPerSecond"),
         ),
         cached=cached,
-        # Sizes with NVMe only report figures of a cache that they do not have; some that have one
-        # report none.
+        # NVMe-only sizes report figures of a cache that they lack; some sizes with a cache report
+        # none.
         cacheable=not nvme
         and bool(known.traits.get("cacheable", True) if known else cached.iops is not None),
-        max_disks=int(_number(told, "MaxDataDiskCount") or 0),
-        local_gib=(local_nvme_mib or _number(told, "MaxResourceVolumeMB") or 0) / 1024,
+        max_disks=int(_number(capabilities, "MaxDataDiskCount") or 0),
+        local_gib=(local_nvme_mib or _number(capabilities, "MaxResourceVolumeMB") or 0) / 1024,
         local_nvme=bool(local_nvme_mib),
         burstable=name.startswith("Standard_B"),
     )
 
 
 def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[str]) -> None:
-    """Refuse a disk that the machine or the region cannot carry. Raises InvalidValue."""
+    """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
     if wanted.kind == "local":
         if not found.local_gib:
             raise InvalidValue(
@@ -145,9 +149,9 @@ def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[
 def _zones(sku: Sku) -> tuple[str, ...]:
     barred = {
         str(zone)
-        for one in sku.get("restrictions") or []
-        if one.get("type") == "Zone"
-        for zone in (one.get("restrictionInfo") or {}).get("zones") or []
+        for restriction in sku.get("restrictions") or []
+        if restriction.get("type") == "Zone"
+        for zone in (restriction.get("restrictionInfo") or {}).get("zones") or []
     }
     return tuple(
         str(zone)
@@ -163,17 +167,18 @@ def _ultra_zones(sku: Sku) -> tuple[str, ...]:
         for info in sku.get("locationInfo") or []
         for detail in info.get("zoneDetails") or []
         if any(
-            one.get("name") == "UltraSSDAvailable" and str(one.get("value")).lower() == "true"
-            for one in detail.get("capabilities") or []
+            capability.get("name") == "UltraSSDAvailable"
+            and str(capability.get("value")).lower() == "true"
+            for capability in detail.get("capabilities") or []
         )
         for zone in detail.get("name") or detail.get("Name") or []
     )
 
 
 def _restriction(sku: Sku) -> str | None:
-    for one in sku.get("restrictions") or []:
-        if one.get("type") == "Location":
-            return str(one.get("reasonCode") or "restricted")
+    for restriction in sku.get("restrictions") or []:
+        if restriction.get("type") == "Location":
+            return str(restriction.get("reasonCode") or "restricted")
     return None
 
 

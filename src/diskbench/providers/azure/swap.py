@@ -1,7 +1,8 @@
-"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
-
-They have the same LUNs, so each is seen to be gone, by Azure and in the guest, before the next is
+"""Swap the disks of a machine that stays: those of earlier turns are deleted before new ones are
 attached.
+
+They have the same LUNs, so the removal of each is verified, by Azure and in the guest, before
+the next is attached.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def swapped(order: AzureOrder) -> AzureProvisioned:
-    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     zone = _zone(order, _machine(order))
     earlier = _detached(order)
     if earlier:
@@ -50,7 +51,7 @@ def _machine(order: AzureOrder) -> Item:
 
 
 def _zone(order: AzureOrder, machine: Item) -> str | None:
-    held = next((str(one) for one in machine.get("zones") or []), None)
+    held = next((str(zone) for zone in machine.get("zones") or []), None)
     zones = order.details.zones
     if zones and held not in zones:
         raise RentalFailed(
@@ -61,7 +62,7 @@ def _zone(order: AzureOrder, machine: Item) -> str | None:
 
 
 def _is_earlier(order: AzureOrder, name: str) -> bool:
-    """Whether a disk is one that was measured in another turn."""
+    """Whether a disk was measured in another turn."""
     mine = {order.disk_name(index) for index in range(order.details.wanted.count)}
     return name.startswith(name_of(order.lease, "disk-")) and name not in mine
 
@@ -75,11 +76,11 @@ def _detached(order: AzureOrder) -> list[int]:
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = attach.data_disks(machine)
-        going = [one for one in held if _is_earlier(order, _name(one))]
+        going = [entry for entry in held if _is_earlier(order, _name(entry))]
         if not going:
             return True
-        luns.update({int(one["lun"]): None for one in going})
-        return attach.change(order, [one for one in held if one not in going], "detaching")
+        luns.update({int(entry["lun"]): None for entry in going})
+        return attach.change(order, [entry for entry in held if entry not in going], "detaching")
 
     what = f"the disks of {name_of(order.lease, 'machine')}"
     order.until(ask, what, order.timing.attach_s)
@@ -91,7 +92,7 @@ def _name(attached: dict[str, Any]) -> str:
 
 
 def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
-    """Wait until the guest shows none of them: the next has the same names there."""
+    """Wait until the guest shows none of them: the next disks have the same names there."""
 
     def ask() -> bool | Still:
         shown = disks(guest.host)
@@ -105,7 +106,7 @@ def _earlier_disks(order: AzureOrder) -> list[str]:
     listed = order.edge.listed(
         f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
     )
-    names = [str(one["name"]) for one in listed if str(one.get("type")).lower() == DISKS.lower()]
+    names = [str(item["name"]) for item in listed if str(item.get("type")).lower() == DISKS.lower()]
     return [name for name in names if _is_earlier(order, name)]
 
 

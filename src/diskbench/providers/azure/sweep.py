@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def found(edge: AzureClient, scope: Scope) -> Sequence[Found]:
-    """See ports.Renter.found. A lease's group has one name, so each group is a lease's own, or a
-    copy of its tags in one region."""
+    """See ports.Renter.found. A lease's group has one name, so each group is either the lease's
+    own or a copy of its tags."""
     leases: dict[str, Found] = {}
     for group in tagged_groups(edge):
         region = str(group.get("location", "")).lower()
@@ -40,13 +40,13 @@ def found(edge: AzureClient, scope: Scope) -> Sequence[Found]:
 
 
 def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
-    """What a group changes of what is known of the lease whose tag it carries."""
+    """The lease's record, updated with one group that carries its tag."""
     if not is_ours(group):
         return {"not_ours": (*before.not_ours, told_group(group))}
-    held = [one for one in inside(edge, group) if not is_strange(before.lease_id, one)]
+    held = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
     return {
         "scope": here,
         "expires_at": expiry_of(group),
         "owner": owner_of(group),
-        "resources": (told_group(group), *(told(one) for one in held)),
+        "resources": (told_group(group), *(told(item) for item in held)),
     }

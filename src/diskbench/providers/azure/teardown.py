@@ -1,4 +1,4 @@
-"""Giving back everything of a lease: its resource groups, found by tag, each in one delete."""
+"""Release a lease: delete its resource groups, found by tag, each with one call."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from diskbench.providers.skeleton.release import Failures
 
 _FORCED = MACHINES
-"""Machines are not shut down in order first: nobody needs what is on them."""
+"""Machines are not shut down cleanly first: their data are not needed."""
 
 
 @dataclass(frozen=True)
 class _Listing:
-    """The groups that are meant, and those that only carry the lease's tag."""
+    """The lease's groups, and groups that only carry its tag."""
 
     groups: tuple[Item, ...]
     others: tuple[str, ...]
@@ -43,10 +43,10 @@ class _Listing:
 
 
 def release(edge: AzureClient, which: Which) -> None:
-    """Give back all that is meant of a lease; see skeleton.release.
+    """Release the resources of a lease; see skeleton.release.
 
-    A group is deleted with all that is in it, so one that holds something of somebody else stays:
-    its machine and disks go, and the failure names what is in the way.
+    A group is deleted with its content, so a group with a resource of somebody else stays: its
+    machine and disks are deleted, and the failure names the foreign resource.
     """
 
     def look() -> _Listing:
@@ -60,7 +60,7 @@ def release(edge: AzureClient, which: Which) -> None:
                 failures[told_group(group)] = why
 
     def tell(name: str) -> str:
-        """A group with what is in it: that is what costs money."""
+        """Describe a group with its content: the content costs money."""
         try:
             held = inside(edge, {"name": name.partition(" ")[2]})
         except DiskbenchError:
@@ -71,13 +71,13 @@ def release(edge: AzureClient, which: Which) -> None:
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
-    """Delete one group, or our things in it; why it is still there, or nothing."""
+    """Delete one group, or our resources in it; returns why it still exists, or an empty string."""
     name = str(group["name"])
     try:
         found = [] if which.copied else inside(edge, group)
     except DiskbenchError as error:
         return f"what is in it could not be listed: {error.message}"
-    strange = [one for one in found if is_strange(which.lease_id, one)]
+    strange = [item for item in found if is_strange(which.lease_id, item)]
     if not strange:
         failures: Failures = {}
         with noting(failures, name, is_missing):
@@ -86,17 +86,18 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                 "resources", "resource_groups.begin_delete", name, force_deletion_types=_FORCED,
             )  # fmt: skip
         return failures.get(name, "")
-    why = _delete_costly(edge, name, [one for one in found if one not in strange])
-    names = ", ".join(told(one) for one in strange)
+    why = _delete_costly(edge, name, [item for item in found if item not in strange])
+    names = ", ".join(told(item) for item in strange)
     return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
 
 
 def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]:
-    """Delete machines and disks one by one, which cost most; why any of them is still there."""
+    """Delete machines and disks one by one, since they cost most; returns why any of them still
+    exists."""
     failures: Failures = {}
     for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):
-        for one in ours:
-            if str(one.get("type")).lower() == kind.lower():
-                with noting(failures, told(one), is_missing):
-                    delete(edge, kind, group, str(one["name"]), **more)
+        for item in ours:
+            if str(item.get("type")).lower() == kind.lower():
+                with noting(failures, told(item), is_missing):
+                    delete(edge, kind, group, str(item["name"]), **more)
     return [f"{what}: {why}" for what, why in failures.items()]

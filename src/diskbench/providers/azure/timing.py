@@ -1,4 +1,4 @@
-"""How long Azure is waited for. All of it is our choice, from what Azure usually takes."""
+"""Timeouts for Azure. All are our choice, from Azure's usual times."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from diskbench.providers.patience import CloudTiming
 
 @dataclass(frozen=True)
 class AzureTiming(CloudTiming):
-    """Seconds, as CloudTiming. Where an answer of Azure's says when to come again (Retry-After),
-    that is when."""
+    """Seconds, as CloudTiming. A Retry-After in Azure's answer takes precedence."""
 
     network_s: float = 300.0
     machine_s: float = 900.0

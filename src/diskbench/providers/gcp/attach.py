@@ -1,4 +1,4 @@
-"""From a running machine to a disk in the guest: reach it, attach, find, prove."""
+"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
-    """The address to reach the machine at: its public one, else the one in its network."""
+    """The address to connect to: the machine's public address, else its private one."""
 
     def ask() -> str | Still:
         nic = alive(order, made)["networkInterfaces"][0]
         public = [c["natIP"] for c in nic.get("accessConfigs", []) if c.get("natIP")]
         if public:
             return str(public[0])
-        # One was asked for: the machine has it as soon as it runs.
+        # A public address was requested: the machine has one as soon as it runs.
         waits = bool(nic.get("accessConfigs")) or not nic.get("networkIP")
         return Still("none yet") if waits else str(nic["networkIP"])
 
@@ -41,7 +41,7 @@ def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
 
 
 def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
-    """The machine as it is now. Raises RentalFailed when it does not run any more."""
+    """The machine's present state. Raises RentalFailed when it no longer runs."""
     instance = describe(order.compute, "instances", made.zone, order.machine_name)
     if instance is None:
         raise RentalFailed(
@@ -54,7 +54,7 @@ def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
 
 
 def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order, made)
 
     def going() -> None:
@@ -65,9 +65,9 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 
 
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The disks as they appear in the guest, in order. Raises RentalFailed."""
+    """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
-    held = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
+    held = {str(attached.get("deviceName")) for attached in alive(order, made).get("disks", [])}
     before = disks_before_ours(order, guest, attached=bool(held.intersection(names)))
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
@@ -78,7 +78,7 @@ def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDi
 
 
 def local_ssds(order: GcpOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The machine's own disks that were asked for."""
+    """The requested local disks of the machine."""
     wanted = order.details.wanted
     found = disks_now(order, guest)
     return find_local(found, wanted.count, wanted.interface or "nvme")
@@ -110,7 +110,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
                 f"disk {disk['name']}", order.timing.attach_s,
             )  # fmt: skip
         except DiskbenchError as error:
-            # Another try's call, or one whose answer was lost, may be under way already.
+            # An earlier attempt, or a call whose answer was lost, may be in progress already.
             if not (is_busy(error) or exists_already(error)):
                 raise
             _refuse_elsewhere(order, made, str(disk["name"]))
@@ -123,15 +123,15 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
 
 def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
-    """The disk's attachment to this machine. Raises RentalFailed when it has another name."""
-    for one in instance.get("disks", []):
-        if last(str(one.get("source", ""))) == disk_name:
-            if one.get("deviceName") != device_name:
+    """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
+    for entry in instance.get("disks", []):
+        if last(str(entry.get("source", ""))) == disk_name:
+            if entry.get("deviceName") != device_name:
                 raise RentalFailed(
-                    f"disk {disk_name} is attached as {one.get('deviceName')}, not {device_name}",
+                    f"disk {disk_name} is attached as {entry.get('deviceName')}, not {device_name}",
                     advice="give the lease back and start a new run",
                 )
-            found: Item = one
+            found: Item = entry
             return found
     return None
 

@@ -1,8 +1,8 @@
-"""Which machine to measure from: pure.
+"""The choice of the machine to measure from: pure.
 
-A machine has a cap for all its disks of one type together. The default is the first type of the
-catalogue's list that takes the disk and whose cap is MARGIN times what the disks promise, or just
-that where none has more.
+A machine has one cap for all its disks of a type. The default is the first type of the
+catalogue's list that supports the disk and whose cap is MARGIN times the disks' limits, or
+equals them where no type has more.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 MARGIN = 1.05
-"""Headroom above what the disks promise, so that they and not the machine are the limit. A cap of
-Google's is for disks of that type alone, unlike a whole bandwidth elsewhere; our choice."""
+"""Headroom above the disks' limits, so that the disks and not the machine limit the measurement.
+A cap of Google's applies to one disk type only, unlike a total bandwidth elsewhere; our choice."""
 MIN_VCPUS = 2
-"""One for fio and one for all else; our choice."""
+"""One CPU for fio and one for everything else; our choice."""
 MAX_PD_GIB = 65_536
-"""What the catalogue's formulas go to, for one disk; more disks than that have its limits."""
+"""The largest disk size in the catalogue's formulas; larger totals have its limits."""
 UNKNOWN_VCPUS = 8
-"""The least where no cap is published; our choice."""
+"""The fewest vCPUs of a machine whose cap is not published; our choice."""
 
 
 @dataclass(frozen=True)
 class GcpNeeds:
-    """What the machine has to let through, per direction: IOPS, and MiB/s."""
+    """The IOPS and MiB/s that the machine must sustain, per direction."""
 
     read_iops: float = 0.0
     write_iops: float = 0.0
@@ -38,7 +38,7 @@ class GcpNeeds:
     write_mib_per_s: float = 0.0
 
     def met_by(self, cap: Cap) -> bool:
-        """Whether a cap leaves room for all of it."""
+        """Whether a cap is no lower than these needs."""
         return (
             cap.read_iops >= self.read_iops
             and cap.write_iops >= self.write_iops
@@ -48,11 +48,11 @@ class GcpNeeds:
 
 
 def needs(wanted: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
-    """`margin` times the ceiling of all disks together; nothing for disks without limits, and for
-    the machine's own, which go by no cap."""
+    """`margin` times the limits of all disks together; zero for disks without limits and for
+    local disks, which have no cap."""
     if wanted.kind == "local-ssd" or not wanted.type:
         return GcpNeeds()
-    # Persistent disks of one type are one to Google: what comes without size comes once.
+    # Google limits persistent disks of one type together: the part independent of size counts once.
     shared = shares_limit(wanted)
     size = min(size_gib * wanted.count, MAX_PD_GIB) if shared else size_gib
     limits, count = wanted.limits(size), 1 if shared else wanted.count
@@ -68,14 +68,14 @@ def needs(wanted: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeed
 
 
 def shares_limit(wanted: GcpDiskRequest) -> bool:
-    """Whether several of these disks on one machine have one limit, by their size together (Google
+    """Whether several of these disks on one machine share one limit, by their total size (Google
     Cloud, "About Persistent Disk performance")."""
     return wanted.count > 1 and wanted.type.startswith("pd-") and wanted.iops is None
 
 
 def candidates(wanted: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
-    """The types that take the disk and do not limit it, in order: those with room to spare, those
-    without, those of which no cap is known."""
+    """The types that support the disk and do not limit it, in order: those with a margin, those
+    without, those of unknown cap."""
     spare, need = needs(wanted, size_gib, MARGIN), needs(wanted, size_gib)
     good: list[str] = []
     just: list[str] = []
@@ -95,16 +95,16 @@ def candidates(wanted: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
 
 
 def cap_of(machine_type: str, vcpus: int, wanted: GcpDiskRequest) -> Cap | None:
-    """What the catalogue says that a machine lets through; None where it knows nothing."""
+    """The machine's cap in the catalogue; None where it has none."""
     fit = _fit(machine_type, wanted)
     return fit.cap(vcpus) if fit else None
 
 
 def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...]) -> str:
-    """What the root disk is made of, the first of `offered` that the machine takes.
+    """The root disk's type: the first of `offered` that the machine supports.
 
-    Not what is measured, if there is a choice: persistent disks of one type share their limit, and
-    the root disk's size would add to it.
+    It differs from the measured type where possible: persistent disks of one type share a limit,
+    to which the root disk's size would add.
     """
     series = machine_book("gcp").series_of(machine_type)
     if series is None:
@@ -114,7 +114,7 @@ def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...
 
 
 def too_small(machine_type: str, vcpus: int, wanted: GcpDiskRequest, size_gib: int) -> str | None:
-    """Why a machine that somebody picked would measure itself; None when it is good enough."""
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not _is_capped(wanted):
         return None
     need, cap = needs(wanted, size_gib), cap_of(machine_type, vcpus, wanted)

@@ -1,11 +1,11 @@
-"""The one place where Compute Engine is called: errors translated, throttled calls repeated.
+"""All calls to Compute Engine: errors translated, throttled calls repeated.
 
-Requests and answers are mappings as the REST reference has them (`machineType`, int64 as text); the
-SDK's message of that request is made of one, so that a misspelt field never leaves this machine.
+Requests and answers are mappings in the form of the REST reference (`machineType`, int64 as text);
+each is converted to the SDK's message, so that a misspelt field is found before it is sent.
 
-`client.insert(…).result()` of the SDK asks the public service how an operation goes, whatever the
-endpoint is, and sends it the credentials. So only its `_unary` calls are used, which return the
-operation, and operations.py asks for that by a client of ours.
+`client.insert(…).result()` of the SDK polls the operation at the public service, whatever the
+endpoint is, and sends the credentials there. So only its `_unary` calls are used, which return
+the operation, and operations.py polls it with our own client.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _CLIENTS = {
     "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
     "regions": "Regions", "subnetworks": "Subnetworks", "zoneOperations": "ZoneOperations",
 }  # fmt: skip
-"""Our name of a collection, which is the API's, and the SDK's."""
+"""The API's name of a collection → the SDK's."""
 _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
 
 
 @dataclass(frozen=True)
 class Compute:
-    """The Compute Engine API of one project, at Google's own endpoint or at another.
+    """The Compute Engine API of one project, at Google's public endpoint or at another.
 
-    `watch` is asked before a call is repeated.
+    `watch` is checked before a call is repeated.
     """
 
     login: Login
@@ -50,17 +50,18 @@ class Compute:
 
     @property
     def project(self) -> str:
-        """The project that is looked at and paid by."""
+        """The project that is listed and billed."""
         return self.login.project
 
     def watched(self, watch: RentWatch) -> Compute:
-        """The same, with somebody who may ask to stop."""
+        """The same API with a `watch` that can stop it."""
         return Compute(self.login, self.timing, watch, self._clients)
 
     def call(self, collection: str, method: str, request: Item | None = None) -> Item:
-        """Send one request and return the answer; throttled ones again, with backoff and jitter.
+        """Send one request and return the answer; throttled requests are repeated with backoff and
+        jitter.
 
-        Requests are idempotent, by a requestId or by their nature. Raises our errors.
+        Every request is idempotent, by a requestId or by nature. Raises diskbench's errors.
         """
         answer: Item = self._repeated(collection, method, request or {}, self._answer)
         return answer
@@ -73,9 +74,9 @@ class Compute:
     def listed_everywhere(
         self, collection: str, request: Item | None = None, *, holds: str | None = None
     ) -> list[Item]:
-        """All items of a listing over all zones; `holds` is what they stand under where that is not
-        the collection's name. Raises when a zone did not answer: its silence would pass for an
-        empty one."""
+        """All items of a listing over all zones; `holds` is the field of the items where it is
+        not the collection's name. Raises when a zone did not answer: it would look like an empty
+        zone."""
         pages = self._repeated(collection, "aggregatedList", request or {}, self._pages)
         return [
             item
@@ -105,7 +106,7 @@ class Compute:
             raise ours from ours.__cause__ or error
 
     def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
-        """The SDK's request of that name; a field that it does not have is a fault of ours."""
+        """The SDK's request message of that name; an unknown field is a programming error."""
         from google.cloud import compute_v1
 
         kind = _CLIENTS[collection]
@@ -128,7 +129,7 @@ class Compute:
         return pages
 
     def _client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
-        """One client a collection."""
+        """One client per collection."""
         if collection not in self._clients:
             from google.api_core.client_options import ClientOptions
             from google.cloud import compute_v1
@@ -144,7 +145,7 @@ class Compute:
 
 
 def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
-    """Credentials and project by the SDK's own chain; no call is made.
+    """Find credentials and project by the SDK's own chain, without any call.
 
     Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when no
     project is known.
@@ -161,12 +162,13 @@ def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -
 
 
 def open_scope(scope: Scope, timing: GceTiming) -> Compute:
-    """The project of a scope. Whoever may not list it gets an error, never an empty listing."""
+    """Open the project of a scope. Without permission to list, calls fail; they never return an
+    empty listing."""
     return open_compute(scope.account, scope.endpoint, timing)
 
 
 def _check_whole(page: Item, action: str) -> None:
-    """Raise Throttled for a listing that has not all of what there is."""
+    """Raise Throttled for an incomplete listing."""
     missing = list(page.get("unreachables", []))
     items = page.get("items", {})
     if isinstance(items, dict):

@@ -1,4 +1,4 @@
-"""Who calls, at which endpoint, for which project: by Google's own chain of credentials."""
+"""Credentials, endpoint and project, by Google's own chain of credentials."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 UNIVERSE = "googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/compute"
-"""All that is asked for: to see and manage Compute Engine."""
+"""The only OAuth scope requested: to view and manage Compute Engine."""
 PROJECT_VARIABLE = "GOOGLE_CLOUD_PROJECT"
 KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
 @dataclass(frozen=True)
 class Login:
-    """Credentials, and where they go. `endpoint` is None for Google's own, `universe` the domain of
-    the cloud that the credentials are of; `emulated` says that nobody of Google answers there."""
+    """Credentials and their endpoint. `endpoint` is None for Google's own, `universe` the domain
+    of the credentials' cloud; `emulated` marks an endpoint that is not Google's."""
 
     project: str
     endpoint: str | None
@@ -36,11 +36,11 @@ class Login:
 def log_in(
     project: str | None, endpoint: str | None, environ: Mapping[str, str] | None = None
 ) -> Login:
-    """Application Default Credentials, and the project that was named or that is theirs.
+    """Find Application Default Credentials, and the project: the given one or the credentials'.
 
-    Only an endpoint that is not Google's is ever called without any: where nobody is logged in, or
-    where it is on plain HTTP, over which no token goes but to whoever issued it. Makes no call,
-    unless the chain ends at a metadata service. Raises AccessDenied without credentials,
+    Only an endpoint that is not Google's is called without credentials: where nobody is logged
+    in, or where it uses plain HTTP, over which a token is sent only to its issuer. Makes no
+    call, unless the chain ends at a metadata service. Raises AccessDenied without credentials,
     InvalidValue without a project.
     """
     env = os.environ if environ is None else environ
@@ -64,24 +64,24 @@ def log_in(
     universe = str(getattr(credentials, "universe_domain", UNIVERSE))
     emulated = endpoint is not None and not is_google(endpoint, universe)
     if in_the_clear and not anonymous:
-        # Told that they are Google's, the SDK would ask Google about them.
+        # With Google's universe set, the SDK would query Google about these credentials.
         universe = urlsplit(str(endpoint)).netloc
         credentials = credentials.with_universe_domain(universe)
     return Login(named, endpoint, universe, emulated, credentials)
 
 
 def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:
-    """Whether the key file in use is one of the endpoint's own: an emulator's, which gives tokens
+    """Whether the key file in use was issued by the endpoint: by an emulator that issues tokens
     itself."""
     try:
-        told = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
-        return urlsplit(str(told["token_uri"])).netloc == urlsplit(endpoint).netloc
+        key_file = json.loads(Path(env[KEY_FILE_VARIABLE]).read_text("utf-8"))
+        return urlsplit(str(key_file["token_uri"])).netloc == urlsplit(endpoint).netloc
     except (KeyError, OSError, ValueError, TypeError):
         return False
 
 
 def _default(endpoint: str | None) -> tuple[Any, str | None]:
-    """The default credentials and their project; (None, None) where there are none and none are
+    """The default credentials and their project; (None, None) where none exist and none are
     needed."""
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
@@ -106,7 +106,6 @@ def _not_logged_in(error: Exception) -> AccessDenied:
 
 
 def is_google(url: str, universe: str = UNIVERSE) -> bool:
-    """Whether an endpoint is Google's, or one of the sovereign cloud `universe` that the
-    credentials are of."""
+    """Whether an endpoint is Google's, or one of the credentials' sovereign cloud `universe`."""
     host = urlsplit(url).hostname or ""
     return any(host == name or host.endswith(f".{name}") for name in (UNIVERSE, universe))

@@ -1,4 +1,4 @@
-"""One thing as it is now."""
+"""The present state of one resource."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
-    """An instance or a disk as it is now; None when it is not there."""
+    """The present state of an instance or a disk; None when it does not exist."""
     try:
         one = collection.removesuffix("s")
         return compute.call(collection, "get", {"zone": zone, one: name})

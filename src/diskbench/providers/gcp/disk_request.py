@@ -1,4 +1,5 @@
-"""What a cell asks of Google Cloud, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from Google Cloud; a request that it does not sell is refused
+before any call: pure."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
-"""What one has (Compute Engine API, Disk.type local-ssd; catalogue)."""
+"""GiB of one local SSD (Compute Engine API, Disk.type local-ssd; catalogue)."""
 MAX_LOCAL_SSDS = 24
-"""Partitions that are chosen when a machine is made (Google Cloud, Add Local SSD, as stored)."""
+"""The most local SSDs that can be chosen for a machine (Google Cloud, Add Local SSD, as stored)."""
 ROOT = "root"
 BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
-"""What a machine can start from, in the order in which it is tried where nothing is typed."""
+"""Root disk types, in the order in which they are tried where the user gives none."""
 MAX_COUNT = 127
 """Disks beside the root disk (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver, 2026)."""
 
@@ -35,10 +36,10 @@ Interface = Literal["scsi", "nvme"]
 
 
 class GcpDiskRequest(Frozen):
-    """The disk that is asked for. `size_gib` is None for a root disk as large as its image. `type`
-    is that of a root disk, too; "" leaves that one to the machine. `iops` and
-    `throughput_mib_per_s` are what is provisioned: as typed, or the type's default, so that what is
-    asked for is never left to a default of Google's. `interface` is a local SSD's."""
+    """The requested disk. `size_gib` is None for a root disk as large as its image. `type` is the
+    disk type, of a root disk too; "" lets the machine decide the root disk's. `iops` and
+    `throughput_mib_per_s` are the provisioned figures: as requested, or the type's default, so that
+    a request never depends on a default of Google's. `interface` is that of a local SSD."""
 
     kind: Kind
     type: str
@@ -49,13 +50,13 @@ class GcpDiskRequest(Frozen):
     interface: Interface | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """What the catalogue promises for one of them at a size; None where it knows nothing."""
+        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local-ssd" and self.interface != "nvme":
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 
     def spec(self, size_gib: int) -> DiskSpec:
-        """The disk at a size, as the plan has it."""
+        """The disk of that size as the plan shows it."""
         return DiskSpec(
             type=self.type,
             size_gib=size_gib,
@@ -66,7 +67,7 @@ class GcpDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> GcpDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     if spec is None or spec.disk is None:
         raise InvalidValue(
             "--provider gcp needs a disk to rent",
@@ -103,7 +104,7 @@ def _disk(spec: RentSpec) -> GcpDiskRequest:
 
 
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:
-    """The disk with its IOPS and MiB/s, the type's default where nothing was typed."""
+    """The disk with its IOPS and MiB/s; the type's default where none is given."""
     entry = catalogue("gcp").disks[disk_type]
     iops, throughput = spec.iops, whole_throughput(spec, "MiB/s")
     if iops is None and entry.iops is not None and entry.iops.provisioned:
@@ -129,7 +130,7 @@ def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> G
 
 
 def _whole(value: float | None) -> int | None:
-    """The API takes whole IOPS and whole MiB/s."""
+    """Refuse fractions: the API takes whole IOPS and whole MiB/s."""
     return None if value is None else int(value)
 
 
@@ -186,14 +187,14 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
 
 
 def _check_machine(spec: RentSpec, asked: GcpDiskRequest) -> None:
-    """Refuse a machine type that refuses the disk, as far as its name tells."""
+    """Refuse a machine type that does not support the disk, as far as its name shows."""
     if spec.instance_type is not None:
         check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
 
 
 def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) -> None:
-    """Raise InvalidValue when the series of a machine type does not take the disk; `vcpus` is None
-    while they are not known. A series that the catalogue does not have is left to Google."""
+    """Raise InvalidValue when the series of a machine type does not support the disk; `vcpus` is
+    None while unknown. A series missing from the catalogue is left to Google's own check."""
     book = machine_book("gcp")
     series = book.series_of(machine_type)
     if series is None or (asked.kind == "root" and not asked.type):
@@ -206,7 +207,7 @@ def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) ->
         return
     fit = series.disks.get(asked.type)
     if fit is None:
-        takers = ", ".join(one.upper() for one in book.takers(asked.type))
+        takers = ", ".join(series.upper() for series in book.takers(asked.type))
         raise InvalidValue(
             f"{machine_type} does not take {asked.type}: {name} has {', '.join(series.disks)}",
             advice=f"{asked.type} goes with {takers}; leave --instance-type out to have one chosen",

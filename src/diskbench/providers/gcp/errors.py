@@ -1,4 +1,4 @@
-"""Google's errors as ours, once, at the edge: by the reason that the service gives.
+"""Translation of Google's errors to diskbench's: by the reason that the service gives.
 
 An answer to a call carries a reason (`notFound`, `quotaExceeded`) and an HTTP status, an operation
 that failed a code (`QUOTA_EXCEEDED`). Sources: Google Cloud, "Troubleshooting resource availability
@@ -92,11 +92,11 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
 )  # fmt: skip
-"""By the reason of an answer, or the code of an operation."""
+"""Errors by the reason of an answer or the code of an operation."""
 
 
 class Refusal(Exception):  # noqa: N818 - it is never raised
-    """What Google said: the cause of an error of ours, which is told in its place."""
+    """Google's answer: the cause of a diskbench error, which replaces it in messages."""
 
     def __init__(self, reason: str, said: str) -> None:
         super().__init__(said)
@@ -104,38 +104,38 @@ class Refusal(Exception):  # noqa: N818 - it is never raised
 
 
 def reason_of(error: BaseException | None) -> str:
-    """Google's own reason of an error of ours; "" where it has none."""
+    """Google's reason of a diskbench error; "" where it has none."""
     cause = error.__cause__ if error is not None else None
     return cause.reason if isinstance(cause, Refusal) else ""
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether Google says that the thing does not exist, or not any more."""
+    """Whether Google reports that the resource does not exist, or no longer exists."""
     return reason_of(error) in {"notFound", "RESOURCE_NOT_FOUND"}
 
 
 def exists_already(error: BaseException) -> bool:
-    """Whether Google says that there is a thing of that name."""
+    """Whether Google reports that a resource of that name exists."""
     return reason_of(error) in {"alreadyExists", "RESOURCE_ALREADY_EXISTS"}
 
 
 def is_busy(error: BaseException) -> bool:
-    """Whether something still hangs on the thing, or it is being changed."""
+    """Whether another resource still uses this one, or it is being changed."""
     return reason_of(error) in _BUSY
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
-    """Our error for one of the SDK's; `action` is the permission of the call
-    (`compute.instances.insert`). What is raised for other reasons than the world outside comes back
-    as it is."""
+    """The diskbench error for an error of the SDK; `action` is the permission of the call
+    (`compute.instances.insert`). An exception that reports a programming error is returned
+    unchanged."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError
     from google.protobuf.json_format import ParseError
     from requests.exceptions import RequestException
 
     if isinstance(error, GoogleAPICallError):
-        reason, said = _told(error)
-        return of_reason(reason, said, action, status=int(error.code or 0))
+        reason, message = _reason_and_message(error)
+        return of_reason(reason, message, action, status=int(error.code or 0))
     if isinstance(error, GoogleAuthError):
         return _of_login(error)
     if isinstance(error, RequestException | OSError):
@@ -145,31 +145,33 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     raise error
 
 
-def _told(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
+def _reason_and_message(error: Any) -> tuple[str, str]:  # noqa: ANN401 - the SDK's errors are untyped
     first: dict[str, Any] = next((e for e in error.errors or () if isinstance(e, dict)), {})
     return str(first.get("reason", "")), str(first.get("message") or error.message or error)
 
 
 def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | None:
-    """Why an operation failed, as ours; None for one that did not. The first of its errors that has
-    a class of its own counts, all of them are told."""
+    """The diskbench error of a failed operation; None for a successful one. The first of its
+    errors with a class of its own decides; the message contains all."""
     errors: list[dict[str, Any]] = operation.get("error", {}).get("errors", [])
     status = int(operation.get("httpErrorStatusCode") or 0)
     if not errors and status < 400:
         return None
     if not errors:
-        said = str(operation.get("httpErrorMessage", "")) or "no reason given"
-        return of_reason(said, said, action, status=status)
-    told = "; ".join(str(e.get("message") or e.get("code") or "no reason given") for e in errors)
-    found = [of_reason(str(e.get("code", "")), told, action, status=status) for e in errors]
+        message = str(operation.get("httpErrorMessage", "")) or "no reason given"
+        return of_reason(message, message, action, status=status)
+    messages = "; ".join(
+        str(e.get("message") or e.get("code") or "no reason given") for e in errors
+    )
+    found = [of_reason(str(e.get("code", "")), messages, action, status=status) for e in errors]
     return next((e for e in found if type(e) is not RentalFailed), found[0])
 
 
 def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
-    """Our error for a reason that Google gave, in an answer or in an operation; what Google said
-    is its cause (`reason_of`)."""
-    told = f"{said} ({reason})" if reason and reason not in said else said
-    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": told}))
+    """The diskbench error for Google's reason, from an answer or an operation; its cause is
+    Google's answer (`reason_of`)."""
+    text = f"{said} ({reason})" if reason and reason not in said else said
+    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
     return error
 

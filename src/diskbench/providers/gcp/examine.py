@@ -1,7 +1,7 @@
-"""Whether Google Cloud would let us rent: by asking which of the permissions the caller has.
+"""Whether Google Cloud permits the rental: query which of the permissions the caller has.
 
-Resource Manager v3, "projects.testIamPermissions": takes no permission itself, and at most 100 to
-ask about. Compute Engine has no such method for a project.
+Resource Manager v3, "projects.testIamPermissions": needs no permission itself and accepts at
+most 100 to test. Compute Engine has no such method for a project.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.timing import GceTiming
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
-"""Renting asks for Compute Engine alone, which is not enough to ask about permissions."""
+"""The OAuth scope to test permissions; the scope for renting, Compute Engine, does not suffice."""
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 
@@ -38,15 +38,15 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
     if answer.status_code == 401:
-        told = f"Google does not accept the credentials: {_said(answer)}"
+        message = f"Google does not accept the credentials: {_message_of(answer)}"
         advice = "log in: gcloud auth application-default login"
-        return [_finding("credentials", where, "problem", told, advice), clock]
-    who = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+        return [_finding("credentials", where, "problem", message, advice), clock]
+    identity = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
     if answer.status_code != 200:
-        told = f"which permissions there are cannot be asked: {_said(answer)}"
+        message = f"which permissions there are cannot be asked: {_message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
-        return [who, clock, _finding("permissions", where, "warning", told, advice)]
-    return [who, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
+        return [identity, clock, _finding("permissions", where, "warning", message, advice)]
+    return [identity, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
 
 
 def present(scope: Scope, timing: GceTiming) -> datetime:
@@ -57,9 +57,10 @@ def present(scope: Scope, timing: GceTiming) -> datetime:
 
 def _permissions(where: str, held: set[str]) -> list[Finding]:
     wanted = policy.permissions()
-    missing = [one for one in wanted if one not in held]
+    missing = [permission for permission in wanted if permission not in held]
     denied = [
-        _finding("permissions", where, "problem", f"{one} is missing", _ADVICE) for one in missing
+        _finding("permissions", where, "problem", f"{permission} is missing", _ADVICE)
+        for permission in missing
     ]
     told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
     return [*denied, _finding("permissions", where, "ok", told)]
@@ -91,7 +92,7 @@ def _who(login: Login) -> str:
     return "nobody in particular" if login.emulated else "logged in"
 
 
-def _said(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
+def _message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
     try:
         return str(answer.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):

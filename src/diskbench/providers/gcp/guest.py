@@ -1,4 +1,4 @@
-"""The disks as the guest sees them, by the device name that we chose: pure.
+"""Disks in the guest, found by the device name that diskbench chose: pure.
 
 Sources: Compute Engine API, AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-*
 tree"); Google's guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
@@ -24,7 +24,7 @@ _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
 
 
 def told_apart(found: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
-    """The disks, each by an identity of its own."""
+    """The disks, each with a unique identity."""
     return tuple(
         disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in found
     )
@@ -36,14 +36,15 @@ def find_disk(
     size_bytes: int,
     before: Sequence[GuestDisk] | None,
 ) -> GuestDisk | None:
-    """The disk attached as `device_name`, proved by name, newness and size to the byte.
+    """The guest's disk attached as `device_name`, verified by name, novelty and exact size in
+    bytes.
 
-    None while it is not there yet. Raises RentalFailed when what is there is something else.
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     disk = _named(found, device_name)
     if disk is None:
         return None
-    known = {key for one in before or () for key in one.keys}
+    known = {key for disk in before or () for key in disk.keys}
     if known & disk.keys:
         raise RentalFailed(
             f"{disk.node} answers to {device_name} but was there before that was attached",
@@ -54,23 +55,23 @@ def find_disk(
 
 
 def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[GuestDisk, ...]:
-    """The first `count` of the machine's own disks. Raises RentalFailed."""
+    """The first `count` local disks of the machine. Raises RentalFailed."""
     disks = told_apart(found)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
     local = [_named(disks, name) for name in names]
-    there = tuple(disk for disk in local if disk is not None)
-    if len(there) < count:
+    present = tuple(disk for disk in local if disk is not None)
+    if len(present) < count:
         raise RentalFailed(
-            f"the guest shows {len(there)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
+            f"the guest shows {len(present)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
             advice="choose another --instance-type, or an --image with Google's guest environment",
         )
-    for disk, name in zip(there, names, strict=True):
+    for disk, name in zip(present, names, strict=True):
         _check_size(disk, name, LOCAL_SSD_GIB * GIB)
-    return there
+    return present
 
 
 def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
-    """The disk that has the link of that name, which goes first among its links."""
+    """The disk with the link of that name, moved to the front of its links."""
     link = _LINK + device_name
     named = [disk for disk in told_apart(found) if link in disk.links]
     if len(named) > 1:
@@ -80,7 +81,7 @@ def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
         )
     if not named:
         return None
-    rest = tuple(one for one in named[0].links if one != link)
+    rest = tuple(other for other in named[0].links if other != link)
     return named[0].model_copy(update={"links": (link, *rest)})
 
 

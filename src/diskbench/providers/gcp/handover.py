@@ -1,4 +1,4 @@
-"""From what was made to what is handed over: reached, found in the guest, read back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     machine = attach.machine_of(order, made)
     with reached(order, machine) as guest:
         kind = order.details.wanted.kind
@@ -49,14 +49,14 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
 
 
 def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:
-    """Kinds and names of everything of the lease. A listing by label may lag behind what was made,
-    so what is known to be there is added."""
+    """Kinds and names of all resources of the lease. A listing by label may lag behind, so the
+    resources known to exist are added."""
     listed = inventory(order.compute, Which(order.lease)).names()
-    disks = [f"disk {place(one)}" for one in volumes]
+    disks = [f"disk {place(volume)}" for volume in volumes]
     attached = [
-        f"disk {made.zone}/{last(str(one['source']))}"
-        for one in made.instance.get("disks", [])
-        if one.get("source")
+        f"disk {made.zone}/{last(str(disk['source']))}"
+        for disk in made.instance.get("disks", [])
+        if disk.get("source")
     ]
     instance = f"instance {made.zone}/{order.machine_name}"
     return tuple(sorted({*listed, *disks, *attached, instance}))

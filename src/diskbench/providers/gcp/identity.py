@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of Google Cloud."""
+"""Verification, inside the guest, that it is a machine of Google Cloud."""
 
 from diskbench.plugin import GuestIdentity
 
@@ -7,11 +7,11 @@ curl=$(command -v curl) || exit 0
 "$curl" -sf -m 3 --noproxy '*' -H 'Metadata-Flavor: Google' \\
     http://169.254.169.254/computeMetadata/v1/instance/id
 """
-"""The header keeps requests out that a guest was tricked into (Compute Engine, "VM metadata")."""
+"""The header excludes forged requests from a guest (Compute Engine, "VM metadata")."""
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether the printed id is that of the instance."""
+    """Whether the printed id belongs to the instance."""
     return printed.strip() == instance_id
 
 

@@ -1,5 +1,5 @@
-"""Which image a machine starts from: the newest Ubuntu. It has to bring cloud-init, which takes
-the lease's host key; Google's images of Debian, RHEL and Rocky Linux do not."""
+"""The machine image: the newest Ubuntu. An image must contain cloud-init, which installs the
+lease's host key; Google's images of Debian, RHEL and Rocky Linux do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAMILIES = {"x86_64": "ubuntu-2404-lts-amd64", "arm64": "ubuntu-2404-lts-arm64"
 """Source: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20."""
 _USERS = {_UBUNTU: "ubuntu"}
 _USER = "diskbench"
-"""Who is made on any other image: cloud-init and Google's guest agent make whom they are told."""
+"""The login user of any other image: cloud-init and Google's guest agent create it."""
 _LINK = re.compile(
     r"(https://[a-z.]+/compute/v1/)?(projects/(?P<project>[a-z0-9.:-]+)/)?"
     r"(global/)?images/(?P<family>family/)?(?P<name>[a-z][a-z0-9-]*)"

@@ -1,4 +1,4 @@
-"""What there is of a lease, or of all leases, by listing: never by memory."""
+"""The resources of one lease or of all leases, listed and never remembered."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LIVE = STARTING | {"RUNNING"}
 
 @dataclass(frozen=True)
 class GcpInventory:
-    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others` are
-    kinds and names of what carries the lease's label and is not meant."""
+    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others`
+    are kinds and names of resources that carry the lease's label but do not belong to it."""
 
     instances: tuple[Item, ...]
     disks: tuple[Item, ...]
@@ -36,7 +36,7 @@ class GcpInventory:
     others: tuple[str, ...] = ()
 
     def resources(self) -> Iterator[tuple[str, Item]]:
-        """Everything that is there, with its kind and name: `disk ZONE/NAME`."""
+        """All resources with kind and name: `disk ZONE/NAME`."""
         for item in self.instances:
             yield f"instance {place(item)}", item
         for item in self.disks:
@@ -45,12 +45,12 @@ class GcpInventory:
             yield f"firewall {item['name']}", item
 
     def names(self) -> tuple[str, ...]:
-        """Kinds and names of everything that is there."""
+        """Kinds and names of all resources."""
         return tuple(name for name, _ in self.resources())
 
     @property
     def live(self) -> tuple[Item, ...]:
-        """The instances that run, or will, oldest first."""
+        """The running and starting instances, oldest first."""
         going = [item for item in self.instances if item.get("status") in LIVE]
         return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
 
@@ -60,11 +60,11 @@ class GcpInventory:
 
 
 def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
-    """What there is of one lease, or everything that carries the label of any, in all zones of the
-    project. Raises our errors."""
+    """The resources of one lease, or all that carry the label of any lease, in all zones of the
+    project. Raises diskbench's errors."""
     lease_id = of.lease_id if of else None
     request = of_lease(lease_id)
-    # A rule has no labels to be found by, and a project has at most some hundred of them.
+    # Firewall rules have no labels to filter by, and a project has a few hundred at most.
     named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
     listed = GcpInventory(
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
@@ -75,7 +75,8 @@ def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
 
 
 def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
-    """Without what carries the lease's label and is not meant, which is kept by name apart."""
+    """The inventory without resources that carry the lease's label but do not belong to it; those
+    are kept by name in a separate field."""
     ours = {id(item) for told, item in listed.resources() if which.takes(item["name"], told)}
     return GcpInventory(
         instances=tuple(item for item in listed.instances if id(item) in ours),
@@ -86,37 +87,37 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
 
 
 def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
-    """Those of the lease, looked at once more: what is listed here is going to be deleted."""
+    """The resources of the lease, checked a second time because listed resources get deleted."""
     return tuple(
         item for item in items if (of := lease_of(item)) is not None and lease_id in {None, of}
     )
 
 
 def zone_of(item: Item) -> str:
-    """The zone that a thing is in; "" for one that is everywhere."""
+    """The resource's zone; "" for a global resource."""
     return last(str(item.get("zone", "")))
 
 
 def place(item: Item) -> str:
-    """Zone and name, as a person is told."""
+    """Zone and name, as shown to the user."""
     return f"{zone_of(item)}/{item['name']}"
 
 
 def lease_of(item: Item) -> str | None:
-    """The lease that a thing carries, by label or (a firewall rule) by description."""
+    """The lease that a resource names, by label or (a firewall rule) by description."""
     rule = lease_of_rule(item)
     label = item.get("labels", {}).get(LEASE_LABEL)
     return rule[0] if rule else str(label) if label else None
 
 
 def owner_of(item: Item) -> str | None:
-    """Who rented it, as its labels say; a firewall rule has none."""
+    """The owner in the resource's labels; a firewall rule has none."""
     found = item.get("labels", {}).get(OWNER_LABEL)
     return str(found) if found else None
 
 
 def expiry_of(item: Item) -> float | None:
-    """When the thing's lease expires, in Unix seconds; None where it does not say."""
+    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
     rule = lease_of_rule(item)
     if rule is not None:
         return rule[1]

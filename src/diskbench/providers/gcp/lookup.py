@@ -1,4 +1,4 @@
-"""What would be rented, by read-only calls: project, image, machine, zones and the way in."""
+"""Resolve a rental by read-only calls: project, image, machine, zones and network access."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.resolved import GcpImage, GcpMachine
 
 REGION = "us-central1"
-"""Where nothing names another: where the catalogue's prices are from. Our choice."""
+"""The default region: that of the catalogue's prices; our choice."""
 _DEFAULT_REGION, _DEFAULT_ZONE = "google-compute-default-region", "google-compute-default-zone"
 """Metadata of a project (Google Cloud, "Set a default region or zone for your project")."""
 
 
 @dataclass(frozen=True)
 class GcpLookup:
-    """What is asked for, and where to look."""
+    """The request, and where to resolve it."""
 
     compute: Compute
     spec: RentSpec
@@ -48,7 +48,7 @@ class GcpLookup:
 
     @property
     def where(self) -> str:
-        """The zone that was typed, or the region."""
+        """The given zone, or the region."""
         return self.spec.zone or self.region
 
 
@@ -58,7 +58,7 @@ def look_up(
     wanted: GcpDiskRequest,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> GcpResolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
+    """Everything that must be known before renting. Raises UserError."""
     project = _project(compute)
     region = region_of(spec, project)
     here = GcpLookup(compute, spec, wanted, region, _zones(compute, spec, region))
@@ -101,7 +101,7 @@ def look_up(
 
 
 def _named(wanted: GcpDiskRequest, boot: str) -> GcpDiskRequest:
-    """A root disk whose type was not typed has the one that was chosen."""
+    """The request with the chosen disk type, where the user gave none for a root disk."""
     if wanted.kind != "root" or wanted.type:
         return wanted
     if not boot:
@@ -126,9 +126,9 @@ def _project(compute: Compute) -> Item:
 
 
 def region_of(spec: RentSpec, project: Item) -> str:
-    """The region that was typed or is configured, by gcloud's variables or the project."""
-    told = project.get("commonInstanceMetadata", {}).get("items", [])
-    metadata = {str(item.get("key")): str(item.get("value", "")) for item in told}
+    """The region: given, or configured by gcloud's variables or the project."""
+    items = project.get("commonInstanceMetadata", {}).get("items", [])
+    metadata = {str(item.get("key")): str(item.get("value", "")) for item in items}
     zones = (spec.zone, os.environ.get("CLOUDSDK_COMPUTE_ZONE"), metadata.get(_DEFAULT_ZONE))
     of_zone = [zone.rpartition("-")[0] if zone else None for zone in zones]
     named = (
@@ -140,15 +140,15 @@ def region_of(spec: RentSpec, project: Item) -> str:
 
 
 def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
-    """The zones of a region, or the one of it that was typed."""
+    """The zones of the region, or the given one of them."""
     try:
-        told = compute.call("regions", "get", {"region": region})
+        region_info = compute.call("regions", "get", {"region": region})
     except DiskbenchError as error:
         if not is_missing(error):
             raise
         known = [str(item["name"]) for item in compute.listed("regions")]
         raise UnknownName("Google Cloud region", region, known, field="region") from error
-    zones = tuple(sorted(last(str(url)) for url in told.get("zones", [])))
+    zones = tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
     if spec.zone is None:
         return zones
     if spec.zone not in zones:
@@ -157,7 +157,7 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
 
 
 def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
-    """The size of the disk, a root disk's being the image's where nothing is typed."""
+    """The size of the disk; for a root disk the image's size unless one is given."""
     size = wanted.size_gib or image.root_gib
     if wanted.kind == "root" and size < image.root_gib:
         raise InvalidValue(
@@ -168,7 +168,7 @@ def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
 
 
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
-    """The first machine that is good enough and offered, and where."""
+    """The first machine that sustains the disk and is offered, with its zones."""
     names = candidates(here.wanted, size_gib)
     for name in names:
         everywhere = offered(here.compute, "machineTypes", name)
@@ -188,7 +188,7 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
 
 
 def _network(here: GcpLookup) -> GcpNetwork:
-    """The network and, where one was typed, the subnet. Raises InvalidValue."""
+    """The network and, where one is given, the subnet. Raises InvalidValue."""
     compute, typed = here.compute, here.spec.subnet
     if typed is None:
         try:
@@ -211,7 +211,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
         )
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     try:
-        told = compute.call("subnetworks", "get", request)
+        subnet = compute.call("subnetworks", "get", request)
     except DiskbenchError as error:
         if not is_missing(error):
             raise
@@ -219,14 +219,14 @@ def _network(here: GcpLookup) -> GcpNetwork:
             f"project {owner} has no subnet {parts[-1]} in {here.region}",
             advice="gcloud compute networks subnets list shows those there are",
         ) from error
-    network = _path(str(told["network"]))
+    network = _path(str(subnet["network"]))
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
         raise InvalidValue(
             f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
             advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
             field="subnet",
         )
-    return GcpNetwork(network=network, subnetwork=_path(str(told["selfLink"])))
+    return GcpNetwork(network=network, subnetwork=_path(str(subnet["selfLink"])))
 
 
 def _path(url: str) -> str:

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 _HOLDS = 16
-"""Disks that a type holds which does not say; the least of all (CSI driver's node.go, 2026)."""
+"""Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
+2026)."""
 
 
 def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
-    """A machine type or disk type by the zones that have it, in all regions."""
+    """The machine type or disk type in each zone that offers it, in all regions."""
     request = {"filter": f"name={name}"}
     return {
         last(str(item.get("zone", ""))): item
@@ -36,8 +37,9 @@ def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
 def typed_machine(
     compute: Compute, name: str, zones: Sequence[str], where: str
 ) -> tuple[GcpMachine, tuple[str, ...]]:
-    """A machine type by its name, and which of the zones have it. Raises UnknownName for one that
-    nobody has, InvalidValue with where it is when those have not."""
+    """Look up a machine type by name; returns it with those of the zones that offer it. Raises
+    UnknownName for an unknown type, InvalidValue naming the zones that offer it when none of
+    these does."""
     everywhere = offered(compute, "machineTypes", name)
     here = tuple(zone for zone in zones if zone in everywhere)
     if here:
@@ -60,7 +62,8 @@ def typed_machine(
 def disk_zones(
     compute: Compute, disk_type: str, zones: Sequence[str], where: str
 ) -> tuple[str, ...]:
-    """Which of the zones have a type of disk. Raises InvalidValue with where it is."""
+    """Those of the zones that offer a disk type. Raises InvalidValue naming the zones that offer
+    it."""
     everywhere = offered(compute, "diskTypes", disk_type)
     here = tuple(zone for zone in zones if zone in everywhere)
     if not here:
@@ -72,7 +75,7 @@ def disk_zones(
 
 
 def machine(told: Item) -> GcpMachine:
-    """One machine type of the API."""
+    """The machine type in one item of the API."""
     bundled = told.get("bundledLocalSsds", {})
     return GcpMachine(
         type=str(told["name"]),
@@ -86,7 +89,7 @@ def machine(told: Item) -> GcpMachine:
 
 
 def check_support(found: GcpMachine, wanted: GcpDiskRequest) -> None:
-    """Raise InvalidValue for disks that the machine cannot carry."""
+    """Raise InvalidValue for disks that the machine does not support."""
     check_series(found.type, found.vcpus, wanted)
     if wanted.kind == "disk" and wanted.count >= found.max_disks:
         raise InvalidValue(

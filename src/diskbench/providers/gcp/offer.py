@@ -1,4 +1,4 @@
-"""What was resolved, told to a person and priced: pure."""
+"""The resolved rental as a priced offer for the user: pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
-    """The rental of what was looked up; `endpoint` is one that was typed."""
+    """The rental for the lookup's result; `endpoint` is one given by the user."""
     wanted, machine = details.wanted, details.machine
     limits = wanted.limits(details.size_gib)
     prices = tuple(_prices(books, details))
@@ -63,7 +63,7 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
 
 
 def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
-    """Machine, its root disk, the disks, and the address that SSH comes in by."""
+    """The prices of the machine, its root disk, the measured disks and the public address."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "gcp", details.machine.type, region)
     if wanted.kind != "root" and details.boot_type:
@@ -71,7 +71,7 @@ def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
         yield disk_part(books, "gcp", boot, region, what="root disk")
     elif wanted.kind != "root":
         yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
-    # Local disks that are part of a machine type are paid for with it.
+    # The price of a machine type includes its bundled local disks.
     if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
         what = "root disk" if wanted.kind == "root" else "disk"
         yield disk_part(books, "gcp", wanted.spec(details.size_gib), region, what=what)

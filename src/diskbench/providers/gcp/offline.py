@@ -1,4 +1,4 @@
-"""What would be rented, by the catalogue alone: pure. Google may say otherwise when it is asked."""
+"""The expected rental by the catalogue alone: pure. Google may answer otherwise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
 
 
 def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
-    """The rental that is to be expected; a price or a machine that the catalogue lacks is None."""
+    """The expected rental; a price or machine that the catalogue lacks is None."""
     size_gib = asked.size_gib or IMAGE_GIB
     limits = asked.limits(size_gib) if asked.type else None
     fit = candidates(asked, size_gib)

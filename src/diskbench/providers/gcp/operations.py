@@ -1,4 +1,4 @@
-"""Compute Engine's operations: what a change does after it was accepted, waited for and judged."""
+"""Compute Engine's operations: await an accepted change and check its outcome."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
 def change(
     compute: Compute, collection: str, method: str, request: Item, what: str, limit_s: float
 ) -> Item:
-    """Send a change and wait until it has come to its end; the operation.
+    """Send a change, wait for its end, and return the operation.
 
-    Raises our error for what Google says against it, at once or later, RentalFailed after
-    `limit_s`, Interrupted when the watch is stopping.
+    Raises the diskbench error when Google refuses the change, at once or later, RentalFailed
+    after `limit_s`, Interrupted when the watch is stopping.
     """
     started = compute.call(collection, method, request)
     return finish(compute, started, f"compute.{collection}.{method}", what, limit_s)
 
 
 def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: float) -> Item:
-    """An operation when it is done. Raises as `change`."""
+    """Wait until an operation is done, and return it. Raises as `change`."""
 
     def ask() -> Item | Still:
-        # The answer to the change itself is as old as the change.
-        state = operation if operation.get("status") == "DONE" else _look(compute, operation)
+        # The first answer is from the moment of the change, so the operation is read again.
+        state = (
+            operation if operation.get("status") == "DONE" else _read_operation(compute, operation)
+        )
         return state if state.get("status") == "DONE" else Still(_words(state))
 
     done = until(ask, what, limit_s, compute.timing, compute.watch)
@@ -38,8 +40,8 @@ def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: f
     return done
 
 
-def _look(compute: Compute, operation: Item) -> Item:
-    """The operation as it is now, asked for where it belongs."""
+def _read_operation(compute: Compute, operation: Item) -> Item:
+    """The operation's present state, from its zone, its region or the global collection."""
     name = {"operation": operation["name"]}
     zone = last(operation.get("zone", ""))
     if zone:

@@ -1,4 +1,4 @@
-"""What Google Cloud brings to diskbench."""
+"""The Google Cloud plugin of diskbench."""
 
 from diskbench.plugin import Plugin
 from diskbench.providers.gcp.identity import GUEST

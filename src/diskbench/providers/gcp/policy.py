@@ -1,7 +1,7 @@
-"""What diskbench must be allowed on Google Cloud: one table, from which the role is made.
+"""The permissions that diskbench needs on Google Cloud: one table, the source of the role.
 
 Which permissions a call needs: Compute Engine API reference, "IAM permissions" of each method
-(2026). A test holds the calls to those that the adapter makes.
+(2026). A test compares the table with the adapter's calls.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.insert": ("disks.create", "disks.setLabels"),
     "disks.delete": ("disks.delete",),
 }  # fmt: skip
-"""Call → the permissions that it takes, without their `compute.`; lists are aggregated ones."""
+"""Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
+ones."""
 
 
 def permissions() -> tuple[str, ...]:
-    """All that is needed, sorted."""
-    return tuple(sorted({f"compute.{one}" for names in NEEDS.values() for one in names}))
+    """All permissions, sorted."""
+    return tuple(sorted({f"compute.{name}" for names in NEEDS.values() for name in names}))
 
 
 def policy() -> str:
-    """The role, as `gcloud iam roles create --file` takes it."""
+    """The role in the form of `gcloud iam roles create --file`."""
     lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    return "\n".join([*lines, *(f"  - {one}" for one in permissions())])
+    return "\n".join([*lines, *(f"  - {permission}" for permission in permissions())])

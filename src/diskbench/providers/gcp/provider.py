@@ -1,4 +1,4 @@
-"""`--provider gcp` as the engine sees it."""
+"""`--provider gcp` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TIMING = GceTiming()
 
 
 class GCPProvider:
-    """Machines and disks of Google Cloud's Compute Engine, or what an emulator makes of them."""
+    """Machines and disks of Google Cloud's Compute Engine, or of an emulator of it."""
 
     name = "gcp"
 
@@ -156,7 +156,7 @@ class GCPProvider:
         return provisioned_types("gcp")
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What Google does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
             return why_gone(lease_id, open_scope(scope, self.timing.looking()))
         return None

@@ -1,4 +1,4 @@
-"""Renting: firewall rule, machine and disks, each found by its lease before it is made."""
+"""Renting: firewall rule, machine and disks, each looked up by its lease before it is made."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.inventory import GcpInventory
 
 GUEST_GRACE_S = 900.0
-"""How much later than Google the guest ends itself: a machine that is only switched off is not
-deleted, and its disks cost money. Our choice."""
+"""The guest powers itself off this much later than Google deletes it: a machine that is only
+switched off is not deleted, and its disks cost money. Our choice."""
 RUN_STEP_S = 300.0
-"""To what the machine's time is rounded up, so that a request that another process repeats soon
-is the same request. Our choice."""
+"""The run time is rounded up to this, so that a request repeated soon by another process is
+identical. Our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
-    """What is to be made on Compute Engine; `compute` is its API in one project."""
+    """The Compute Engine resources to make; `compute` is the API in one project."""
 
     compute: Compute
 
     @property
     def lab(self) -> str:
-        """How an emulated cloud is to behave; nothing for the real one."""
+        """The configuration of an emulated cloud; empty for the real one."""
         return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def disk(self) -> DiskSpec | None:
-        """The disks to make; None where the machine's own are measured."""
+        """The disks to make; None where the machine's local disks are measured."""
         wanted = self.details.wanted
         return wanted.spec(self.details.size_gib) if wanted.kind == "disk" else None
 
     @property
     def root(self) -> DiskSpec:
-        """The root disk: as it was asked for where it is measured, else as large as its image."""
+        """The root disk: as requested where it is measured, else as large as its image."""
         wanted = self.details.wanted
         if wanted.kind == "root":
             return wanted.spec(self.details.size_gib)
@@ -70,7 +70,7 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
         return requests.name_of(self.lease, kind)
 
     def device_name(self, index: int) -> str:
-        """What it is attached as."""
+        """The device name of the disk."""
         return requests.device_name(index, self.claim.turn)
 
     @property
@@ -91,13 +91,13 @@ class GcpProvisioned:
 def provision(order: GcpOrder) -> GcpProvisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
-    Raises NoCapacity when no zone has any, RentalFailed with Google's reason for a machine that
-    ended.
+    Raises NoCapacity when every zone lacks capacity, RentalFailed with Google's reason for a
+    machine that ended.
     """
-    there = inventory(order.compute, Which(order.lease))
-    _firewall(order, there)
+    listing = inventory(order.compute, Which(order.lease))
+    _firewall(order, listing)
     return in_first_with_capacity(
-        zones_from(order.details.zones, zone_of(there.live[0]) if there.live else None),
+        zones_from(order.details.zones, zone_of(listing.live[0]) if listing.live else None),
         lambda zone: in_zone(order, zone),
         lambda: _undo(order),
         order.watch,
@@ -106,7 +106,7 @@ def provision(order: GcpOrder) -> GcpProvisioned:
 
 
 def _firewall(order: GcpOrder, there: GcpInventory) -> None:
-    """A rule of the lease's own, unless one of the user's lets SSH in."""
+    """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
     if order.spec.security_group is not None or there.rules:
         return
     cidr = order.details.ssh_cidr
@@ -124,16 +124,16 @@ def _firewall(order: GcpOrder, there: GcpInventory) -> None:
 
 def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
-    there = inventory(order.compute, Which(order.lease))
-    _refuse_dead(there, zone)
+    listing = inventory(order.compute, Which(order.lease))
+    _refuse_dead(listing, zone)
     under_way = []
-    if not any(zone_of(one) == zone for one in there.live):
+    if not any(zone_of(instance) == zone for instance in listing.live):
         under_way.append(_launch(order, zone))
     names = []
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if there.disk(names[-1], zone) is None:
+            if listing.disk(names[-1], zone) is None:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:
         if started is not None:
@@ -151,7 +151,7 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
 
 
 def _refuse_dead(there: GcpInventory, zone: str) -> None:
-    """A machine of the lease that was switched off is not started again: its run is over."""
+    """Raise for a machine of the lease that was switched off: it is not started again."""
     for instance in there.instances:
         if instance not in there.live and zone_of(instance) == zone:
             raise ended(instance)
@@ -161,7 +161,7 @@ _Started = tuple["Item", str, float]
 
 
 def _launch(order: GcpOrder, zone: str) -> _Started | None:
-    """The operation that makes the machine; None when it is there already."""
+    """The operation that makes the machine; None when it exists already."""
     details, spec = order.details, order.spec
     guest = order.guest(
         details.image.user,
@@ -197,12 +197,12 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
 
 
 def run_s(claim: Claim, now: float) -> float:
-    """How long a machine that is made at `now` (Unix seconds) may run: to the lease's end."""
+    """The maximum run time of a machine made at `now` (Unix seconds): until the lease's end."""
     return math.ceil(max(claim.expires_at - now, 0.0) / RUN_STEP_S) * RUN_STEP_S
 
 
 def _interface(order: GcpOrder) -> requests.Request:
-    """The machine's network interface, with an address of its own to be reached at."""
+    """The machine's network interface, with a public address where one is needed."""
     network = order.details.network
     where = (
         {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
@@ -211,7 +211,7 @@ def _interface(order: GcpOrder) -> requests.Request:
 
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
-    """The operation that makes the disk number `index`; None when it is there already."""
+    """The operation that makes the disk number `index`; None when it exists already."""
     request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
     started = _insert(order, "disks", request)
     name = request["diskResource"]["name"]
@@ -220,7 +220,8 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Starte
 
 
 def _insert(order: GcpOrder, collection: str, request: requests.Request) -> Item | None:
-    """Send it; None when Google says that it is there: a call whose answer was lost made it."""
+    """Send an insertion; None when Google reports that the resource exists: an earlier call,
+    whose answer was lost, made it."""
     try:
         return order.compute.call(collection, "insert", request)
     except DiskbenchError as error:
@@ -257,7 +258,7 @@ def _ready(order: GcpOrder, zone: str, name: str) -> Item | Still:
 
 
 def ended(instance: Item) -> DiskbenchError:
-    """What a machine that does not run any more is, as Google tells it."""
+    """The error for a machine that no longer runs, by Google's reason."""
     why = str(instance.get("statusMessage") or "Google gives no reason")
     return RentalFailed(
         f"instance {place(instance)} is {str(instance.get('status')).lower()}: {why}",
@@ -266,11 +267,11 @@ def ended(instance: Item) -> DiskbenchError:
 
 
 def _undo(order: GcpOrder) -> None:
-    """Take back what a zone without capacity had given so far; what resists is released later."""
+    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
     compute, lease_id = order.compute, order.lease
-    there = inventory(compute, Which(lease_id))
+    listing = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}
-    give_back(compute, lease_id, "instances", there.instances, failures)
+    give_back(compute, lease_id, "instances", listing.instances, failures)
     give_back(compute, lease_id, "disks", inventory(compute, Which(lease_id)).disks, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -1,5 +1,5 @@
-"""How much a project may have at once in a region, and what is in use of it: "Region quotas" of
-Compute Engine (regions.get). Machines of newer families count against metrics of their own."""
+"""The quotas of a project in a region, and the amount in use: "Region quotas" of Compute Engine
+(regions.get). Machines of newer families count against metrics of their own."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def quotas(scope: Scope, timing: GceTiming) -> Sequence[Quota]:
     compute = open_scope(scope, timing)
     project = compute.call("projects", "get")
     region = region_of(RentSpec(region=scope.region), project)
-    told = compute.call("regions", "get", {"region": region})
-    return list(_quotas(told.get("quotas", []), region))
+    region_info = compute.call("regions", "get", {"region": region})
+    return list(_quotas(region_info.get("quotas", []), region))
 
 
 def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:

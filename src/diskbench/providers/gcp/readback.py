@@ -1,4 +1,4 @@
-"""What Google reports after all is made, for the record, and where it is not as asked: pure."""
+"""Google's report of the rented resources, for the record and compared with the request: pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
-    """Raise RentalFailed naming every value that differs, as asked and as it is.
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
 
-    What Google does not report is no difference.
+    A value that Google does not report is no difference.
     """
     refuse(
         "Google",
@@ -90,7 +90,7 @@ def facts(
     disks: Sequence[Item],
     found: Sequence[GuestDisk],
 ) -> dict[str, Any]:
-    """All that is recorded beside the result; JSON only, nothing secret."""
+    """The facts recorded beside the result; JSON values only, nothing secret."""
     scheduling = instance.get("scheduling", {})
     return {
         "instance_id": str(instance["id"]),

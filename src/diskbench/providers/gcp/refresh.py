@@ -1,12 +1,12 @@
-"""Prices as Google's Cloud Billing Catalog tells them, in the form of the catalogue's files.
+"""Prices from Google's Cloud Billing Catalog, in the form of the catalogue's files.
 
-Compute Engine tells vCPUs and memory of its machine types (machineTypes.list); what their disks may
-do stands in documents only, so those limits stay. Prices: Cloud Billing API v1, services.skus.list
-of Compute Engine; a machine on demand is
+Compute Engine lists vCPUs and memory of its machine types (machineTypes.list); their disk limits
+are published in documents only, so those limits stay. Prices: Cloud Billing API v1,
+services.skus.list of Compute Engine; a machine on demand is
 
     usd_per_hour = vCPUs × core of its series + GiB × RAM of its series
 
-which holds for no type that shares cores or has local disks: those stay as they are.
+which does not hold for types with shared cores or local disks: their prices stay.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ Item = dict[str, Any]
 
 
 def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
-    """What Google says today of the region of `known`."""
+    """Today's figures of Google for the region of `known`."""
     from google.auth import default
     from google.auth.transport.requests import AuthorizedSession
 
     login, _ = default(scopes=[SCOPE])
     session = AuthorizedSession(login)  # type: ignore[no-untyped-call]
     types = {
-        str(one["name"]): one
-        for one in compute.listed_everywhere("machineTypes")
-        if str(one.get("zone", "")).rpartition("/")[2].startswith(f"{known.region}-")
+        str(item["name"]): item
+        for item in compute.listed_everywhere("machineTypes")
+        if str(item.get("zone", "")).rpartition("/")[2].startswith(f"{known.region}-")
     }
 
     def get(url: str, fields: dict[str, str]) -> Any:  # noqa: ANN401 - a response of requests
@@ -71,7 +71,7 @@ def refreshed(compute: Compute, known: PriceBook, today: str) -> Overlay:
 
 
 def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[Item]:
-    """All pages of the catalogue; `get` asks with a login. Raises HostUnavailable."""
+    """All SKUs of the catalogue; `get` sends authorised requests. Raises HostUnavailable."""
     fields = {"currencyCode": "USD"}
     while True:
         answer = get(url, fields)
@@ -90,7 +90,7 @@ def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[
 def overlay(
     known: PriceBook, machine_types: Iterable[Item], told: Iterable[Item], today: str
 ) -> Overlay:
-    """The overlay that answers make of the region of `known`."""
+    """The overlay made from the answers for the region of `known`."""
     region = known.region
     rates: dict[tuple[str, str], float] = {}
     disks: dict[str, Item] = {}
@@ -125,8 +125,8 @@ def overlay(
 
 
 def _is_whole(book: PriceBook, name: str, one: Item) -> bool:
-    """Whether every part that the catalogue prices was told: parts of two dates would be told as
-    of one."""
+    """Whether every price in the catalogue has a new value: prices of two dates would look like
+    one date."""
     known = book.disks.get(name)
     if known is None:
         return False
@@ -136,7 +136,7 @@ def _is_whole(book: PriceBook, name: str, one: Item) -> bool:
 
 
 def _usd(sku: Item) -> float | None:
-    """The price beyond what is free; None where there is none."""
+    """The price beyond the free tier; None where there is none."""
     for info in sku.get("pricingInfo", []):
         rates = info.get("pricingExpression", {}).get("tieredRates", [])
         prices = [

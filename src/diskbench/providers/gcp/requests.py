@@ -1,7 +1,7 @@
-"""The requests that change something, as the Compute Engine API takes them: pure.
+"""The requests that change resources, in the Compute Engine API's form: pure.
 
-Everything that is made carries its lease in the call that makes it, and a requestId that derives
-from lease, role and request: the second call of a kind is the first one to Google.
+Each creating call labels its resource with the lease and carries a requestId derived from lease,
+role and request: Google treats a repeated call as the first one.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LEASE_LABEL = "diskbench-lease"
 EXPIRES_LABEL = "diskbench-expires"
 OWNER_LABEL = "diskbench-owner"
 LAB_KEY = "diskbench-lab"
-"""In the machine's metadata: how an emulated cloud is to behave. Labels have no room for it."""
+"""The metadata key for an emulated cloud's configuration, which does not fit into a label."""
 _TOKENS = uuid.UUID("0f7d8a2e-54a3-5d0e-9a53-8f4bdc1c7a11")
 _LABEL_VALUE = re.compile(r"[^a-z0-9_-]")
-"""What else Google would refuse in the value of a label (Instance.labels: RFC 1035)."""
+"""Characters that Google refuses in the value of a label (Instance.labels: RFC 1035)."""
 _MAX_LABEL_VALUE = 63
 _RULE = re.compile(r"diskbench lease=(?P<lease>[a-z0-9-]+) expires=(?P<expires>[0-9]+)\b")
 MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
-"""What max_run_duration goes from and to (Google Cloud, "Limit the run time of a VM")."""
+"""The range of max_run_duration (Google Cloud, "Limit the run time of a VM")."""
 
 
 def name_of(lease_id: str, kind: str) -> str:
@@ -48,7 +48,7 @@ def disk_kind(index: int, turn: int = 1) -> str:
 
 
 def device_name(index: int, turn: int = 1) -> str:
-    """Under which name the disk number `index` of a turn is attached: the guest has it as
+    """The device name of the disk number `index` of a turn: the guest shows it as
     /dev/disk/by-id/google-NAME."""
     return f"diskbench-{index}" if turn == 1 else f"diskbench-{turn}-{index}"
 
@@ -60,7 +60,7 @@ def token(lease_id: str, role: str, request: Mapping[str, Any]) -> str:
 
 
 def labels(claim: Claim) -> dict[str, str]:
-    """What every machine and disk of a lease carries."""
+    """The labels of every machine and disk of a lease."""
     values = {
         LEASE_LABEL: claim.lease_id,
         EXPIRES_LABEL: str(int(claim.expires_at)),
@@ -74,14 +74,15 @@ def labels(claim: Claim) -> dict[str, str]:
 
 
 def lab_text(lab: EmulationOptions) -> str:
-    """How an emulated cloud is to behave, of what differs from the default: `time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(told.items()))
+    """The configuration of an emulated cloud where it differs from the default:
+    `time_scale=60.0`."""
+    changed = lab.model_dump(exclude_defaults=True)
+    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:
-    """SSH from one network to the lease's machine, which carries its tag. A rule has no labels: its
-    description says whose it is."""
+    """A rule that admits SSH from one network to the machine with the lease's network tag. Rules
+    have no labels: the description names the lease."""
     name = name_of(claim.lease_id, "ssh")
     rule = {
         "name": name,
@@ -100,18 +101,18 @@ def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:
 
 
 def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
-    """Lease and expiry of a firewall rule of ours, by its description and name; None for any
-    other."""
-    told = _RULE.match(str(rule.get("description", "")))
-    if told is None or rule.get("name") != name_of(told["lease"], "ssh"):
+    """Lease and expiry of a firewall rule made by diskbench, by its description and name; None
+    for any other."""
+    match = _RULE.match(str(rule.get("description", "")))
+    if match is None or rule.get("name") != name_of(match["lease"], "ssh"):
         return None
-    return told["lease"], float(told["expires"])
+    return match["lease"], float(match["expires"])
 
 
 @dataclass(frozen=True)
 class GcpLaunch:
-    """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is how
-    long it may run at most. `local_ssds` are chosen ones, by interface."""
+    """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is the
+    maximum run time. `local_ssds` are the interfaces of the added local SSDs."""
 
     project: str
     zone: str
@@ -132,7 +133,7 @@ class GcpLaunch:
 
 
 def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
-    """One machine that Google deletes, with its disks, when its time is up."""
+    """One machine that Google deletes, with its disks, at the end of its run time."""
     name = name_of(claim.lease_id, "machine")
     carried = labels(claim)
     boot = {
@@ -172,8 +173,8 @@ def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
 
 
 def _metadata(launch: GcpLaunch) -> list[dict[str, str]]:
-    """What the guest is told. Logins by Google accounts and keys of the project are kept out: only
-    the lease's key gets in."""
+    """The guest's metadata. Google accounts and the project's keys cannot log in: only the
+    lease's key can."""
     values = {
         "user-data": launch.user_data,
         "ssh-keys": f"{launch.user}:{launch.user_key}",
@@ -186,8 +187,8 @@ def _metadata(launch: GcpLaunch) -> list[dict[str, str]]:
 
 
 def _scheduling(launch: GcpLaunch) -> Request:
-    """When the machine ends: at its time, or (spot) when Google needs it. It is never started
-    again, which would be another machine."""
+    """When the machine ends: at its run time or (spot) when Google needs the capacity. It is
+    never restarted, which would be another machine."""
     seconds = min(max(math.ceil(launch.run_s), MIN_RUN_S), MAX_RUN_S)
     found: Request = {
         "automaticRestart": False,
@@ -202,7 +203,7 @@ def _scheduling(launch: GcpLaunch) -> Request:
 
 
 def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
-    """What a root disk is to be; a type of "" leaves that to Google."""
+    """The request's root disk; with a type of "" Google chooses."""
     made: Request = {"diskSizeGb": str(disk.size_gib), **_provisioned(disk)}
     if disk_type:
         made["diskType"] = f"zones/{zone}/diskTypes/{disk_type}"
@@ -210,7 +211,7 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
 
 
 def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
-    """One new and empty disk."""
+    """Create one empty disk."""
     kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
@@ -236,10 +237,11 @@ def _provisioned(disk: DiskSpec) -> Request:
 def attach_disk(
     lease_id: str, project: str, zone: str, index: int, attempt: int = 0, *, turn: int = 1
 ) -> Request:
-    """The disk number `index` on the lease's machine, under a name of ours, to be deleted with it.
+    """The disk number `index` on the lease's machine, under our device name, to be deleted with the
+    machine.
 
-    `attempt` tells a second try from a repetition of the first: the same requestId would be
-    answered with the outcome of that.
+    `attempt` separates a second attempt from a repetition of the first: for the same requestId
+    Google returns the first outcome.
     """
     disk = name_of(lease_id, disk_kind(index, turn))
     request = {
@@ -256,13 +258,13 @@ def attach_disk(
 
 
 def detach_disk(lease_id: str, zone: str, device: str, attempt: str) -> Request:
-    """The disk attached as `device` leaves the lease's machine; `attempt` is new with each try."""
+    """Detach the disk `device` from the lease's machine; `attempt` is new at each attempt."""
     request = {"zone": zone, "instance": name_of(lease_id, "machine"), "deviceName": device}
     return {**request, "requestId": token(lease_id, f"detach-{attempt}", request)}
 
 
 def set_auto_delete(lease_id: str, zone: str, index: int, turn: int = 1) -> Request:
-    """The disk number `index` is deleted with its machine."""
+    """Let the disk number `index` be deleted with its machine."""
     request = {
         "zone": zone,
         "instance": name_of(lease_id, "machine"),
@@ -273,8 +275,8 @@ def set_auto_delete(lease_id: str, zone: str, index: int, turn: int = 1) -> Requ
 
 
 def delete(lease_id: str, request: Request, attempt: str) -> Request:
-    """A deletion; `attempt` is new with each try, as the outcome of the last one may have been
-    that something was still in use."""
+    """A deletion; `attempt` is new at each attempt, because the last outcome may have been that
+    the resource was in use."""
     return {**request, "requestId": token(lease_id, f"delete-{attempt}", request)}
 
 

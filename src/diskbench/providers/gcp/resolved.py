@@ -1,4 +1,4 @@
-"""What was looked up before anything is rented: all that `acquire` needs, as JSON."""
+"""The lookup's result before renting: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GcpMachine(Frozen):
 
 
 class GcpImage(Frozen):
-    """What the machine starts from, and the user to log in as; `link` is its path in the API."""
+    """The machine's image and its login user; `link` is its path in the API."""
 
     link: str
     name: str
@@ -29,15 +29,15 @@ class GcpImage(Frozen):
 
 
 class GcpNetwork(Frozen):
-    """Where the machine is: `network` is the one that a firewall rule belongs to."""
+    """The machine's network; a firewall rule belongs to `network`."""
 
     network: str
     subnetwork: str | None = None
 
 
 class GcpResolved(Frozen):
-    """A rental's details. `boot_type` is "" where the choice is Google's. `tag` is one of the
-    user's, whose firewall rules let SSH in; without one, a rule for `ssh_cidr` is made."""
+    """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
+    user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made."""
 
     project: str
     region: str

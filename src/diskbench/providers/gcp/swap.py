@@ -1,6 +1,7 @@
-"""Other disks for a machine that stays: those of earlier turns go before those of this one come.
+"""Swap the disks of a machine that stays: those of earlier turns are deleted before new ones are
+attached.
 
-Each turn's disks are attached under names of their own, so none is taken for an earlier one.
+Each turn's disks have their own device names, so none can be confused with an earlier one.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ if TYPE_CHECKING:
 
 
 def swapped(order: GcpOrder) -> GcpProvisioned:
-    """The lease's machine and the disks of this turn; twice is as once. Raises RentalFailed."""
-    there = inventory(order.compute, Which(order.lease))
-    zone = _zone(order, there)
-    earlier = tuple(one for one in there.disks if _is_earlier(order, str(one["name"])))
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
+    listing = inventory(order.compute, Which(order.lease))
+    zone = _zone(order, listing)
+    earlier = tuple(item for item in listing.disks if _is_earlier(order, str(item["name"])))
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
     give_back(order.compute, order.lease, "disks", earlier, failures)
     if failures:
-        told = "; ".join(f"{what}: {why}" for what, why in failures.items())
-        raise RentalFailed(f"not deleted: {told}", advice="it goes with its machine")
+        reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
+        raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
     return in_zone(order, zone)
 
 
 def _zone(order: GcpOrder, there: GcpInventory) -> str:
-    """The zone of the machine. Raises RentalFailed when there is none that runs, or no such disk
-    there."""
+    """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
+    the disk."""
     if not there.live:
         if there.instances:
             raise ended(there.instances[0])
@@ -60,14 +61,14 @@ def _zone(order: GcpOrder, there: GcpInventory) -> str:
 
 
 def _is_earlier(order: GcpOrder, name: str) -> bool:
-    """Whether a disk is one that was measured in another turn; a machine's root is none."""
+    """Whether a disk was measured in another turn; false for the machine's root."""
     count = order.disk.count if order.disk else 0
     mine = {order.disk_name(index) for index in range(count)}
     return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
 
 
 def _detach(order: GcpOrder, zone: str, name: str) -> None:
-    """Take a disk from the machine; one that it has not is as well."""
+    """Detach a disk from the machine; succeeds if it is not attached."""
     what = f"disk {name}"
 
     def ask() -> bool | Still:
@@ -90,12 +91,12 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
 
 
 def _device(instance: Item, name: str) -> str | None:
-    """What a disk is attached as; None for one that is not."""
+    """The disk's device name; None where it is not attached."""
     return next(
         (
-            str(one["deviceName"])
-            for one in instance.get("disks", [])
-            if last(str(one.get("source", ""))) == name
+            str(attached["deviceName"])
+            for attached in instance.get("disks", [])
+            if last(str(attached.get("source", ""))) == name
         ),
         None,
     )

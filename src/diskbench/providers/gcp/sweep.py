@@ -1,4 +1,4 @@
-"""All leases of a project, and why a machine of one will not answer any more."""
+"""All leases of a project, and the reason why a lease's machine is gone."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
-    """See ports.Renter.found. A lease is of a region when something of it is in one of its zones,
-    or in no zone at all."""
+    """See ports.Renter.found. A lease belongs to a region when one of its resources is in a zone
+    of the region or in no zone."""
     compute = open_scope(scope, timing)
     items: dict[str, list[Item]] = {}
     things = []
@@ -42,7 +42,9 @@ def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
         items.setdefault(lease_id, []).append(item)
         things.append(Tagged(lease_id, told, item["name"], expiry_of(item), owner_of(item)))
     here = scope.model_copy(update={"account": compute.project, "region": None})
-    return [one for one in by_lease(here, things) if _is_in(scope.region, items[one.lease_id])]
+    return [
+        lease for lease in by_lease(here, things) if _is_in(scope.region, items[lease.lease_id])
+    ]
 
 
 def _is_in(region: str | None, items: Sequence[Item]) -> bool:
@@ -51,38 +53,41 @@ def _is_in(region: str | None, items: Sequence[Item]) -> bool:
 
 
 def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
-    """Give back a lease wherever in its project it is. Raises ReleaseFailed once."""
+    """Release a lease in all zones of its project. Raises one ReleaseFailed for all."""
     with giving_back(which.lease_id):
         release(open_scope(scope, timing), which)
 
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:
-    """Why the lease's machine will not answer any more; None while it may. Raises our errors."""
-    there = inventory(compute, Which(lease_id))
-    if there.live:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    listing = inventory(compute, Which(lease_id))
+    if listing.live:
         return None
     why = _last_end(lease_id, compute)
-    stopped = [one for one in there.instances if one.get("status") not in LIVE]
+    stopped = [instance for instance in listing.instances if instance.get("status") not in LIVE]
     if stopped:
         state = str(stopped[0].get("status")).lower()
-        told = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
-        return f"{place(stopped[0])} is {state}: {told}"
+        reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
+        return f"{place(stopped[0])} is {state}: {reason}"
     return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
 
 
 def _last_end(lease_id: str, compute: Compute) -> str:
-    """What Google did last to the lease's machine, by whom: `compute.instances.preempted by
-    system`; "" where that cannot be known."""
+    """The last operation on the lease's machine and its author: `compute.instances.preempted by
+    system`; "" where unknown."""
     machine = name_of(lease_id, "machine")
     request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
     with contextlib.suppress(DiskbenchError):
-        told = [
-            one
-            for one in compute.listed_everywhere("globalOperations", request, holds="operations")
-            if one.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
+        operations = [
+            operation
+            for operation in compute.listed_everywhere(
+                "globalOperations", request, holds="operations"
+            )
+            if operation.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
         ]
-        if told:
-            newest = max(told, key=lambda one: str(one.get("insertTime", "")))
+        if operations:
+            newest = max(operations, key=lambda operation: str(operation.get("insertTime", "")))
             message = newest.get("statusMessage") or newest.get("operationType")
             return f"{message} by {newest.get('user', 'nobody we know')}"
     return ""

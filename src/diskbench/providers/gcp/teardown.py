@@ -1,4 +1,4 @@
-"""Giving back everything of a lease, in the order of dependence, to the end."""
+"""Release all resources of a lease in the order of dependence, and wait until they are gone."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from diskbench.providers.skeleton.release import Failures
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
-"""Collections in the order of dependence, and the field of Inventory that each stands in."""
+"""Collections in order of dependence, each with its field of Inventory."""
 
 
 def release(compute: Compute, which: Which) -> None:
-    """Give back all that is meant of a lease in the project; see skeleton.release."""
+    """Release the resources of a lease in the project; see skeleton.release."""
 
     def work_off(found: GcpInventory, failures: Failures) -> None:
         for collection, field in _ORDER:
@@ -43,7 +43,7 @@ def give_back(
     items: tuple[Item, ...],
     failures: Failures,
 ) -> None:
-    """Delete all of `items` at a time, then wait for each; what resists goes to `failures`."""
+    """Start the deletion of all `items`, then wait for each; failures are added to `failures`."""
     kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
@@ -75,8 +75,7 @@ def _end(
     what: str,
     operation: Item | None,
 ) -> None:
-    """See one deletion through, again while something still hangs on the thing; one that is gone
-    is as well."""
+    """Complete one deletion, repeating it while the resource is in use; succeeds if it is gone."""
     limit_s, timing = compute.timing.delete_s, compute.timing
     action = f"compute.{collection}.delete"
 
@@ -98,7 +97,7 @@ def _end(
 
 
 def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None:
-    """How it is with something that cannot be deleted yet; True when it is gone."""
+    """The state of a resource that cannot be deleted yet; True when it is gone."""
     if not zone_of(item):
         return None
     now = describe(compute, collection, zone_of(item), item["name"])

@@ -1,5 +1,4 @@
-"""How long Google Cloud is waited for. All of it is our choice, from what Compute Engine usually
-takes."""
+"""Timeouts for Google Cloud. All are our choice, from Compute Engine's usual times."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from diskbench.providers.patience import ANSWER_S, CloudTiming
 
 @dataclass(frozen=True)
 class GceTiming(CloudTiming):
-    """Seconds, as CloudTiming; `call_s` is for one answer."""
+    """Seconds, as CloudTiming; `call_s` limits one call."""
 
     first_poll_s: float = 0.5
     call_s: float = ANSWER_S

@@ -1,4 +1,4 @@
-"""The form of what is typed for Google Cloud: pure."""
+"""Checks of the form of Google Cloud's names: pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _FLAGS = {"account": "--project"}
 
 
 def check_form(spec: RentSpec) -> None:
-    """Raise InvalidValue for a value that no Google Cloud has, or that does not go with another."""
+    """Raise InvalidValue for a value that Google Cloud cannot have, or that excludes another
+    value."""
     for name, (form, example) in _FORMS.items():
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):

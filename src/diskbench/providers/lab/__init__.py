@@ -1,1 +1,1 @@
-"""Machines made of this one: namespaces, an sshd, loop devices that behave as cloud disks."""
+"""Machines emulated on this one: namespaces, an sshd, loop devices that behave as cloud disks."""

@@ -15,7 +15,7 @@ from diskbench.errors import HostUnavailable
 from diskbench.providers.lab.places import ADDRESSES, LeaseFolder
 
 PORTS = (22, 2222)
-"""Where a lab host's sshd listens: the second when this machine's own holds the first on all
+"""The ports of a lab host's sshd: the second where this machine's own sshd has the first on all
 addresses."""
 _TRIES = 64
 _LISTENING = "0A"
@@ -23,10 +23,10 @@ _LISTENING = "0A"
 
 
 def candidates(place: LeaseFolder) -> Iterator[str]:
-    """Addresses in 127.0.0.0/8 for a lease, always the same, the likeliest first. The directory
-    counts too: leases of the same name in different ones are different hosts.
+    """Addresses in 127.0.0.0/8 for a lease, always the same, in order of preference. They depend on
+    the directory too: leases of one name in different directories are different hosts.
 
-    127.0.0.0/16 is left to others: everybody's services are there.
+    127.0.0.0/16 is excluded: common local services use it.
     """
     for attempt in itertools.count():
         digest = hashlib.sha256(f"{place.path}/{attempt}".encode()).digest()
@@ -35,9 +35,9 @@ def candidates(place: LeaseFolder) -> Iterator[str]:
 
 
 def claim(place: LeaseFolder) -> tuple[str, int]:
-    """The first address that nobody has, marked as this lease's, and a port that is free on it.
+    """Claim the first free address for this lease, with a free port on it.
 
-    Twice is as once. Raises HostUnavailable when none of many is free.
+    Idempotent. Raises HostUnavailable when no candidate is free.
     """
     for address in itertools.islice(candidates(place), _TRIES):
         link = place.path.parent / ADDRESSES / address
@@ -54,7 +54,7 @@ def claim(place: LeaseFolder) -> tuple[str, int]:
 
 
 def give_up(place: LeaseFolder) -> None:
-    """Remove the lease's mark, wherever it is."""
+    """Remove the lease's mark from whichever address has it."""
     try:
         links = list((place.path.parent / ADDRESSES).iterdir())
     except FileNotFoundError:
@@ -65,8 +65,8 @@ def give_up(place: LeaseFolder) -> None:
 
 
 def _mark(link: Path, lease_id: str) -> bool:
-    """Whether the address is the lease's now. A release of another lease at the same moment may
-    remove the link, or the directory when that was its last one: then this is tried again."""
+    """Whether the address is the lease's now. A concurrent release of another lease may remove
+    the link, or the directory with its last link: then this is repeated."""
     while True:
         link.parent.mkdir(mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError, FileNotFoundError):
@@ -84,12 +84,12 @@ def _holder(link: Path) -> str | None:
 
 
 def listens(pid: int, address: str, port: int) -> bool:
-    """Does this very process listen there? Somebody else's sshd would answer as well."""
+    """Whether this process listens there: another sshd would answer as well."""
     packed = int.from_bytes(socket.inet_aton(address), sys.byteorder)
     local = f"{packed:08X}:{port:04X}"
     rows = (line.split() for line in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:])
     sockets = {f"socket:[{row[9]}]" for row in rows if row[1] == local and row[3] == _LISTENING}
-    with contextlib.suppress(OSError):  # it may end while we look
+    with contextlib.suppress(OSError):  # the process may end meanwhile
         return any(str(fd.readlink()) in sockets for fd in Path(f"/proc/{pid}/fd").iterdir())
     return False
 

@@ -1,4 +1,4 @@
-"""Making one lab host, from nothing to an sshd that answers and disks that are limited."""
+"""Making one lab host, up to an sshd that answers and disks with limits."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class LabRecord(Frozen):
-    """What is written down of a lease, before anything is made: lease.json. `acquired` comes last
-    and says that it is complete. `lease_id` tells it from a copy in another directory; records of
-    earlier versions lack it, and the `owner`."""
+    """The record of a lease, written before anything is made: lease.json. `acquired` is set last
+    and marks a complete host. `lease_id` distinguishes the record from a copy in another
+    directory; records of earlier versions lack `lease_id` and `owner`."""
 
     lease_id: str | None = None
     owner: str | None = None
@@ -47,7 +47,7 @@ class LabRecord(Frozen):
 
 
 def read_record(here: LeaseFolder) -> LabRecord | None:
-    """What was written down of a lease; None when nothing was, or nothing that can be read."""
+    """The record of a lease; None when it is missing or unreadable."""
     try:
         return LabRecord.model_validate_json(here.record.read_bytes())
     except (FileNotFoundError, ValidationError):
@@ -61,7 +61,7 @@ def build(
     keys: LabKeys | None,
     owner: str | None = None,
 ) -> Acquired:
-    """Make all of a host, from nothing."""
+    """Make a whole host."""
     record = LabRecord(lease_id=here.lease_id, owner=owner, request=request, made_at=time.time())
     write_record(here, record)
     address, port = addresses.claim(here)
@@ -72,7 +72,7 @@ def build(
     disks = attach_disks(here, group, request)
     write_orders(here, groups, request, disks)
     init = processes.start(here, group, address, port)
-    # Nobody sees a disk before it is limited.
+    # No disk is visible before its limits are in force.
     for disk in disks:
         make_nodes(init, disk)
     acquired = handed_over(request, disks, address, access)
@@ -83,7 +83,7 @@ def build(
 def handed_over(
     request: LabRequest, disks: tuple[LabDisk, ...], address: str, access: SshAccess | None
 ) -> Acquired:
-    """The host with its disks, as they are."""
+    """The host with its disks in their present state."""
     first = disks[0] if disks else None
     return Acquired(
         address=address,
@@ -99,7 +99,7 @@ def handed_over(
 
 
 def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]:
-    """What was read back or made up, for the record."""
+    """The facts for the record: read back from the kernel, or emulated."""
     return {
         "style": request.style,
         "time_scale": request.time_scale,
@@ -123,27 +123,27 @@ def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]
 
 
 def _identity(disk: LabDisk) -> str:
-    """What `diskbench devices` prints for it: backing file and inode."""
+    """The disk's identity as `diskbench devices` prints it: backing file and inode."""
     return f"{disk.loop.image}:{disk.loop.image.stat().st_ino}"
 
 
 def revive(here: LeaseFolder, groups: Groups) -> bool:
-    """Is a complete host still there? A supervisor that is gone is started again; a disk whose
-    server is gone has lost what was under way, and its host is no longer complete."""
+    """Whether a complete host still exists. A missing supervisor is started again; a disk
+    without its server has lost the requests in flight, and its host is no longer complete."""
     group = groups.of(here.lease_id)
     init = cgroups.init_of(group)
     if init is None or not all(is_served(group, i) for i in mounted(here.path)):
         return False
     if processes.supervisor_of(group) is None:
         orders = read_orders(here)
-        # So that an old report is not taken for the new one's.
+        # So that an old report is not read as the new supervisor's.
         save_orders(here, replace(orders, generation=orders.generation + 1))
         processes.start_supervisor(here, group, init)
     return True
 
 
 def write_record(here: LeaseFolder, record: LabRecord) -> None:
-    """Write down what was asked for and made, at once or not at all."""
+    """Write the record of the request and the host atomically."""
     new = here.record.with_suffix(".new")
     new.write_text(record.model_dump_json(), "utf-8")
     new.replace(here.record)

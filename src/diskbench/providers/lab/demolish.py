@@ -1,4 +1,4 @@
-"""Taking one lab host away, found by its name: whatever is there, in whatever state."""
+"""Removal of one lab host by its name, in whatever state it is."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def demolish(here: LeaseFolder, groups: Groups) -> None:
-    """Everything but the directory and its record: processes, limits, devices, address, files.
+    """Remove everything but the directory and its record: processes, limits, devices, address,
+    files.
 
-    The processes first: with them go the host's mounts, nobody writes limits any more, and what
-    waits for a slow disk's server fails instead. The limits go before they are waited for: what
-    they wrote last is still written, and need not be slow.
+    The processes first: the host's mounts end with them, nothing writes limits any more, and
+    requests waiting for a slow disk's server fail. The limits are removed before the processes'
+    end is awaited: their last writes are still flushed, at full speed.
     """
     group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
     cgroups.kill_group(group)
@@ -33,7 +34,7 @@ def demolish(here: LeaseFolder, groups: Groups) -> None:
     failures = []
     for loop in loops.find(here.path):
         try:
-            # Once more: the supervisor may have been at it when it was killed.
+            # A second time: the supervisor may have been writing limits when it was killed.
             if throttle.exists():
                 write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
             loops.detach(loop)
@@ -43,7 +44,7 @@ def demolish(here: LeaseFolder, groups: Groups) -> None:
         raise ReleaseFailed(
             "; ".join(error.message for error in failures), advice=failures[0].advice
         )
-    # Not before: a loop device on what is unmounted can no longer be found by its file.
+    # Not earlier: after the unmount a loop device can no longer be found by its file.
     unmount(here.path)
     addresses.give_up(here)
     for entry in here.path.iterdir():
@@ -56,6 +57,6 @@ def demolish(here: LeaseFolder, groups: Groups) -> None:
 
 
 def remove(here: LeaseFolder) -> None:
-    """The record and the directory, last of all: until then the lease can be found."""
+    """Remove the record and the directory, last of all: until then the lease can be found."""
     here.record.unlink(missing_ok=True)
     here.path.rmdir()

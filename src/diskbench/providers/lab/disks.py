@@ -40,8 +40,8 @@ class LabDisk:
 
 
 def attach_disks(place: LeaseFolder, group: Path, request: LabRequest) -> tuple[LabDisk, ...]:
-    """Images and loop devices for all disks that were asked for; those that are there are kept.
-    What serves slow ones is in `group`."""
+    """Make images and loop devices for all requested disks; existing ones are kept. The servers
+    of slow disks run in `group`."""
     if request.disk is None:
         return ()
     return tuple(
@@ -51,7 +51,7 @@ def attach_disks(place: LeaseFolder, group: Path, request: LabRequest) -> tuple[
 
 
 def volumes_of(place: LeaseFolder, request: LabRequest) -> tuple[str, ...]:
-    """The ids of the disks that were asked for: as given, and made up where they are missing."""
+    """The ids of the requested disks: as given, generated where they are missing."""
     count = request.disk.count if request.disk else 0
     made_up = (
         made_up_volume(request.style, place.lease_id, index, request.turn) for index in range(count)
@@ -79,22 +79,22 @@ def write_orders(
 
 
 def read_orders(place: LeaseFolder) -> Orders:
-    """What the supervisor was told last."""
+    """The supervisor's latest orders."""
     return parse_orders(place.orders.read_text("utf-8"))
 
 
 def save_orders(place: LeaseFolder, orders: Orders) -> None:
-    """Tell the supervisor; it looks ten times a second."""
+    """Write the supervisor's orders; it checks for new ones ten times a second."""
     new = place.orders.with_suffix(".new")
     new.write_text(json.dumps(asdict(orders)), "utf-8")
     new.replace(place.orders)
 
 
 def make_nodes(init: int, disk: LabDisk) -> None:
-    """Let the disk appear inside the host of which `init` is process 1; twice is as once.
+    """Make the disk's nodes inside the host whose process 1 is `init`; idempotent.
 
-    Beside its cloud's names it has its kernel name: /sys is the machine's own, and tools go from a
-    number to /dev/NAME by it.
+    Beside its cloud's names the disk has its kernel name: the host sees this machine's /sys, by
+    which tools map a device number to /dev/NAME.
     """
     root = Path(f"/proc/{init}/root")
     for node in (disk.names.node, f"/dev/{disk.loop.kernel}"):
@@ -112,7 +112,7 @@ def make_nodes(init: int, disk: LabDisk) -> None:
 
 
 def remove_nodes(init: int, loop: LoopDevice) -> None:
-    """Let a disk disappear from the host, under whatever names it has there; twice is as once."""
+    """Remove all of a disk's nodes and links from the host; idempotent."""
     root = Path(f"/proc/{init}/root")
     for listing in ("/sys/block", "/sys/class/block"):
         _inside(root, f"{listing}/{loop.kernel}").unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def remove_nodes(init: int, loop: LoopDevice) -> None:
 def attach_disk(
     place: LeaseFolder, group: Path, request: LabRequest, index: int, volume: str, disk: DiskSpec
 ) -> LabDisk:
-    """Image and loop device of one disk; those that are there are kept."""
+    """Make image and loop device of one disk; existing ones are kept."""
     check_volume(volume)
     limits = disk_limits(request.style, disk)
     limits = replace(limits, accounting=cut_at(limits.accounting, LAB_CUT_BYTES))
@@ -147,13 +147,13 @@ def attach_disk(
 
 
 def size_bytes(loop: LoopDevice) -> int:
-    """The device's size as the kernel has it."""
+    """The device's size in bytes, from the kernel."""
     sectors = Path("/sys/block", loop.kernel, "size").read_text("ascii")
     return int(sectors) * 512
 
 
 def ordered(disk: LabDisk, time_scale: float) -> ThrottledDisk:
-    """What the supervisor is told of a disk."""
+    """The supervisor's orders for one disk."""
     limits, rule = disk.limits, disk.limits.accounting
     return ThrottledDisk(
         kernel=disk.loop.kernel,

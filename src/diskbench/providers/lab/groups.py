@@ -1,4 +1,4 @@
-"""One cgroup for each lab host: what is in it belongs to the lease, whoever started it."""
+"""One cgroup for each lab host: every process in it belongs to the lease."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from diskbench.providers.lab.places import base_directory
 
 ROOT = Path("/sys/fs/cgroup")
 EMPTY_WITHIN_S = 30.0
-"""How long killed processes may take to be gone; our choice."""
+"""Seconds that killed processes may take to end; our choice."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Where this machine's cgroups are: `tree` holds our groups; I/O limits of `version` 1 stand in
-    `throttle`, those of 2 in the host's own group."""
+    """The directories of this machine's cgroups: `tree` holds our groups; I/O limits are set in
+    `throttle` with `version` 1, in the host's own group with version 2."""
 
     version: int
     tree: Path
@@ -30,11 +30,11 @@ class Groups:
     prefix: str
 
     def of(self, lease_id: str) -> Path:
-        """The group of a lease, which may not be there."""
+        """The group of a lease, which may not exist."""
         return self.tree / (self.prefix + lease_id)
 
     def throttle_of(self, lease_id: str) -> Path:
-        """The group in which the limits of a lease's disks stand."""
+        """The group in which the limits of a lease's disks are set."""
         return self.throttle if self.version == 1 else self.of(lease_id)
 
     def lease_ids(self) -> tuple[str, ...]:
@@ -44,9 +44,9 @@ class Groups:
 
 
 def find_groups(root: Path = ROOT) -> Groups:
-    """The trees to use here. Raises HostUnavailable when none limits I/O."""
+    """Find the cgroup trees of this machine. Raises HostUnavailable when none limits I/O."""
     throttle = root / "blkio"
-    # Those of another base directory are somebody else's.
+    # Groups of another base directory belong to another user.
     digest = hashlib.sha256(os.fsencode(base_directory())).hexdigest()
     prefix = f"diskbench-lab-{digest[:6]}-"
     if (throttle / "blkio.throttle.read_bps_device").exists():
@@ -64,7 +64,7 @@ def find_groups(root: Path = ROOT) -> Groups:
 
 
 def make_group(groups: Groups, lease_id: str) -> Path:
-    """The group of a lease, made unless it is there. Raises HostUnavailable."""
+    """Make the group of a lease if missing, and return it. Raises HostUnavailable."""
     group = groups.of(lease_id)
     try:
         if groups.version == 2:
@@ -81,10 +81,10 @@ def make_group(groups: Groups, lease_id: str) -> Path:
 
 
 def members(group: Path) -> tuple[int, ...]:
-    """The processes in a group and the groups below it; none when it is gone.
+    """The processes in a group and the groups below it; empty when it is gone.
 
-    One outside our PID namespace reads as 0: to a signal that is our own process group. It is left
-    out."""
+    A process outside our PID namespace reads as 0, which kill(2) takes for our own process
+    group. It is left out."""
     found: list[int] = []
     for file in (group / "cgroup.procs", *group.glob("**/cgroup.procs")):
         with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ def members(group: Path) -> tuple[int, ...]:
 
 
 def init_of(group: Path) -> int | None:
-    """The process that is number 1 of the host's own PID namespace; None when there is none."""
+    """Process 1 of the host's own PID namespace, by its number outside; None when there is none."""
     for pid in members(group):
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
@@ -105,10 +105,10 @@ def init_of(group: Path) -> int | None:
 
 
 def remove_group(group: Path) -> None:
-    """Kill what is in the group and remove it; one that is gone is as well.
+    """Kill the processes in the group and remove it; succeeds if it is gone.
 
-    Processes on their way into it find it gone and end. Raises ReleaseFailed naming those that
-    would not die.
+    Processes about to enter find it missing and end. Raises ReleaseFailed naming the processes
+    that did not die.
     """
     deadline = time.monotonic() + EMPTY_WITHIN_S
     while group.exists():
@@ -127,11 +127,11 @@ def remove_group(group: Path) -> None:
                 f"processes {left} of a lab host do not end",
                 advice=f"they are in {group}; they may wait for a device",
             )
-        time.sleep(0.005)  # the kernel empties the group; there is nothing to wait on in cgroup v1
+        time.sleep(0.005)  # the kernel empties the group; cgroup v1 has no event to wait for
 
 
 def kill_group(group: Path) -> None:
-    """Kill what is in the group, without waiting for its end; one that is gone is as well."""
+    """Kill the processes in the group without waiting for their end; succeeds if it is gone."""
     with contextlib.suppress(OSError):
         if (group / "cgroup.kill").exists():
             (group / "cgroup.kill").write_text("1", "ascii")

@@ -1,6 +1,6 @@
-"""The files that a lab host and its clients are given: keys, sshd's and ssh's configuration, users.
+"""The files of a lab host and its clients: keys, configuration of sshd and ssh, users.
 
-All of it lies under the lease's directory with mode 0600 or 0700 and goes with it.
+All are under the lease's directory with mode 0600 or 0700 and are removed with it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from diskbench.providers.lab.request import LabKeys
 
 UID = 61000
-"""The unprivileged user's number: above what distributions give out by themselves (60000)."""
+"""The unprivileged user's number: above the range that distributions assign (60000)."""
 _ACCOUNTS = ("passwd", "group", "shadow")
 
 
 def write_guest(
     place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
 ) -> None:
-    """Write what the host is given; twice is as once, keys that are there are kept."""
+    """Write the host's files; idempotent, existing keys are kept."""
     etc = place.guest / "etc"
     for directory in (place.access, etc, place.guest / "mnt", place.images):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def write_guest(
 def write_access(
     place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
 ) -> SshAccess:
-    """Write what a client needs, and say where it is."""
+    """Write the files that a client needs, and return their paths."""
     public = _public_key(place.guest / "etc" / "host_key")
     name = address if port == 22 else f"[{address}]:{port}"
     known_hosts, config = place.access / "known_hosts", place.access / "ssh_config"
@@ -76,7 +76,7 @@ def _write_keys(place: LeaseFolder, keys: LabKeys | None) -> None:
     _keygen(etc / "host_key")
     _keygen(place.access / "user_key")
     public = (place.access / "user_key.pub").read_text("ascii")
-    # Read by sshd as the user who logs in.
+    # sshd reads it as the user who logs in.
     _write(etc / "authorized_keys", public, mode=0o644)
 
 
@@ -91,11 +91,11 @@ def _sshd_config(address: str, port: int) -> str:
 
 
 def _write_user(etc: Path, user: str) -> None:
-    """The machine's own accounts and one more, who may become root without a password."""
+    """Write the machine's accounts and one more, which may become root without a password."""
     lines = {
         "passwd": f"{user}:x:{UID}:{UID}:lab:/home/{user}:/bin/bash\n",
         "group": f"{user}:x:{UID}:\n",
-        # No password, but not a locked account either, which sshd would refuse.
+        # No password, but not a locked account, which sshd would refuse.
         "shadow": f"{user}:*:19000:0:99999:7:::\n",
     }
     for name in _ACCOUNTS:

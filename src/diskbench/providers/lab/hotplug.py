@@ -1,4 +1,4 @@
-"""Disks that come to a running host, and go again: what a cloud's attach and detach do."""
+"""Attaching disks to a running host and detaching them, as a cloud does."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
-    """Attach one disk (whatever its `count`) to a running host as number `index`, limited before it
-    is seen; returns its path inside. Twice is as once.
+    """Attach one disk (`count` is ignored) to a running host as number `index`, with its limits in
+    force before it is visible; returns its path inside. Idempotent.
 
     Raises HostUnavailable when there is no such host, and as `machines.check` for the disk.
     """
@@ -47,7 +47,7 @@ def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
 
 
 def pull_out(lease_id: str, volume: str) -> None:
-    """Detach a disk and forget what was on it; one that is not there is as well.
+    """Detach a disk and delete its data; succeeds if it is not attached.
 
     Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds the
     disk.
@@ -58,7 +58,7 @@ def pull_out(lease_id: str, volume: str) -> None:
 
 
 def swap(lease_id: str, request: LabRequest) -> Acquired:
-    """The running host with the disks of `request` in place of those it had; twice is as once.
+    """Replace the running host's disks by those of `request`; idempotent.
 
     Raises HostUnavailable when there is no such host, ReleaseFailed when something in it holds a
     disk that is to go, and as `machines.check` for the disks.
@@ -87,7 +87,7 @@ def swap(lease_id: str, request: LabRequest) -> Acquired:
 def _plugged(
     here: LeaseFolder, init: int, request: LabRequest, index: int, volume: str, disk: DiskSpec
 ) -> LabDisk:
-    """One disk in the host, limited before it is seen."""
+    """Attach one disk, with its limits in force before it is visible."""
     made = attach_disk(here, find_groups().of(here.lease_id), request, index, volume, disk)
     orders = read_orders(here)
     if all(known.kernel != made.loop.kernel for known in orders.disks):
@@ -99,7 +99,7 @@ def _plugged(
 
 
 def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
-    """The disk of an image gone from the host, and from this machine."""
+    """Remove an image's disk from the host and from this machine."""
     for loop in loops.find(image):
         remove_nodes(init, loop)
         _forget(here, loop.kernel)

@@ -1,5 +1,5 @@
-"""Loop devices, straight from the kernel: a helper program could outlive us and attach one after
-everything was given back. Source of the numbers: include/uapi/linux/loop.h."""
+"""Loop devices by the kernel's ioctls: a helper program could outlive us and attach a device
+after the release. Source of the numbers: include/uapi/linux/loop.h."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFIG = struct.Struct("=II 5Q 4I 64s 64s 32s 2Q 8Q")
 _DELETED = " (deleted)"
 _TRIES = 500
 DETACHED_WITHIN_S = 10.0
-"""How long a device may be held by what just ended; our choice."""
+"""Seconds that an ended process may still hold a device; our choice."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class LoopDevice:
 
     @property
     def device(self) -> int:
-        """The number as `mknod` takes it."""
+        """The number in the form of `mknod`."""
         major, minor = self.number.split(":")
         return os.makedev(int(major), int(minor))
 
 
 def attach(image: Path) -> LoopDevice:
-    """The loop device on a file, with direct I/O; the one that is there already, or a new one.
+    """Attach a loop device with direct I/O to a file, or return the existing one.
 
     Raises HostUnavailable when there are no loop devices, or the file's filesystem takes no direct
     I/O.
@@ -62,8 +62,8 @@ def attach(image: Path) -> LoopDevice:
 
 
 def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
-    """Let the kernel cut requests above `size_bytes` in parts of that size, as the disk's cloud
-    counts them. Raises HostUnavailable when it takes no such limit."""
+    """Let the kernel split requests above `size_bytes` into parts of that size, as the disk's
+    cloud counts them. Raises HostUnavailable when the kernel refuses the limit."""
     queue = Path("/sys/block", loop.kernel, "queue")
     try:
         most = int((queue / "max_hw_sectors_kb").read_text("ascii"))
@@ -78,7 +78,8 @@ def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
 
 
 def _uncut(loop: LoopDevice) -> None:
-    """Undo `cut_requests`: the limit would stay with the device, which is anybody's next."""
+    """Undo `cut_requests`: the limit would stay with the device, which another process may
+    attach next."""
     queue = Path("/sys/block", loop.kernel, "queue")
     with contextlib.suppress(OSError):
         most = (queue / "max_hw_sectors_kb").read_text("ascii")
@@ -92,7 +93,7 @@ def find(directory: Path) -> tuple[LoopDevice, ...]:
         try:
             image = file.read_text("utf-8").rstrip("\n").removesuffix(_DELETED)
             number = (file.parent.parent / "dev").read_text("ascii").strip()
-        except OSError:  # detached while we looked
+        except OSError:  # detached meanwhile
             continue
         if Path(image).is_relative_to(directory):
             found.append(LoopDevice(file.parent.parent.name, number, Path(image)))
@@ -100,21 +101,21 @@ def find(directory: Path) -> tuple[LoopDevice, ...]:
 
 
 def detach(loop: LoopDevice) -> None:
-    """Detach the device and wait until it is. Raises ReleaseFailed when somebody holds it."""
+    """Detach the device and wait for it. Raises ReleaseFailed when a process holds it."""
     deadline = time.monotonic() + DETACHED_WITHIN_S
-    told = False
+    accepted = False
     if _is_attached(loop):
         _uncut(loop)
     while _is_attached(loop):
-        # Told once: when its last holder is gone the kernel detaches it, and then it may already
-        # be somebody else's.
-        told = told or _clear(loop)
+        # Requested once: the kernel detaches it when its last holder is gone, and then it may
+        # already belong to somebody else.
+        accepted = accepted or _clear(loop)
         if time.monotonic() > deadline:
             raise ReleaseFailed(
                 f"/dev/{loop.kernel} on {loop.image} is still in use",
                 advice=f"look who holds it: lsblk /dev/{loop.kernel}; fuser -v /dev/{loop.kernel}",
             )
-        time.sleep(0.005)  # the kernel tells nobody
+        time.sleep(0.005)  # the kernel sends no event
 
 
 def _is_attached(loop: LoopDevice) -> bool:
@@ -122,7 +123,7 @@ def _is_attached(loop: LoopDevice) -> bool:
 
 
 def _clear(loop: LoopDevice) -> bool:
-    """Ask the kernel to detach; says whether it took the request."""
+    """Ask the kernel to detach; returns whether it accepted the request."""
     handle = os.open(f"/dev/{loop.kernel}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         if not _is_attached(loop):
@@ -149,7 +150,7 @@ def _new(image: Path, handle: int) -> LoopDevice:
             finally:
                 os.close(device)
         except OSError as error:
-            if error.errno == errno.EBUSY:  # another one was faster
+            if error.errno == errno.EBUSY:  # another process was faster
                 continue
             raise HostUnavailable(
                 f"cannot attach /dev/loop{number}: {error.strerror}",

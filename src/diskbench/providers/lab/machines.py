@@ -1,6 +1,6 @@
-"""Lab hosts by lease: make, find and give back machines that are made of this one.
+"""Lab hosts by lease: make, find and release machines emulated on this one.
 
-Everything is found by the lease's name, never by memory.
+Everything is found by the lease's name and never remembered.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
 
 
 def check(request: LabRequest) -> None:
-    """Refuse what can be known without making anything.
+    """Refuse an impossible request before anything is made.
 
-    Raises HostUnavailable where this machine cannot hold a lab, UnknownName or InvalidValue for
-    a disk that is not sold.
+    Raises HostUnavailable where this machine cannot run a lab, UnknownName or InvalidValue for a
+    disk that the catalogue does not have.
     """
     check_machine(request.user)
     if request.latency_ms:
@@ -71,11 +71,10 @@ def check(request: LabRequest) -> None:
 def acquire(
     lease_id: str, request: LabRequest, *, keys: LabKeys | None = None, owner: str | None = None
 ) -> Acquired:
-    """The host of `lease_id`, made or found; twice is as once.
+    """Make or find the host of `lease_id`; idempotent.
 
-    A host that was left half made, or that is off, is made anew. Raises InvalidValue
-    when the lease already stands for something else, HostUnavailable when it cannot be made;
-    nothing is left then.
+    A host that is incomplete or off is made anew. Raises InvalidValue when the lease exists with
+    another request, HostUnavailable when the host cannot be made; nothing is left then.
     """
     check_lease_id(lease_id)
     check(request)
@@ -101,15 +100,14 @@ def acquire(
 
 
 def release(lease_id: str) -> None:
-    """Take away everything of the lease; nothing there is as well.
+    """Remove everything of the lease; succeeds if there is nothing.
 
-    Waits for an `acquire` of the same lease that is under way. Raises ReleaseFailed naming what
-    is left.
+    Waits for a concurrent `acquire` of the same lease. Raises ReleaseFailed naming what is left.
     """
     check_lease_id(lease_id)
     groups = find_groups()
     if lease_id not in _known(groups):
-        remove_base()  # whoever removed the last host may have been killed before this
+        remove_base()  # the process that removed the last host may have been killed before this
         return
     with locked(lease_id) as here:
         try:
@@ -124,8 +122,8 @@ def release(lease_id: str) -> None:
 
 
 def leases() -> dict[str, float | None]:
-    """Every lease of which anything is left on this machine, and when it expires (Unix
-    seconds); None where that is not known."""
+    """Every lease with anything left on this machine, and its expiry (Unix seconds); None where
+    unknown."""
     groups = find_groups()
     found = {}
     for lease_id in _known(groups):
@@ -135,22 +133,22 @@ def leases() -> dict[str, float | None]:
 
 
 def owner(lease_id: str) -> str | None:
-    """Who rented a lab host; None where that is not known."""
+    """The owner of a lab host; None where unknown."""
     record = read_record(place(lease_id))
     return record.owner if record else None
 
 
 def stale(*, now: float | None = None) -> tuple[str, ...]:
-    """Every lease that expired, was left half made, is off, or has lost its record; one that is
-    being made or given back right now is not."""
+    """Every lease that expired, is incomplete, is off, or has lost its record; not one that is
+    being made or released now."""
     now = time.time() if now is None else now
     groups = find_groups()
     return tuple(lease_id for lease_id in _known(groups) if _is_stale(lease_id, groups, now))
 
 
 def sweep(*, now: float | None = None) -> tuple[str, ...]:
-    """Release every stale lease and return them; others are left to whoever uses them. Raises
-    ReleaseFailed after trying all."""
+    """Release every stale lease and return them; leases in use stay. Raises ReleaseFailed after
+    trying all."""
     swept, failures = [], []
     for lease_id in stale(now=now):
         try:
@@ -171,21 +169,22 @@ def is_up(lease_id: str) -> bool:
 
 
 def extend(lease_id: str, expires_at: float) -> None:
-    """Let the lease of a host end at `expires_at` (Unix seconds); nothing there is as well."""
+    """Set the expiry of a host's lease to `expires_at` (Unix seconds); succeeds if there is no
+    host."""
     check_lease_id(lease_id)
     if lease_id not in _known(find_groups()):
         return
     with locked(lease_id) as here:
         record = read_record(here)
-        if record is None:  # half made or half taken away: whoever acquires it makes it anew
+        if record is None:  # incomplete: the next `acquire` makes it anew
             return
         request = record.request.model_copy(update={"expires_at": expires_at})
         write_record(here, record.model_copy(update={"request": request}))
 
 
 def set_credit(lease_id: str, *, on: bool) -> None:
-    """Let the buckets of the lease's disks move, or hold them: while off, I/O spends nothing
-    and disks run as with a full bucket. In force when this returns; twice is as once.
+    """Let the burst buckets of the lease's disks change, or hold them: while held, I/O spends no
+    credit and disks run as with a full bucket. In force on return; idempotent.
 
     Raises HostUnavailable when there is no such host, or its supervisor does not answer.
     """
@@ -203,12 +202,12 @@ def set_credit(lease_id: str, *, on: bool) -> None:
 
 
 def _same(made: LabRequest, asked: LabRequest) -> bool:
-    """Whether two requests are for the same host; a lease may be asked for again for longer."""
+    """Whether two requests are for the same host; the expiry may differ."""
     return made.model_copy(update={"expires_at": asked.expires_at}) == asked
 
 
 def check_machine(user: str = "root") -> None:
-    """Raise HostUnavailable where this machine cannot hold a lab whose hosts have that user."""
+    """Raise HostUnavailable where this machine cannot run lab hosts with that user."""
     if sys.platform != "linux":
         raise HostUnavailable(
             f"--provider lab needs Linux, this is {sys.platform}",
@@ -235,17 +234,21 @@ def check_machine(user: str = "root") -> None:
 
 
 def _known(groups: Groups) -> tuple[str, ...]:
-    """Every lease of which there is a directory, a group or a loop device. What somebody else put
-    where lab hosts lie is none."""
+    """Every lease with a directory, a group or a loop device. Other files in the lab's directory
+    are ignored."""
     base = base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
     every = {*lease_ids(), *groups.lease_ids(), *on_loops}
-    return tuple(sorted(one for one in every if is_lease_id(one) and _is_ours(place(one))))
+    return tuple(
+        sorted(
+            lease_id for lease_id in every if is_lease_id(lease_id) and _is_ours(place(lease_id))
+        )
+    )
 
 
 def _is_ours(here: LeaseFolder) -> bool:
-    """Whether a directory was made for the lease that it is named after: by the lease in its record
-    or, where that is lost, because it holds nothing else than a lab host does."""
+    """Whether a directory was made for the lease that it is named after: by the lease in its
+    record or, where that is lost, because it holds nothing but files of a lab host."""
     record = read_record(here)
     if record is not None:
         return record.lease_id in {None, here.lease_id}
@@ -258,8 +261,7 @@ def _is_ours(here: LeaseFolder) -> bool:
 
 
 def copies() -> dict[str, str]:
-    """The directories that hold the record of another lease: somebody copied it. By name, the
-    lease whose record they hold."""
+    """The directories that hold a copy of another lease's record: directory name to that lease."""
     found = {}
     for name in lease_ids():
         record = read_record(place(name))

@@ -1,4 +1,4 @@
-"""Under which names a cloud's guest sees its disks: pure.
+"""The device names of disks in a cloud's guest: pure.
 
 Source: awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md and device_naming.md (2023), the
 WALinuxAgent and azure-vm-utils udev rules, Google's guest environment, and udev's own rules for
@@ -26,7 +26,7 @@ class DeviceNames:
 
     @property
     def best(self) -> str:
-        """The name that stays the same whatever else is attached."""
+        """The device name that does not depend on other attached disks."""
         return self.links[0] if self.links else self.node
 
 
@@ -56,7 +56,7 @@ def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
 
 
 def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> str:
-    """An id as the cloud would give one, the same each time; another for the disks of each turn."""
+    """A generated id in the cloud's form, the same at each call and different for each turn."""
     of_turn = f"{turn}-" if turn > 1 else ""
     digest = hashlib.sha256(f"{lease_id}/{of_turn}{index}".encode()).hexdigest()
     match style:

@@ -1,7 +1,7 @@
-"""Where a lab host keeps what it has on this machine, and who may change it.
+"""The directory of a lab host on this machine, and its lock.
 
-Everything of a lease lies in one directory that carries its name, so that whoever comes later finds
-it without having been told. The directory itself is the lock.
+All files of a lease are in one directory with its name, so that a later process finds them. The
+directory itself is the lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from diskbench.errors import HostUnavailable
 from diskbench.private import private_directory
 
 VARIABLE = "DISKBENCH_LAB_DIR"
-"""Another directory for lab hosts; it must be on a disk, for the images of theirs lie in it."""
+"""Environment variable with another directory for lab hosts; it must be on a disk, because it
+holds their images."""
 DEFAULT = Path("/var/tmp/diskbench-lab")  # noqa: S108 - made with mode 0700 and checked
 ADDRESSES = ".addresses"
 OWN_ENTRIES = frozenset(
@@ -27,7 +28,7 @@ OWN_ENTRIES = frozenset(
         "report.json", "report.new", "host.log", "supervisor.log", "latency.log",
     }
 )  # fmt: skip
-"""All that ever stands in the directory of a lab host."""
+"""All entries that the directory of a lab host can have."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,17 @@ class LeaseFolder:
 
     @property
     def record(self) -> Path:
-        """What was asked for and made: lease.json."""
+        """The record of request and host: lease.json."""
         return self.path / "lease.json"
 
     @property
     def guest(self) -> Path:
-        """What the guest is given: its configuration, keys, and directories of its own."""
+        """The guest's files: configuration, keys and its own directories."""
         return self.path / "guest"
 
     @property
     def access(self) -> Path:
-        """What a client needs: user key, known_hosts, ssh_config."""
+        """The client's files: user key, known_hosts, ssh_config."""
         return self.path / "access"
 
     @property
@@ -59,22 +60,22 @@ class LeaseFolder:
 
     @property
     def orders(self) -> Path:
-        """What the supervisor is told."""
+        """The supervisor's orders."""
         return self.path / "orders.json"
 
     @property
     def report(self) -> Path:
-        """What the supervisor says."""
+        """The supervisor's report."""
         return self.path / "report.json"
 
 
 def base_directory() -> Path:
-    """The directory of all lab hosts, which may not be there."""
+    """The directory of all lab hosts, which may not exist."""
     return Path(os.environ.get(VARIABLE) or DEFAULT).resolve()
 
 
 def place(lease_id: str) -> LeaseFolder:
-    """The place of a lease, which may not be there."""
+    """The directory of a lease, which may not exist."""
     return LeaseFolder(lease_id, base_directory() / lease_id)
 
 
@@ -89,9 +90,9 @@ def lease_ids() -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def locked(lease_id: str) -> Iterator[LeaseFolder]:
-    """Make the lease's directory unless it is there, and hold it until the block ends.
+    """Make the lease's directory if missing, and lock it until the block ends.
 
-    Waits for whoever holds it; the lock ends with its process, however that ends. Raises
+    Waits for another holder; the lock ends with its process, however that ends. Raises
     HostUnavailable when the base directory belongs to somebody else.
     """
     here = place(lease_id)
@@ -100,7 +101,7 @@ def locked(lease_id: str) -> Iterator[LeaseFolder]:
         with contextlib.suppress(FileExistsError):
             try:
                 here.path.mkdir(mode=0o700)
-            except FileNotFoundError:  # the base went away with the last lease
+            except FileNotFoundError:  # the base directory was removed with the last lease
                 continue
         try:
             handle = os.open(here.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -108,7 +109,7 @@ def locked(lease_id: str) -> Iterator[LeaseFolder]:
             continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if not _still(here.path, handle):  # released while we waited
+            if not _still(here.path, handle):  # released meanwhile
                 continue
             yield here
             return
@@ -117,7 +118,7 @@ def locked(lease_id: str) -> Iterator[LeaseFolder]:
 
 
 def is_held(here: LeaseFolder) -> bool:
-    """Is somebody at work on this lease?"""
+    """Whether a process holds this lease's lock."""
     try:
         handle = os.open(here.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -140,10 +141,12 @@ def remove_base() -> None:
 
 def _make_base(base: Path) -> None:
     try:
-        if not base.is_dir() or not os.environ.get(VARIABLE):  # one that was named stays as it is
+        if not base.is_dir() or not os.environ.get(
+            VARIABLE
+        ):  # a directory chosen by the user stays
             private_directory(base)
         status = base.lstat()
-    except FileNotFoundError:  # another one just removed it
+    except FileNotFoundError:  # another process has just removed it
         return
     except OSError as error:
         raise HostUnavailable(

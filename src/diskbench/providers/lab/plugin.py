@@ -1,4 +1,4 @@
-"""What the lab brings to diskbench."""
+"""The lab plugin of diskbench."""
 
 from diskbench.plugin import Plugin
 

@@ -1,7 +1,7 @@
 """The processes of a lab host: its own process 1, the supervisor beside it, and others.
 
-All enter the host's group before they become what they are, so there is no moment at which they
-could be missed; one that finds the group gone ends.
+Each enters the host's group before it executes its program, so a release never misses one; a
+process that finds the group gone ends.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from diskbench.providers.lab.places import LeaseFolder
 
 READY_WITHIN_S = 30.0
-"""How long a host may take to answer: hundreds of times what it needs; our choice."""
+"""Seconds that a host may take to answer: hundreds of times its usual time; our choice."""
 _MODULE = "diskbench.providers.lab.supervisor"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def sshd_path() -> str | None:
-    """The server's path; it has to be started by it."""
+    """The absolute path of sshd, which sshd requires at its start."""
     return shutil.which("sshd", path=_PATH)
 
 
 def start(place: LeaseFolder, group: Path, address: str, port: int) -> int:
     """Start host and supervisor, and wait until the host's sshd listens and the orders are in
-    force; the host's process 1 as seen from outside.
+    force; returns the host's process 1 by its number outside.
 
-    Raises HostUnavailable with their own words.
+    Raises HostUnavailable with their output.
     """
     script = Path(__file__).with_name("host.sh")
     host = detached(
@@ -97,7 +97,7 @@ def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = N
             return
         if process is not None and process.poll() is not None:
             break
-        time.sleep(0.005)  # it answers with a file
+        time.sleep(0.005)  # the answer is a file
     raise HostUnavailable(
         f"the lab's supervisor does not answer: {last_words(place.path / 'supervisor.log')}",
         advice=f"give the host back: diskbench gc {place.lease_id}",
@@ -119,15 +119,14 @@ def supervisor_of(group: Path) -> int | None:
 def detached(
     group: Path, log: Path, argv: list[str], env: dict[str, str]
 ) -> subprocess.Popen[bytes]:
-    """A process in the host's group from its first moment, that outlives this one; what it says
-    goes into `log`."""
+    """Start a process in the host's group that outlives this one; its output goes into `log`."""
     with log.open("ab") as out:
         return subprocess.Popen(
             ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group), *argv],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            # Nothing of ours goes along: a host's users see what it was started with.
+            # Our environment is not passed on: a host's users can read it.
             env={"PATH": _PATH, "LC_ALL": "C", **env},
             cwd="/",
             start_new_session=True,
@@ -135,11 +134,11 @@ def detached(
 
 
 def last_words(log: Path) -> str:
-    """The end of what a process said."""
+    """The end of a process's output."""
     words = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
     return " / ".join(words[-3:]) or "it gave no reason"
 
 
 def reap(process: subprocess.Popen[bytes]) -> None:
-    """Somebody has to take its exit status, whenever that comes."""
+    """Collect the child's exit status in the background."""
     threading.Thread(target=process.wait, daemon=True, name=f"reap {os.getpid()}").start()

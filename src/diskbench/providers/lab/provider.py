@@ -1,4 +1,4 @@
-"""`--provider lab` as the engine sees it; the machines themselves are made in machines.py."""
+"""`--provider lab` as the engine uses it; machines.py makes the machines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STYLES: tuple[Style, ...] = get_args(Style)
 _STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}
 _SCOPE = Scope(provider="lab")
 _COPY = "directory "
-"""Before the name of one that holds the record of another lease."""
+"""Prefix of the name of a directory that holds a copy of another lease's record."""
 
 
 class LabProvider:
@@ -59,7 +59,7 @@ class LabProvider:
         machines.check(_request(_spec(cell)))
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Renter.resolve. Nothing is looked up: the lab is this machine."""
+        """See ports.Renter.resolve. No lookup is needed: the lab is this machine."""
         spec = _spec(cell)
         request = _request(spec)
         assert request.disk is not None
@@ -80,7 +80,7 @@ class LabProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. There is nothing to ask."""
+        """See ports.Foresees. No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -125,7 +125,7 @@ class LabProvider:
             machines.delete_copy(told.removeprefix(_COPY))
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
-        """See ports.Renter.found. What nobody can use any more has expired long ago."""
+        """See ports.Renter.found. An unusable host is reported as long expired."""
         machines.check_machine()
         stale, copies = machines.stale(), machines.copies()
         leases = machines.leases()
@@ -218,7 +218,7 @@ def _request(spec: RentSpec) -> LabRequest:
 
 
 def _style(typed: str | None, disk_type: str) -> Style:
-    """The style typed, else that of the cloud that sells the disk type."""
+    """The given style, else that of the cloud that sells the disk type."""
     if typed is not None:
         for style in STYLES:
             if style == typed:

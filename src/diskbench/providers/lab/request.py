@@ -1,4 +1,4 @@
-"""What a lab host is asked to be."""
+"""The request for a lab host."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 class LabRequest(Frozen):
     """One lab host and its disks.
 
-    `style` says under which names the disks appear; `volumes` are the cloud's own ids for them in
-    order (volume ids, device names, backing UUIDs), made up where they are missing. `disk` None is
-    a host without disks, to attach some later. `time_scale` divides the capacity of burst buckets
+    `style` sets the disks' device names; `volumes` are the cloud's own ids for them in order
+    (volume ids, device names, backing UUIDs), generated where missing. `disk` None is a host
+    without disks, which are attached later. `time_scale` divides the capacity of burst buckets
     and nothing else. `vm_…` cap the sum of all disks. `noise` is the standard deviation of the
-    limits from second to second (0.05 is 5 %); every `stall_every_s` on average nothing is served
-    for `stall_for_s`. `latency_ms` is the median time a request takes at least, `latency_jitter`
-    the sigma of its lognormal distribution (0: always the same). All repeat with `seed`.
-    `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host has had.
+    limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
+    served for `stall_for_s`. `latency_ms` is the median of the minimum latency of a request,
+    `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat
+    with `seed`. `expires_at` is in Unix seconds. `turn` counts the sets of disks that the host
+    has had.
     """
 
     style: Style = "aws-nvme"
@@ -61,8 +62,8 @@ class LabRequest(Frozen):
 
 @dataclass(frozen=True)
 class LabKeys:
-    """Keys made elsewhere: the host's private key, and the public keys that may log in. Whoever
-    gives them keeps the user's private key, at `identity_file`."""
+    """Keys made by the caller: the host's private key, and the public keys that may log in. The
+    caller keeps the user's private key at `identity_file`."""
 
     host_key: str
     authorized_keys: str
@@ -70,7 +71,7 @@ class LabKeys:
 
 
 def check_lease_id(lease_id: str) -> None:
-    """Raise InvalidValue for an id that names no file, group and host."""
+    """Raise InvalidValue for an id that cannot name a file, a group and a host."""
     if not is_lease_id(lease_id):
         raise InvalidValue(
             f"{lease_id!r} is no lease id", advice="use up to 64 lower-case letters, digits, dashes"
@@ -91,12 +92,12 @@ def check_volume(volume: str) -> None:
 
 
 def cloud_of(style: Style) -> str | None:
-    """Whose catalogue the disks of a style stand in; None for none."""
+    """The cloud whose catalogue has the disks of a style; None for none."""
     return _CLOUDS.get(style)
 
 
 def throughput_unit(style: Style, disk: DiskSpec) -> str:
-    """What the disk's throughput is counted in: as its cloud does, MiB/s for a `custom` one."""
+    """The unit of the disk's throughput: its cloud's, MiB/s for a `custom` disk."""
     cloud = _CLOUDS.get(style)
     if cloud is None or disk.type == CUSTOM:
         return "MiB/s"
@@ -105,8 +106,8 @@ def throughput_unit(style: Style, disk: DiskSpec) -> str:
 
 
 def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
-    """What the disk may do by the catalogue of the style's cloud, or by the figures given for a
-    `custom` one. Raises UnknownName or InvalidValue."""
+    """The disk's limits by the catalogue of the style's cloud, or by the figures given for a
+    `custom` disk. Raises UnknownName or InvalidValue."""
     cloud = _CLOUDS.get(style)
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)

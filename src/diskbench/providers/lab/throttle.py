@@ -1,8 +1,8 @@
 """The kernel's own limits on a block device, and its counters. Standard library only.
 
-On cgroup v1 the limits stand in the root group: writeback of buffered writes is done by kernel
-threads, and would escape the limits of any other group. cgroup v2 charges writeback to the writer
-and has no limits in its root, so there they stand in the host's own group.
+With cgroup v1 the limits are set in the root group: kernel threads write back buffered writes,
+and would escape the limits of any other group. cgroup v2 charges writeback to the writer and has
+no limits in its root, so they are set in the host's own group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True)
 class ThrottleLimits:
-    """What a device may do each second; None is no limit."""
+    """A device's limits per second; None is no limit."""
 
     read_iops: int | None = None
     write_iops: int | None = None
@@ -26,7 +26,7 @@ class ThrottleLimits:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a device has done since it exists."""
+    """A device's counters since its creation."""
 
     read_ops: int
     read_bytes: int

@@ -1,4 +1,4 @@
-"""Scripts that guests run by themselves: POSIX sh, as package data."""
+"""Scripts that run in guests: POSIX sh, as package data."""
 
 from importlib import resources
 

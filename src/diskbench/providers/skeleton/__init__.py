@@ -1,1 +1,1 @@
-"""What renting is in every cloud: an order, zones in turn, waits, the handover, the release."""
+"""The steps of renting common to all clouds: order, zones in turn, waits, handover, release."""

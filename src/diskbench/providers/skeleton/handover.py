@@ -1,4 +1,4 @@
-"""From a machine that runs to what is handed over: reached, asked, and told to the engine."""
+"""Handover of a running machine: connect, query the guest, return the result to the engine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that runs: what a person calls it (`instance i-0abc`), its address, how to get in,
-    and how to ask whether it may still answer (raises when it is gone, Still says what is in the
-    way)."""
+    """A running machine: its name for people (`instance i-0abc`), address, SSH access, and a
+    check whether it may still answer (raises when it is gone, returns Still with an obstacle)."""
 
     name: str
     address: str
@@ -35,7 +34,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Seen:
-    """The disks as the guest sees them, or a directory on one of its own."""
+    """The disks in the guest, or a directory on a local disk."""
 
     disks: tuple[GuestDisk, ...] = ()
     directory: str | None = None
@@ -43,8 +42,8 @@ class Seen:
 
 @contextlib.contextmanager
 def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
-    """The machine's guest once it shows its host key and lets us in; its connection ends with the
-    block. Raises RentalFailed."""
+    """Connect to the machine's guest once it shows its host key and accepts our login; the
+    connection closes with the block. Raises RentalFailed."""
     host = order.watch.host(machine.access, machine.address)
     try:
         guest = Guest(host, machine.address)
@@ -58,12 +57,12 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
 def disks_before_ours(
     order: AnyOrder, guest: Guest, *, attached: bool
 ) -> tuple[GuestDisk, ...] | None:
-    """See guest_disks.disks_before; asked again while the connection is broken."""
+    """See guest_disks.disks_before; repeated while the connection is broken."""
     return order.ask_guest("its disks", lambda: disks_before(guest.host, attached=attached))
 
 
 def disks_now(order: AnyOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The guest's disks; asked again while the connection is broken."""
+    """The guest's disks; the query is repeated while the connection is broken."""
     return order.ask_guest("its disks", lambda: disks(guest.host))
 
 
@@ -83,8 +82,8 @@ def acquired(
     path: Callable[[GuestDisk], str] = lambda disk: disk.path,
     identity: Callable[[GuestDisk], str] = lambda disk: disk.identity,
 ) -> Acquired:
-    """What the engine is given: raw disks, unless a directory is measured. `path` and `identity`
-    are what the cloud's disks are known by in its guests."""
+    """The result for the engine: raw disks, unless a directory is measured. `path` and
+    `identity` return a disk's device name and identity in the cloud's guests."""
     raw = () if seen.directory else seen.disks
     return Acquired(
         address=machine.address,

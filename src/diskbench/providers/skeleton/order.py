@@ -1,4 +1,4 @@
-"""What is to be made for a lease: a cloud's own Order adds how that cloud is called."""
+"""The order for a lease's resources; each cloud's own Order adds its API client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _HOSTNAME = 63
 
 @dataclass(frozen=True, kw_only=True)
 class Order(Generic[DetailsT, TimingT]):
-    """What is to be made, by whom, and who looks on. `details` is what `resolve` found."""
+    """The resources to make, for which claim, observed by which watch. `details` is the result
+    of `resolve`."""
 
     claim: Claim
     spec: RentSpec
@@ -45,21 +46,21 @@ class Order(Generic[DetailsT, TimingT]):
         return self.claim.lease_id
 
     def until(self, ask: Callable[[], T | Still], what: str, limit_s: float) -> T:
-        """What `ask` answers once it no longer answers Still; raises as `waits.until` does."""
+        """The answer of `ask` once it is not Still; raises as `waits.until` does."""
         return until(ask, what, limit_s, self.timing, self.watch)
 
     def ask_guest(self, what: str, ask: Callable[[], T | Still]) -> T:
-        """What `ask` learns from the guest; raises as `guest.ask_guest` does."""
+        """The answer of `ask` from the guest; raises as `guest.ask_guest` does."""
         return ask_guest(what, ask, self.timing, self.watch)
 
     def access(self, address: str, user: str) -> SshAccess:
-        """How the machine is reached at its address, written to the lease's directory."""
+        """Write the SSH access to the machine's address into the lease's directory."""
         directory = lease_directory(self.lease)
         return write_access(self.lease, self.keys, directory, address=address, user=user)
 
     def guest(self, user: str, *, ends_at: float | None = None, **more: Any) -> GuestSpec:  # noqa: ANN401 - fields of GuestSpec
-        """What the machine is told at its first boot. It ends itself at `ends_at` (Unix seconds),
-        which is the lease's end unless it is given."""
+        """The guest's data for its first boot. The guest powers itself off at `ends_at` (Unix
+        seconds), by default the lease's end."""
         end = self.claim.expires_at if ends_at is None else ends_at
         return GuestSpec(
             hostname=f"diskbench-{self.lease}"[:_HOSTNAME].rstrip("-"),

@@ -1,4 +1,4 @@
-"""What a cloud reports of what it made, against what was asked for: pure."""
+"""Comparison of a cloud's report with the request: pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def refuse(cloud: str, differences: Iterable[str]) -> None:
-    """Raise RentalFailed naming every difference, as asked and as it is; none is no error. `cloud`
-    is its name for people."""
+    """Raise RentalFailed naming every difference, as requested and as reported; without
+    differences, return. `cloud` is the cloud's name in messages."""
     found = tuple(differences)
     if found:
         raise RentalFailed(
@@ -22,7 +22,7 @@ def refuse(cloud: str, differences: Iterable[str]) -> None:
 
 
 def differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
-    """The difference between what was asked for and what was found; what a cloud does not report
-    (None) is none, nor is what was not asked for."""
+    """The difference between the requested and the reported value; None where the cloud reports
+    no value (None) or none was requested."""
     if asked is not None and found is not None and asked != found:
         yield f"{name} of {what} is {found}, asked for was {asked}"

@@ -1,4 +1,4 @@
-"""Giving back a lease: listed, worked off, listed again, and told once when something is left."""
+"""Release of a lease: list, delete, list again, and raise one error for all that is left."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
 
 ROUNDS = 3
-"""How often the listing is worked off: an `acquire` under way may add to it meanwhile."""
+"""The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""
 
 Failures = dict[str, str]
-"""Kind and id of what could not be given back, and why."""
+"""Kind and id of a resource that could not be released → the reason."""
 
 
 class Listing(Protocol):
@@ -26,11 +26,12 @@ class Listing(Protocol):
 
     @property
     def others(self) -> Sequence[str]:
-        """Kinds and ids of what carries the lease's tag and is left alone."""
+        """Kinds and ids of resources that carry the lease's tag but do not belong to it; they
+        are kept."""
         ...
 
     def names(self) -> Sequence[str]:
-        """Kinds and ids of what is to be given back, as `Failures` has them."""
+        """Kinds and ids of the resources to release, the keys of `Failures`."""
         ...
 
 
@@ -44,11 +45,11 @@ def release(
     give_back: Callable[[L, Failures], None],
     tell: Callable[[str], str] = str,
 ) -> None:
-    """Give back all that is meant of a lease at `where` (`us-east-1`); nothing there is as well.
+    """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
-    `look` lists it, `give_back` tries everything in the order of dependence and notes what resists,
-    `tell` says more of a name that is left. Raises ReleaseFailed once, naming what the last listing
-    still shows.
+    `look` lists the lease, `give_back` deletes everything in the order of dependence and notes
+    failures, `tell` describes a name that is left. Raises one ReleaseFailed, naming what the
+    last listing still shows.
     """
     lease_id = which.lease_id
     directory = lease_directory(lease_id)
@@ -61,9 +62,9 @@ def release(
         found = _listed(look, lease_id, where)
     which.warn(found.others)
     if left := found.names():
-        told = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
+        reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
         raise ReleaseFailed(
-            f"not given back in {where}: {told}",
+            f"not given back in {where}: {reasons}",
             advice=f"diskbench gc {lease_id}; what is left costs money or room until then",
         )
     if not which.copied:
@@ -83,7 +84,7 @@ def _listed(look: Callable[[], L], lease_id: str, where: str) -> L:
 
 @contextlib.contextmanager
 def giving_back(lease_id: str) -> Iterator[None]:
-    """Turn whatever keeps a whole lease from being given back into ReleaseFailed."""
+    """Turn an error that prevents the release of a whole lease into ReleaseFailed."""
     try:
         yield
     except ReleaseFailed:
@@ -98,7 +99,8 @@ def giving_back(lease_id: str) -> Iterator[None]:
 def noting(
     failures: Failures, what: str, is_missing: Callable[[BaseException], bool]
 ) -> Iterator[None]:
-    """Note why `what` could not be given back and go on; a thing that is gone is given back."""
+    """Note why `what` could not be released, and continue; a missing resource counts as
+    released."""
     try:
         yield
     except DiskbenchError as error:

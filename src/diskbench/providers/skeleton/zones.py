@@ -1,4 +1,4 @@
-"""Zones in turn: the next one is tried where one has no capacity."""
+"""Zones in turn: the next zone is tried where one lacks capacity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def zones_from(zones: Sequence[Z], held: Z | None) -> Sequence[Z]:
-    """The zones to try: from `held` on, where the lease has a machine already."""
+    """The zones to try: from `held` on, the zone where the lease has a machine already."""
     return zones[zones.index(held) :] if held is not None and held in zones else zones
 
 
@@ -29,10 +29,10 @@ def in_first_with_capacity(
     region: str,
     name: Callable[[Z], str] = str,
 ) -> T:
-    """What `rent` makes in the first zone that has capacity. `undo` takes back what a zone without
-    capacity had given so far; `name` is how a person calls a zone.
+    """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
+    that then lacked capacity; `name` is a zone's name in messages.
 
-    Raises NoCapacity with the answer of each zone when none has any.
+    Raises NoCapacity with the answer of each zone when all lack capacity.
     """
     refused: list[str] = []
     for position, zone in enumerate(zones):

@@ -1,1 +1,1 @@
-"""Machines cloned from a template on vSphere, with disks on a datastore that is to be measured."""
+"""Machines cloned from a template on vSphere, with disks on the measured datastore."""

@@ -1,4 +1,5 @@
-"""From a running machine to a disk in the guest: its address, the disks hot-added and found."""
+"""Attach the disks to a running machine: read its address, hot-add the disks, find them in the
+guest."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 
 def address_of(order: VsphereOrder, vm: Ref) -> str:
-    """The address to reach the machine at, as VMware Tools in it tell. Raises RentalFailed."""
+    """The address to connect to, reported by VMware Tools in the machine. Raises RentalFailed."""
     return order.until(
         lambda: _address(order, vm), f"address of {moid(vm)}", order.timing.address_s
     )
 
 
 def machine_of(order: VsphereOrder, vm: Ref) -> Machine:
-    """The machine as it is reached."""
+    """The machine, and how to connect to it."""
     address = address_of(order, vm)
     access = order.access(address, GUEST_USER)
     return Machine(f"machine {moid(vm)}", address, access, lambda: alive(order, vm))
@@ -48,14 +49,14 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     values = found.values if found else {}
     if str(values.get("guest.toolsRunningStatus")) != "guestToolsRunning":
         return Still("VMware Tools do not run in it (yet)")
-    told = [text for card in values.get("guest.net") or () for text in card.ipAddress or ()] or [
-        str(values.get("guest.ipAddress") or "")
-    ]
-    return reachable(told) or Still("VMware Tools tell none yet")
+    addresses = [
+        text for card in values.get("guest.net") or () for text in card.ipAddress or ()
+    ] or [str(values.get("guest.ipAddress") or "")]
+    return reachable(addresses) or Still("VMware Tools tell none yet")
 
 
 def reachable(told: Sequence[str]) -> str | None:
-    """The first IPv4 address that is not for its own link only, else the first such IPv6 one."""
+    """The first IPv4 address that is not link-local, else the first such IPv6 address."""
     found = []
     for text in told:
         try:
@@ -64,14 +65,15 @@ def reachable(told: Sequence[str]) -> str | None:
             continue
         if not address.is_link_local and not address.is_unspecified:
             found.append(address)
-    found.sort(key=lambda address: address.version)  # a sort keeps the order of equals
+    found.sort(key=lambda address: address.version)  # the sort is stable
     return str(found[0]) if found else None
 
 
 def attach(
     order: VsphereOrder, vm: Ref, guest: Guest
 ) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
-    """The disks in order, as vSphere has them and as the guest sees them. Raises RentalFailed."""
+    """Add the disks and return them in order, as vSphere lists them and as the guest sees them.
+    Raises RentalFailed."""
     ours = virtual_disks(order, vm)
     before = disks_before_ours(order, guest, attached=bool(ours))
     if not ours:
@@ -92,29 +94,29 @@ def attach(
 
 
 def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
-    """The disks on the controller of our own, in their order."""
+    """The disks on our own controller, in order of unit."""
     return tuple(
         VirtualDisk(
-            key=one.key,
-            uuid=str(one.backing.uuid),
-            size_bytes=int(one.capacityInBytes or one.capacityInKB * 1024),
+            key=disk.key,
+            uuid=str(disk.backing.uuid),
+            size_bytes=int(disk.capacityInBytes or disk.capacityInKB * 1024),
         )
-        for one in our_devices(order, vm)
+        for disk in our_devices(order, vm)
     )
 
 
 def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
-    """The same as pyVmomi has them."""
+    """The same disks as pyVmomi's objects."""
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     return sorted(
-        (one for one in _disks(devices) if one.controllerKey == controller.key),
-        key=lambda one: int(one.unitNumber or 0),
+        (disk for disk in _disks(devices) if disk.controllerKey == controller.key),
+        key=lambda disk: int(disk.unitNumber or 0),
     )
 
 
 def _add(order: VsphereOrder, vm: Ref) -> None:
-    """Hot-add the disks, which appear in the guest then."""
+    """Hot-add the disks, which then appear in the guest."""
     details, timing, wanted = order.details, order.timing, order.details.wanted
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
@@ -133,7 +135,8 @@ def _add(order: VsphereOrder, vm: Ref) -> None:
             timing.disk_s + timing.disk_s_per_gib * wanted.size_gib * wanted.count,
         )
     except DiskbenchError:
-        # Asked twice, because an answer was lost, vSphere refuses the disk that it has added.
+        # When the request is repeated after a lost answer, vSphere refuses the disk that it has
+        # added.
         if len(virtual_disks(order, vm)) != wanted.count:
             raise
 
@@ -151,4 +154,4 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
 def _disks(devices: Sequence[Any]) -> list[Any]:
     vim = sdk("vim")
 
-    return [one for one in devices if isinstance(one, vim.vm.device.VirtualDisk)]
+    return [device for device in devices if isinstance(device, vim.vm.device.VirtualDisk)]

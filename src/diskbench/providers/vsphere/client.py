@@ -1,4 +1,4 @@
-"""The one place where vSphere is called: sessions, errors translated, calls repeated, tasks."""
+"""All calls to vSphere: sessions, errors translated, calls repeated, tasks awaited."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"
 PASSWORD_VARIABLE = "VSPHERE_PASSWORD"  # noqa: S105 - the variable's name
 _PAGE = 500
-"""Objects a page of a listing; our choice."""
+"""Objects per page of a listing; our choice."""
 
 T = TypeVar("T")
 Ref = Any
@@ -53,25 +53,25 @@ Ref = Any
 
 @dataclass(frozen=True)
 class Item:
-    """One managed object with those of the properties asked for that are set."""
+    """One managed object with those of the requested properties that are set."""
 
     ref: Ref
     values: dict[str, Any]
 
     @property
     def id(self) -> str:
-        """vSphere's own id (`vm-53`)."""
+        """vSphere's id (`vm-53`)."""
         return moid(self.ref)
 
     @property
     def name(self) -> str:
-        """Its name, as a person sees it."""
+        """Its name in the user interface."""
         return unquote(str(self.values.get("name", "")))  # %2f stands for a slash
 
 
 @dataclass(frozen=True)
 class VsphereServer:
-    """Where vCenter (or one ESXi host) answers, and how it is trusted."""
+    """The address of vCenter (or one ESXi host), and how its certificate is verified."""
 
     url: str
     ca_file: str | None = None
@@ -80,7 +80,7 @@ class VsphereServer:
 
 @dataclass
 class Vsphere:
-    """A session. `watch` is asked before a call is repeated."""
+    """A session. `watch` is checked before a call is repeated."""
 
     instance: Any
     timing: VsphereTiming
@@ -89,21 +89,22 @@ class Vsphere:
 
     @property
     def stub(self) -> Any:  # noqa: ANN401 - as Ref
-        """What carries the calls, and holds the connections."""
+        """The SOAP stub, which holds the connections."""
         return self.instance._stub  # noqa: SLF001 - a session has no other handle in pyVmomi
 
     @property
     def content(self) -> Any:  # noqa: ANN401 - as Ref
-        """The service's content: its managers and root folder, asked for once."""
+        """The service's content: its managers and root folder, fetched once."""
         if self._content is None:
             self._content = self.call("RetrieveContent", self.instance.RetrieveContent)
         return self._content
 
     def call(self, action: str, send: Callable[[], T]) -> T:
-        """What `send` answers; calls that fail on the way again, with backoff and jitter.
+        """The answer of `send`; unanswered calls are repeated, with backoff and jitter.
 
-        `action` names it for people (`VirtualMachine.Clone`). Raises our errors. Only for calls
-        that may be made twice: vSphere refuses a second clone of one name, a second power-on.
+        `action` names it for people (`VirtualMachine.Clone`). Raises diskbench's errors. Only
+        for calls that may be repeated: vSphere refuses a second clone of one name, a second
+        power-on.
         """
         return repeated(lambda: self._once(action, send), self.timing, self.watch)
 
@@ -112,7 +113,7 @@ class Vsphere:
         return self.call(f"list of {kind}", lambda: self._listed(kind, paths, root))
 
     def properties(self, ref: Ref, paths: Sequence[str]) -> Item | None:
-        """One object with the properties at `paths`; None when it does not exist any more."""
+        """One object with the properties at `paths`; None when it no longer exists."""
         try:
             return self.call(f"properties of {moid(ref)}", lambda: self._properties(ref, paths))
         except DiskbenchError as error:
@@ -121,10 +122,11 @@ class Vsphere:
             raise
 
     def run(self, action: str, what: str, start: Callable[[], Ref], limit_s: float) -> Any:  # noqa: ANN401 - what the task gives
-        """Start a task and wait for its end; its result. `what` names the thing for people.
+        """Start a task, wait for its end and return its result. `what` names the resource in
+        messages.
 
-        Raises our error for the task's. A task that is still going when we are told to stop is
-        asked to end, so that it makes nothing after its lease was given back.
+        Raises the diskbench error for the task's. On a stop request a running task is cancelled,
+        so that it makes nothing after its lease was released.
         """
         task = self.call(action, start)
         try:
@@ -146,7 +148,8 @@ class Vsphere:
         return Still("waiting in vCenter's queue" if state == "queued" else "vCenter is at it")
 
     def _cancel(self, task: Ref) -> None:
-        """Ask a task to end, and see it end; what goes on is found by its lease later."""
+        """Cancel a task and wait for its end; the result of one that continues is found by its
+        lease later."""
         with contextlib.suppress(DiskbenchError):
             self._once("Task.Cancel", task.CancelTask)
         with contextlib.suppress(DiskbenchError):
@@ -169,7 +172,9 @@ class Vsphere:
     def _log_in(self) -> None:
         user, password = _credentials()
         manager = self.content.sessionManager
-        if manager.currentSession is None:  # who is logged in already is refused
+        if (
+            manager.currentSession is None
+        ):  # a login is refused in a session that is logged in already
             manager.Login(user, password, None)
 
     def _listed(self, kind: str, paths: Sequence[str], root: Ref | None) -> tuple[Item, ...]:
@@ -215,7 +220,8 @@ class Vsphere:
         found: list[Item] = []
         while page is not None:
             found += [
-                Item(one.obj, {pair.name: pair.val for pair in one.propSet}) for one in page.objects
+                Item(managed.obj, {pair.name: pair.val for pair in managed.propSet})
+                for managed in page.objects
             ]
             page = collector.ContinueRetrievePropertiesEx(page.token) if page.token else None
         return tuple(found)
@@ -227,7 +233,7 @@ def moid(ref: Ref) -> str:
 
 
 def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
-    """The managed object of a kind with an id; no call is made."""
+    """The managed object of a kind with that id, without any call."""
     vim = sdk("vim")
 
     made: Ref = getattr(vim, kind)(name, vsphere.stub)
@@ -235,7 +241,7 @@ def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
 
 
 def server_of(spec: RentSpec) -> VsphereServer:
-    """The server of a spec, or the one in the environment. Raises InvalidValue for neither."""
+    """The server of a spec, or the environment's. Raises InvalidValue where neither names one."""
     named = spec.endpoint_url or os.environ.get(SERVER_VARIABLE)
     if not named:
         raise InvalidValue(
@@ -252,7 +258,7 @@ def server_of(spec: RentSpec) -> VsphereServer:
 
 
 def server_in(scope: Scope) -> VsphereServer:
-    """The server of a scope, or the one in the environment."""
+    """The server of a scope, or the environment's."""
     named = scope.endpoint or os.environ.get(SERVER_VARIABLE)
     if not named:
         raise InvalidValue(
@@ -267,7 +273,7 @@ def server_in(scope: Scope) -> VsphereServer:
 def session(
     server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
 ) -> Iterator[Vsphere]:
-    """A session for the block, ended with it.
+    """A session for the block, closed with it.
 
     Raises HostUnavailable without the SDK or for a certificate that cannot be trusted, AccessDenied
     for credentials, Unanswered when the server does not answer in `timing.retry_s`.
@@ -286,7 +292,7 @@ def session(
     try:
         yield vsphere
     finally:
-        # The session ends by itself; whatever went wrong in the block is what matters.
+        # The session expires by itself; an error of the block must not be hidden.
         with contextlib.suppress(Exception):
             disconnect(vsphere.instance)
 
@@ -302,12 +308,13 @@ def _connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSL
             port=parts.port,
             user=user,
             pwd=password,
-            # Always given: without one pyVmomi verifies nothing on this machine's own addresses.
+            # Always given: without a context pyVmomi verifies no certificate at this machine's own
+            # addresses.
             sslContext=trust,
             httpConnectionTimeout=patience.ANSWER_S,
         )
     except Exception as error:
-        # pyVim raises a bare Exception for a server that speaks something else.
+        # pyVim raises a bare Exception for a server of another protocol.
         if type(error) is Exception:
             raise ConnectionError(str(error)) from error
         raise

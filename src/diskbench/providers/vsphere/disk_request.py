@@ -1,4 +1,5 @@
-"""What a cell asks of vSphere, refused before any call where it cannot be had: pure."""
+"""The disk that a cell requests from vSphere; an impossible request is refused before any call:
+pure."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]
 
 DEFAULT_PROVISIONING: Provisioning = "eager-zeroed"
-"""Its first writes are as fast as later ones: the others allocate or zero then; our choice."""
+"""Its first writes are as fast as later ones, while the other provisionings allocate or zero at
+the first write; our choice."""
 DEFAULT_CONTROLLER: Controller = "pvscsi"
 DEFAULT_VCPUS = 4
 DEFAULT_MEMORY_GIB = 8.0
@@ -31,11 +33,11 @@ DEFAULT_MEMORY_GIB = 8.0
 MAX_SIZE_GIB = 62 * 1024
 """62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
 MAX_COUNT = 8
-"""Disks on one controller of their own: fewer than any has places for (SCSI: 15 without unit 7)."""
+"""Disks on our own controller: fewer than any kind has units for (SCSI: 15 without unit 7)."""
 
 
 class VsphereDiskRequest(Frozen):
-    """The disks and the machine that are asked for. `provisioning` None leaves it to the policy."""
+    """The requested disks and machine. `provisioning` None leaves the choice to the policy."""
 
     size_gib: int
     count: int
@@ -56,7 +58,7 @@ class VsphereDiskRequest(Frozen):
 
 
 def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
-    """The disk of a spec. Raises InvalidValue or UnknownName with what is allowed."""
+    """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
     if spec is None or (here.datastore is None and here.storage_policy is None):
         raise InvalidValue(
@@ -91,16 +93,16 @@ def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
 
 
 def server_url(text: str) -> str:
-    """`https://HOST:PORT` of a server as it is typed: a name, or a URL with or without its path.
+    """`https://HOST:PORT` of a server given as a name, or as a URL with or without its path.
 
-    Raises InvalidValue; also for http, which would send the password in the clear.
+    Raises InvalidValue; also for http, which would send the password in clear text.
     """
     check_endpoint(text, "the vSphere server")
     url = text if "://" in text else f"https://{text}"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 443
-    except ValueError:  # a bracket or a port that is none
+    except ValueError:  # an unmatched bracket or an invalid port
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
         raise InvalidValue(

@@ -1,6 +1,6 @@
-"""vSphere's faults as our errors, once, at the edge: by the fault's type.
+"""Translation of vSphere's faults to diskbench's errors: by the fault's type.
 
-Types and what they mean: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
+Types and their meaning: VMware, "vSphere Web Services API" reference 8.0 (vim.fault,
 vmodl.fault).
 """
 
@@ -62,7 +62,7 @@ TABLE: ErrorTable = (
         "look at Administration > Licenses in the vSphere Client",
         codes=("VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"),
     ),
-    # pyVim's word for whatever went wrong with a connection.
+    # pyVim's fault for any failed connection.
     ErrorRow(
         Unanswered, "no answer to {action}: {told}", "look at the network and --endpoint-url",
         codes=("HostConnectFault",),
@@ -86,15 +86,14 @@ TABLE: ErrorTable = (
         RentalFailed, "vSphere refuses {action}: {told}", "vCenter's task list says more of it"
     ),
 )  # fmt: skip
-"""By the name of a fault's type in VMware's API."""
+"""Errors by the name of a fault's type in VMware's API."""
 
 NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)
-"""What is raised where nothing came back, or something that is not vSphere's: the page of a proxy
-before it."""
+"""Exceptions for a missing answer, or one that is not vSphere's, such as a proxy's page."""
 
 
 def fault_name(error: BaseException | None) -> str:
-    """vSphere's own name of an error, ours or the SDK's (`NoDiskSpace`); "" where it has none."""
+    """vSphere's name of an error, diskbench's or the SDK's (`NoDiskSpace`); "" for none."""
     vmodl = sdk("vmodl")
 
     while error is not None:
@@ -105,14 +104,14 @@ def fault_name(error: BaseException | None) -> str:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether vSphere says that the thing does not exist, or not any more."""
+    """Whether vSphere reports that the resource does not exist, or no longer exists."""
     return fault_name(error) == "ManagedObjectNotFound"
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
-    """Our error for what pyVmomi raised at `action` (`VirtualMachine.Clone`).
+    """The diskbench error for an exception of pyVmomi at `action` (`VirtualMachine.Clone`).
 
-    What is no fault of the world outside is raised as it is; so are our own.
+    Programming errors and diskbench's own errors are raised unchanged.
     """
     vmodl = sdk("vmodl")
 
@@ -138,19 +137,19 @@ def translate(error: Exception, action: str) -> DiskbenchError:
 
 
 def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmomi's types are made at run time
-    """Our error for a fault, of a call or of a task."""
+    """The diskbench error for a fault of a call or a task."""
     more = {
         "privilege": str(getattr(fault, "privilegeId", None) or action),
         "datastore": str(getattr(fault, "datastore", None) or ""),
     }
-    answered = CloudError((fault_name(fault),), _said(fault), action, more=more)
+    answered = CloudError((fault_name(fault),), _message_of(fault), action, more=more)
     return error_of(TABLE, answered)
 
 
-def _said(fault: Any) -> str:  # noqa: ANN401 - as above
-    """What the fault says, in a line."""
+def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
+    """The fault's message in one line."""
     texts = [getattr(fault, "msg", None)] + [
-        one.message for one in getattr(fault, "faultMessage", None) or ()
+        message.message for message in getattr(fault, "faultMessage", None) or ()
     ]
     words = [" ".join(str(text).split()) for text in texts if text]
     argument = getattr(fault, "invalidProperty", None) or getattr(fault, "property", None)

@@ -1,5 +1,5 @@
-"""Whether vSphere would let us rent: by asking which privileges our session has on what there is
-(AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer)."""
+"""Whether vSphere permits the rental: query the privileges of our session on the existing
+objects (AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and newer)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WHERE = "vsphere"
 _MOST = 200
-"""Objects of a kind that are asked about; our choice."""
+"""The largest number of objects of a kind to query; our choice."""
 _KINDS = {
     "folder": "Folder",
     "datastore": "Datastore",
@@ -63,8 +63,8 @@ def _examined(vsphere: Vsphere) -> list[Finding]:
 def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
     found = []
     for kind, wanted in rights.privileges().items():
-        there = _objects(vsphere, kind)
-        granted = _granted(vsphere, there, session, wanted) if there else []
+        objects = _objects(vsphere, kind)
+        granted = _granted(vsphere, objects, session, wanted) if objects else []
         found += judged(kind, wanted, granted)
     return found
 
@@ -72,14 +72,14 @@ def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
 def judged(
     kind: str, wanted: Sequence[str], granted: Sequence[Mapping[str, bool]]
 ) -> list[Finding]:
-    """What to say of the objects of a kind, each with whether it grants what is wanted: one that
-    grants all of it is enough, since which is used is not known here."""
+    """The finding for the objects of a kind and their granted privileges: one object that grants
+    all is enough, since the object to be used is not known here."""
     if not granted:
         return [_finding("permissions", "problem", f"no {kind} is seen by this user", _ADVICE)]
-    fullest = max(granted, key=lambda one: sum(one.get(name, False) for name in wanted))
+    fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in wanted))
     missing = [name for name in wanted if not fullest.get(name, False)]
     if not missing:
-        enough = sum(all(one.get(name, False) for name in wanted) for one in granted)
+        enough = sum(all(grants.get(name, False) for name in wanted) for grants in granted)
         told = f"{kind}: all {len(wanted)} privileges on {enough} of {len(granted)}"
         return [_finding("permissions", "ok", told)]
     state = "warning" if kind in rights.OPTIONAL else "problem"
@@ -93,8 +93,8 @@ def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
         return [vsphere.content.rootFolder]
     if kind == "template":
         listed = vsphere.listed("VirtualMachine", ("config.template",))
-        return [one.ref for one in listed if one.values.get("config.template")][:_MOST]
-    return [one.ref for one in vsphere.listed(_KINDS[kind], ("name",))][:_MOST]
+        return [item.ref for item in listed if item.values.get("config.template")][:_MOST]
+    return [item.ref for item in vsphere.listed(_KINDS[kind], ("name",))][:_MOST]
 
 
 def _granted(

@@ -1,5 +1,5 @@
-"""A later end for a lease: the guest's timer first, which is all that ends a machine by itself,
-then the notes of the machine. Its disks have none of their own: they go with it."""
+"""Extend a lease: first the guest's timer, which alone ends a machine by itself, then the
+machine's notes. Its disks have no notes: they are deleted with it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def extend(
     vsphere: Vsphere, which: Which, timing: VsphereTiming, end: LeaseEnd, guest: Host
 ) -> None:
-    """See ports.ExtendsLeases. What else somebody wrote into the notes stays."""
+    """See ports.ExtendsLeases. Other text in the notes stays."""
     move_timer(guest, end)
-    for one in machines(vsphere, which):
-        written = str(one.item.values.get("config.annotation") or "")
-        _note(vsphere, one.item.ref, requests.new_expiry(written, end.expires_at), timing)
+    for machine in machines(vsphere, which):
+        written = str(machine.item.values.get("config.annotation") or "")
+        _note(vsphere, machine.item.ref, requests.new_expiry(written, end.expires_at), timing)
 
 
 def _note(vsphere: Vsphere, vm: Ref, spec: requests.Spec, timing: VsphereTiming) -> None:

@@ -1,4 +1,4 @@
-"""What vSphere tells of a datastore: its kind, room, paths and devices, and who else is on it."""
+"""vSphere's facts about a datastore: kind, free space, paths and devices, and its other users."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DATASTORE = (
     "summary.freeSpace", "summary.type", "summary.uncommitted", "summary.multipleHostAccess",
     "info", "host", "vm", "iormConfiguration.enabled",
 )  # fmt: skip
-"""What must be read of a datastore for its facts."""
+"""The properties of a datastore needed for its facts."""
 
 
 def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) -> dict[str, Any]:
-    """All that is recorded of a datastore, beside the machine `ours`; JSON only. What the user may
-    not see is left out."""
+    """The recorded facts of a datastore, without the machine `ours`; JSON values only. Objects
+    that the account may not see are left out."""
     values = datastore.values
     extents = _extents(values.get("info"))
     others = contention(vsphere, datastore, ours)
@@ -40,7 +40,7 @@ def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) 
 
 
 def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str, Any]:
-    """Who else uses the datastore now: machines on it, and those of them that are on."""
+    """The datastore's other users now: the number of machines on it, and of those switched on."""
     there = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
     if not there:
         return {"other_machines": 0, "other_machines_on": 0}
@@ -79,7 +79,7 @@ def _volume(info: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
 def _extents(info: Any) -> tuple[str, ...]:  # noqa: ANN401 - pyVmomi's
     """The names of the devices that a VMFS datastore lies on."""
     extents = getattr(getattr(info, "vmfs", None), "extent", None) or ()
-    return tuple(str(one.diskName) for one in extents)
+    return tuple(str(extent.diskName) for extent in extents)
 
 
 def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
-"""The disks as the guest sees them: by the identifier of the virtual disk, which it is told.
+"""Disks in the guest, found by the virtual disk's identifier.
 
-With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's rules
-for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe controller is
-told none: it is known by appearing, by its model and by its size.
+With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's
+rules for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe
+controller shows no identifier: it is recognised by its appearance, model and size.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINK = "/dev/disk/by-id/wwn-0x"
 
 
 class VirtualDisk(Frozen):
-    """One disk of ours as vSphere has it."""
+    """One of our disks as vSphere describes it."""
 
     key: int
     uuid: str
@@ -31,7 +31,7 @@ class VirtualDisk(Frozen):
 
     @property
     def wwn(self) -> str:
-        """Its identifier as the guest is told it: lower-case, without dashes."""
+        """Its identifier as the guest shows it: lower-case, without dashes."""
         return self.uuid.replace("-", "").lower()
 
 
@@ -41,10 +41,10 @@ def find_disks(
     before: Sequence[GuestDisk] | None,
     controller: Controller,
 ) -> tuple[GuestDisk, ...] | None:
-    """The guest's disks of our virtual ones, in order, proved by name, newness and size to the
-    byte: pure. None while not all are there. Raises RentalFailed for something else."""
+    """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
+    in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
     known = {key for disk in before or () for key in disk.keys}
-    named = [[disk for disk in found if _is(disk, one)] for one in ours]
+    named = [[disk for disk in found if _is(disk, virtual)] for virtual in ours]
     if controller == "nvme" and not any(named):
         return _by_appearance(found, ours, before)
     if not all(named):
@@ -67,8 +67,8 @@ def still_shown(
     before: Sequence[GuestDisk] | None,
     controller: Controller,
 ) -> tuple[str, ...]:
-    """The nodes by which the guest still shows disks of ours that were taken away: pure."""
-    named = [disk for disk in found if any(_is(disk, one) for one in gone)]
+    """The nodes of our removed disks that the guest still shows: pure."""
+    named = [disk for disk in found if any(_is(disk, virtual) for virtual in gone)]
     if controller == "nvme" and before is not None:
         known = {key for disk in before for key in _places(disk)}
         named += [d for d in found if d.model == NVME_MODEL and not known & _places(d)]
@@ -78,7 +78,7 @@ def still_shown(
 def _by_appearance(
     found: Sequence[GuestDisk], ours: Sequence[VirtualDisk], before: Sequence[GuestDisk] | None
 ) -> tuple[GuestDisk, ...] | None:
-    """The NVMe disks that were not there before; which is which does not matter: all are equal."""
+    """The new NVMe disks; their order does not matter, since all are equal."""
     if before is None:
         raise RentalFailed(
             "the disk was there before it could be seen to appear, and has no identifier",
@@ -106,9 +106,9 @@ def _places(disk: GuestDisk) -> frozenset[str]:
 
 def _is(disk: GuestDisk, one: VirtualDisk) -> bool:
     names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
-    told = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
+    identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
             for text in (disk.wwn, disk.identity)}  # fmt: skip
-    return one.wwn in names | told
+    return one.wwn in names | identifiers
 
 
 def _check(disk: GuestDisk, one: VirtualDisk, known: frozenset[str] | set[str]) -> None:

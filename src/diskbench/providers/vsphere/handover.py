@@ -1,4 +1,4 @@
-"""From a machine that is on to what is handed over: reached, its disk found, all read back."""
+"""Handover of a machine that is on: connect to it, find its disk, read everything back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
-    """The machine with its disk, proved. Raises RentalFailed for anything not as asked."""
+    """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:
         ours, found = attach.attach(order, vm, guest)
@@ -27,8 +27,8 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     machine = vsphere.properties(vm, readback.PATHS)
     if machine is None:
         raise gone_missing(vm)
-    keys = [one.key for one in ours]
-    devices = {one.key: one for one in machine.values.get("config.hardware.device") or ()}
+    keys = [disk.key for disk in ours]
+    devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
     disks = [devices[key] for key in keys if key in devices]
     readback.check(details, machine, disks)
     datastore = vsphere.properties(reference(vsphere, "Datastore", details.datastore.id), DATASTORE)

@@ -1,4 +1,4 @@
-"""How a guest shows that it is a machine of vSphere."""
+"""Verification, inside the guest, that it is a machine of vSphere."""
 
 import uuid
 
@@ -6,8 +6,8 @@ from diskbench.plugin import GuestIdentity
 
 
 def _is_instance(printed: str, instance_id: str) -> bool:
-    """Whether both are one UUID. Its first three fields stand the other way round where firmware
-    and whoever reads it take SMBIOS 2.6 (section 7.2.1) differently."""
+    """Whether both are one UUID. The byte order of its first three fields differs where firmware
+    and reader interpret SMBIOS 2.6 (section 7.2.1) differently."""
     try:
         known, read = uuid.UUID(instance_id), uuid.UUID(printed.strip())
     except ValueError:

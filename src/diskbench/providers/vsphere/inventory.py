@@ -1,4 +1,4 @@
-"""What there is of a lease, or of all leases, by listing machines' notes: never by memory."""
+"""The machines of one lease or of all leases, listed by their notes and never remembered."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class VsphereMachine:
 
 
 def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine, ...]:
-    """The machines of one lease, or all that carry the notes of any, in the whole inventory: a
-    datacenter that was renamed would pass for an empty one. Raises our errors."""
+    """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
+    would look like an empty one. Raises diskbench's errors."""
     found = []
     for item in vsphere.listed("VirtualMachine", PATHS):
         marked = mark(item.values.get("config.annotation"))
@@ -43,4 +43,4 @@ def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine,
         one = VsphereMachine(item, marked)
         if of is None or of.takes(item.name, one.told):
             found.append(one)
-    return tuple(sorted(found, key=lambda one: (len(one.item.id), one.item.id)))
+    return tuple(sorted(found, key=lambda machine: (len(machine.item.id), machine.item.id)))

@@ -1,4 +1,4 @@
-"""What would be made, by read-only calls: every name resolved, room and rights to it looked at."""
+"""Resolve a rental by read-only calls: every name, the free space and the privileges."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.resolved import Template
 
 _RESERVE = 0.02
-"""How much of a datastore is left free: a full one stops every machine on it; our choice."""
+"""The part of a datastore to leave free: a full one stops every machine on it; our choice."""
 _COMPUTE = ("name", "datastore", "host", "resourcePool", "summary.numEffectiveHosts")
 
 
 @dataclass(frozen=True)
 class VsphereLocation:
-    """Where the machine will run: a cluster or host, what it belongs to, and the host if one."""
+    """The machine's place: a cluster or host, the datacenter and pool, and the host if chosen."""
 
     compute: Item
     pool: VspherePlace
@@ -46,7 +46,7 @@ class VsphereLocation:
 def look_up(
     vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, wanted: VsphereDiskRequest
 ) -> VsphereResolved:
-    """Everything about a rental that has to be known before. Raises UserError."""
+    """Everything that must be known before renting. Raises UserError."""
     datacenter = one_of(
         "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
     )
@@ -82,7 +82,7 @@ def look_up(
 
 
 def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
-    """The one that was named, or the only one. Raises UnknownName, or InvalidValue for several."""
+    """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
     flag = f"--{kind.replace(' ', '-')}"
     if typed is not None:
         named = [item for item in found if typed in {item.name, item.id}]
@@ -139,8 +139,9 @@ def _usable(item: Item) -> bool:
 
 
 def _check_room(datastore: Item, template: Template, wanted: VsphereDiskRequest) -> int:
-    """The bytes that are free, when they are enough: for all that may be written, not only for what
-    is allocated at once, because filling writes it. vSphere itself does not look at thin disks."""
+    """The free bytes, if they suffice for all that may be written and not only for what is
+    allocated at once, because filling writes the whole disk. vSphere itself does not check thin
+    disks."""
     free, capacity = (int(datastore.values[f"summary.{n}"]) for n in ("freeSpace", "capacity"))
     swap = int(wanted.memory_gib * GIB)
     need = wanted.size_gib * wanted.count * GIB + template.size_bytes + swap
@@ -163,7 +164,7 @@ def _check_room(datastore: Item, template: Template, wanted: VsphereDiskRequest)
 def _compute(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item
 ) -> VsphereLocation:
-    """Where to run: what was named, or the only place that reaches the datastore."""
+    """The place to run: the named one, or the only one that reaches the datastore."""
     found = vsphere.listed("ComputeResource", _COMPUTE, root)
     if typed.esxi_host is not None:
         return _on_host(vsphere, root, typed, datastore, found)
@@ -203,8 +204,8 @@ _HOST = ("name", "datastore", "runtime.connectionState", "runtime.inMaintenanceM
 
 
 def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> VspherePlace | None:
-    """The host to clone to where nobody balances the load: the one with the fewest machines. None
-    leaves it to vSphere (DRS)."""
+    """The host to clone to where DRS does not balance the load: the one with the fewest
+    machines. None leaves it to vSphere (DRS)."""
     found = vsphere.properties(compute.ref, ("configurationEx",))
     drs = getattr(found.values.get("configurationEx") if found else None, "drsConfig", None)
     hosts = [
@@ -259,7 +260,7 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
 
 
 def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork | None:
-    """The network that was named; None leaves the template's."""
+    """The named network; None keeps the template's."""
     if typed is None:
         return None
     found = one_of("network", vsphere.listed("Network", ("name",), root), typed)

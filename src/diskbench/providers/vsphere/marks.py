@@ -1,7 +1,7 @@
-"""The lease of a machine, as its notes in vSphere carry it: pure.
+"""The lease in a machine's vSphere notes: pure.
 
-Notes are set by the call that clones the machine, so that no machine is ever without them; custom
-attributes need a second call and a global privilege.
+The cloning call sets the notes, so that no machine is ever without them; custom attributes need
+a second call and a global privilege.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
 class Mark(Frozen):
-    """What a machine's notes say of its lease. `expires_at` and `owner` are None where they cannot
-    be read."""
+    """The lease in a machine's notes. `expires_at` and `owner` are None where they cannot be
+    read."""
 
     lease_id: str
     expires_at: float | None = None
@@ -40,20 +40,22 @@ def notes(claim: Claim) -> str:
         "owner": " ".join(claim.owner.split()),
         "version": claim.version,
     }
-    told = [f"diskbench-{key}: {value}" for key, value in lines.items()]
-    return "\n".join(["Made by diskbench to measure a disk; it goes when its lease ends.", *told])
+    entries = [f"diskbench-{key}: {value}" for key, value in lines.items()]
+    return "\n".join(
+        ["Made by diskbench to measure a disk; it goes when its lease ends.", *entries]
+    )
 
 
 def moved(annotation: str, expires_at: float) -> str:
-    """The notes of a machine with another end of its lease; all else in them stays."""
+    """The machine's notes with a new expiry; the other text stays."""
     line = f"diskbench-expires: {expires_at:.0f}"
-    rest = [one for one in annotation.splitlines() if not one.startswith("diskbench-expires: ")]
+    rest = [line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")]
     at = next((i for i, one in enumerate(rest) if one.startswith("diskbench-lease: ")), -1) + 1
     return "\n".join([*rest[:at], line, *rest[at:]])
 
 
 def mark(annotation: str | None) -> Mark | None:
-    """The mark in the notes of a machine; None in those of somebody else's."""
+    """The mark in a machine's notes; None for a machine of somebody else."""
     found = dict(_LINE.findall(annotation or ""))
     lease_id = found.get("lease", "").strip()
     if not _LEASE.fullmatch(lease_id):

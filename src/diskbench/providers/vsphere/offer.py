@@ -1,4 +1,4 @@
-"""What was resolved, told to a person: pure."""
+"""The resolved rental as an offer for the user: pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rental(
     installation: str,
     promise: Promise | None,
 ) -> Rental:
-    """The rental of what was looked up, at the installation with that UUID."""
+    """The rental for the lookup's result, in the installation with that UUID."""
     wanted = details.wanted
     return Rental(
         scope=Scope(
@@ -52,9 +52,9 @@ def rental(
 
 
 def lab_words(lab: EmulationOptions) -> str:
-    """How an emulated machine is to behave, as `noise=0.05 time_scale=60.0`."""
-    told = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
-    return " ".join(f"{key}={value}" for key, value in told.items())
+    """The configuration of an emulated machine, as `noise=0.05 time_scale=60.0`."""
+    values = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
+    return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def _words(details: VsphereResolved) -> str:

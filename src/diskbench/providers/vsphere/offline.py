@@ -1,4 +1,5 @@
-"""What would be made on vSphere, without asking it: pure. It has no prices and promises nothing."""
+"""The expected rental without a call to vSphere: pure. vSphere has no prices and no promised
+limits."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def foresee(spec: RentSpec, asked: VsphereDiskRequest, promise: Promise | None) -> Rental:
-    """The rental that is to be expected; vSphere may have no such place."""
+    """The expected rental; its place may not exist in vSphere."""
     typed = VsphereOptions.of(spec)
     place = typed.datastore or f"policy {typed.storage_policy}"
     return Rental(

@@ -1,4 +1,4 @@
-"""What vSphere brings to diskbench."""
+"""The vSphere plugin of diskbench."""
 
 from diskbench.plugin import Plugin
 from diskbench.providers.vsphere.identity import GUEST

@@ -1,4 +1,4 @@
-"""Storage policies, which a service of their own beside vCenter's knows (SPBM)."""
+"""Storage policies, from their own service beside vCenter (SPBM)."""
 
 from __future__ import annotations
 
@@ -26,31 +26,33 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
             return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
         found = vsphere.call("Pbm.QueryProfile", ask)
-    for one in found:
-        if one.name == name:
-            return Policy(id=str(one.profileId.uniqueId), name=name)
+    for profile in found:
+        if profile.name == name:
+            return Policy(id=str(profile.profileId.uniqueId), name=name)
     raise UnknownName(
-        "storage policy", name, [str(one.name) for one in found], field="storage_policy"
+        "storage policy", name, [str(profile.name) for profile in found], field="storage_policy"
     )
 
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
-    """Those of the datastores, by id, that the policy fits."""
+    """The ids of those datastores that match the policy."""
     placement = sdk("pbm").placement
     profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
-    hubs = [placement.PlacementHub(hubType="Datastore", hubId=one) for one in datastores]
+    hubs = [
+        placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
+    ]
     with _service(vsphere) as content:
         solver = content.placementSolver
         found = vsphere.call(
             "Pbm.CheckCompatibility",
             lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
         )
-    return frozenset(str(one.hub.hubId) for one in found if not one.error)
+    return frozenset(str(result.hub.hubId) for result in found if not result.error)
 
 
 @contextlib.contextmanager
 def _service(vsphere: Vsphere) -> Iterator[Any]:
-    """The content of the policy service, by the session of vCenter's."""
+    """The content of the policy service, using vCenter's session."""
     ours = vsphere.stub
     context = sdk("VmomiSupport").GetRequestContext()
     context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')

@@ -1,4 +1,4 @@
-"""`--provider vsphere` as the engine sees it."""
+"""`--provider vsphere` as the engine uses it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class VsphereProvider:
             return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap: every disk is a virtual one that a machine is given."""
+        """See ports.SwapsDisks.check_swap: every disk is virtual and can be swapped."""
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
@@ -129,13 +129,13 @@ class VsphereProvider:
             scope,
             (
                 Tagged(
-                    lease_id=one.mark.lease_id,
-                    told=one.told,
-                    name=one.item.name,
-                    expires_at=one.mark.expires_at,
-                    owner=one.mark.owner,
+                    lease_id=machine.mark.lease_id,
+                    told=machine.told,
+                    name=machine.item.name,
+                    expires_at=machine.mark.expires_at,
+                    owner=machine.mark.owner,
                 )
-                for one in found
+                for machine in found
             ),
         )
 
@@ -145,7 +145,7 @@ class VsphereProvider:
             return present(lambda: self._opened(scope, self.timing.looking()))
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
-        """See ports.Examinable.examine. vSphere has no quotas that an account could use up."""
+        """See ports.Examinable.examine. vSphere has no quotas of an account."""
         return examine(lambda: self._opened(scope, self.timing.looking()))
 
     def policy(self) -> str:
@@ -153,25 +153,26 @@ class VsphereProvider:
         return policy()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. What vSphere does not answer is no reason to give up a machine."""
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with (
             contextlib.suppress(DiskbenchError),
             self._opened(scope, self.timing.looking()) as vsphere,
         ):
-            there = machines(vsphere, Which(lease_id))
-            if not there:
+            listed = machines(vsphere, Which(lease_id))
+            if not listed:
                 return f"vSphere lists no machine of lease {lease_id}"
-            if not any(one.is_on for one in there):
-                return f"{there[-1].told} is {there[-1].item.values.get('runtime.powerState')}"
+            if not any(machine.is_on for machine in listed):
+                return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
         return None
 
     @contextlib.contextmanager
     def _opened(
         self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
     ) -> Iterator[Vsphere]:
-        """A session at the server of a scope, proved to be the same installation.
+        """A session at the server of a scope, verified to be the same installation.
 
-        Raises AccessDenied otherwise: an empty listing of another would pass for a clean one.
+        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
+        one.
         """
         server = server_in(scope)
         with session(server, timing, watch) as vsphere:

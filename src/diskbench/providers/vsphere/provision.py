@@ -1,4 +1,4 @@
-"""Making the machine: cloned from the template, or found by its lease, and switched on."""
+"""Making the machine: clone it from the template or find it by its lease, and switch it on."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.client import Ref, Vsphere
 
 GUEST_USER = "diskbench"
-"""Who logs in: cloud-init makes this user in place of the template's own."""
+"""The login user: cloud-init makes it in place of the template's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
-    """What is to be made on vSphere; `vsphere` is a session. `lab` is how an emulated installation
-    is to behave; empty for a real one."""
+    """The vSphere resources to make; `vsphere` is a session. `lab` configures an emulated
+    installation; empty for a real one."""
 
     vsphere: Vsphere
     lab: str = ""
 
 
 def provision(order: VsphereOrder) -> Ref:
-    """The machine of the lease, switched on. Raises NoCapacity, or RentalFailed with the reason."""
+    """Make or find the lease's machine and switch it on. Raises NoCapacity, or RentalFailed with
+    the reason."""
     vm = existing(order) or _clone(order)
     _switch_on(order, vm)
     return vm
@@ -51,7 +52,7 @@ def device_list(order: VsphereOrder, vm: Ref) -> tuple[Any, ...]:
 
 
 def alive(order: VsphereOrder, vm: Ref) -> Still | None:
-    """What is in the way of the machine. Raises RentalFailed when it is off or gone."""
+    """The machine's present obstacle, if any. Raises RentalFailed when it is off or gone."""
     found = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
     if found is None:
         raise gone_missing(vm)
@@ -66,7 +67,7 @@ def alive(order: VsphereOrder, vm: Ref) -> Still | None:
 
 
 def gone_missing(vm: Ref) -> RentalFailed:
-    """A machine that vSphere does not know any more."""
+    """The error for a machine that vSphere no longer knows."""
     return RentalFailed(
         f"machine {moid(vm)} does not exist any more", advice="somebody removed it; start a new run"
     )
@@ -76,7 +77,7 @@ def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
     found = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
-    return next((one.item.ref for one in found if one.item.name == name), None)
+    return next((machine.item.ref for machine in found if machine.item.name == name), None)
 
 
 def _clone(order: VsphereOrder) -> Ref:
@@ -103,12 +104,12 @@ def _clone(order: VsphereOrder) -> Ref:
         if fault_name(error) != "DuplicateName":
             raise
         made = None
-    # A call whose answer was lost, or another process, may have made it.
+    # An earlier call whose answer was lost, or another process, may have made it.
     return made or order.until(lambda: _named(order, name), f"machine {name}", order.timing.clone_s)
 
 
 def _named(order: VsphereOrder, name: str) -> Ref | Still:
-    """The machine of that name, once it carries our lease."""
+    """The machine of that name, if it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
         if item.name == name:
             marked = mark(item.values.get("config.annotation"))

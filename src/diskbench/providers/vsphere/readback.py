@@ -1,4 +1,4 @@
-"""What vSphere reports after all is made, for the record, and where it is not what was asked."""
+"""vSphere's report of the made resources, for the record and compared with the request."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PATHS = (
 
 
 def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None:
-    """Raise RentalFailed naming every value that differs, as asked and as it is.
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
 
-    What vSphere does not report is no difference.
+    A value that vSphere does not report is no difference.
     """
     refuse(
         "vSphere",
@@ -58,7 +58,7 @@ def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN
         thin = wanted.provisioning == "thin"
         yield from differs(what, "thin provisioning", thin, backing.thinProvisioned)
         if wanted.provisioning == "eager-zeroed":
-            # The others leave it unset, or say no.
+            # The other provisionings leave it unset or false.
             yield from differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
     limit = getattr(disk.storageIOAllocation, "limit", None)
     yield from differs(what, "IOPS limit", wanted.iops_limit, limit)
@@ -73,8 +73,8 @@ def option(machine: Item, key: str) -> str | None:
 def facts(
     details: VsphereResolved, machine: Item, disks: Sequence[Any], more: dict[str, Any]
 ) -> dict[str, Any]:
-    """All that is recorded beside the result; JSON only, nothing secret. `instance_id` is the UUID
-    that the guest's firmware shows, by which it can prove to be this machine."""
+    """The facts recorded beside the result; JSON values only, nothing secret. `instance_id` is
+    the UUID that the guest's firmware shows, by which it can prove to be this machine."""
     values = machine.values
     boot = values.get("runtime.bootTime")
     return {

@@ -1,4 +1,4 @@
-"""What vSphere is asked for, as pyVmomi's objects: pure."""
+"""The requests to vSphere as pyVmomi's objects: pure."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Spec = Any
 
 LAB_OPTION = "diskbench-lab"
 TURN_OPTION = "diskbench-turn"
-"""Whose the disks on our controller are: written with them, in one change."""
+"""Key of the turn of the disks on our controller, written with them in one change."""
 SCSI_BUSES = 4
 """Controllers of a kind that a machine can have (Configuration Maximums, vSphere 6.0 and later)."""
 _CONTROLLER_KEY, _DISK_KEY = -1000, -2000
-"""Keys for what does not exist yet: negative, and replaced by vCenter."""
+"""Device keys of new devices: negative, replaced by vCenter."""
 _SELF_UNIT = 7
-"""The unit number that a SCSI controller has itself."""
+"""The unit number of the SCSI controller itself."""
 _KINDS: Mapping[Controller, str] = {
     "pvscsi": "ParaVirtualSCSIController",
     "lsi": "VirtualLsiLogicSASController",
@@ -40,11 +40,11 @@ _KINDS: Mapping[Controller, str] = {
 def clone(
     claim: Claim, details: VsphereResolved, user_data: str, lab: str, refs: Mapping[str, Any]
 ) -> Spec:
-    """The machine of a lease: switched off, with our controller and no disk on it yet. `refs` are
+    """Clone a lease's machine: switched off, with our controller and no disk on it yet. `refs` are
     the managed objects of pool, host and datastore.
 
-    Its user data reach cloud-init by guestinfo (cloud-init, "VMware" data source: base64, and which
-    encoding is said beside it).
+    cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
+    the encoding in a second key).
     """
     vim = sdk("vim")
 
@@ -66,13 +66,13 @@ def clone(
         extraConfig=[
             vim.option.OptionValue(key=key, value=value)
             for key, value in (
-                # Without it the guest is not told its disks' identifiers.
+                # Without it the guest does not see its disks' identifiers.
                 ("disk.EnableUUID", "TRUE"),
                 ("guestinfo.metadata", _encoded(json.dumps(metadata))),
                 ("guestinfo.metadata.encoding", "base64"),
                 ("guestinfo.userdata", _encoded(user_data)),
                 ("guestinfo.userdata.encoding", "base64"),
-                # How an emulated machine is to behave; nothing for a real one.
+                # The configuration of an emulated machine; empty for a real one.
                 *([(LAB_OPTION, lab)] if lab else []),
             )
         ],
@@ -81,7 +81,7 @@ def clone(
 
 
 def bus_number(details: VsphereResolved) -> int:
-    """The bus of the controller of our own: the first that the template does not use."""
+    """The bus of our own controller: the first that the template does not use."""
     template = details.template
     taken = template.nvme_buses if details.wanted.controller == "nvme" else template.buses
     for bus in range(SCSI_BUSES):
@@ -94,7 +94,7 @@ def bus_number(details: VsphereResolved) -> int:
 
 
 def is_ours(device: Spec, details: VsphereResolved) -> bool:
-    """Whether a device of the machine is the controller that we gave it."""
+    """Whether a device of the machine is our own controller."""
     kind = _KINDS[details.wanted.controller]
     named = type(device).__name__.rpartition(".")[2]
     return bool(named == kind and device.busNumber == bus_number(details))
@@ -107,10 +107,10 @@ def add_disks(
     others: Sequence[Spec],
     turn: int = 1,
 ) -> Spec:
-    """The disks to measure in a turn, on our controller. `others` are the machine's own disks: a
-    limit counts only where every disk of the machine has one (VMware, "vSphere Resource
-    Management", Storage I/O Control). ESXi's scheduler keeps it, and counts ceil(bytes / 32 KiB)
-    for a request (Broadcom KB 385258, as stored 2026)."""
+    """Add the disks to measure in a turn to our controller. `others` are the machine's own
+    disks: a limit counts only where every disk of the machine has one (VMware, "vSphere Resource
+    Management", Storage I/O Control). ESXi's scheduler enforces it, and counts ceil(bytes / 32
+    KiB) for a request (Broadcom KB 385258, as stored 2026)."""
     vim = sdk("vim")
 
     changes = [
@@ -128,14 +128,14 @@ def add_disks(
 
 
 def new_expiry(annotation: str, expires_at: float) -> Spec:
-    """Another end of the lease in the machine's notes, which are `annotation` now."""
+    """Set a new expiry in the machine's notes, whose present text is `annotation`."""
     vim = sdk("vim")
 
     return vim.vm.ConfigSpec(annotation=moved(annotation, expires_at))
 
 
 def remove_disks(devices: Sequence[Spec]) -> Spec:
-    """These disks leave the machine, and their files the datastore."""
+    """Remove these disks from the machine and their files from the datastore."""
     vim = sdk("vim")
 
     change = vim.vm.device.VirtualDeviceSpec
@@ -152,7 +152,7 @@ def remove_disks(devices: Sequence[Spec]) -> Spec:
 
 
 def unit_number(controller: Controller, index: int) -> int:
-    """The place on the controller of disk number `index`."""
+    """The unit number of disk number `index` on the controller."""
     return index if controller == "nvme" or index < _SELF_UNIT else index + 1
 
 
@@ -163,7 +163,7 @@ def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: 
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         fileName=f"[{details.datastore.name}]",
         datastore=datastore,
-        # No snapshot ever comes between the disk and what is measured.
+        # Independent: no snapshot ever affects the measured disk.
         diskMode="independent_persistent",
     )
     if wanted.provisioning is not None:

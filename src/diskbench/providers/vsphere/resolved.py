@@ -1,4 +1,4 @@
-"""What was looked up before anything is made: all that `acquire` needs, as JSON."""
+"""The lookup's result before making anything: all that `acquire` needs, as JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 
 class VspherePlace(Frozen):
-    """Something in the inventory: vSphere's id and the name people know it by."""
+    """An inventory object: vSphere's id and its display name."""
 
     id: str
     name: str
 
 
 class VsphereNetwork(Frozen):
-    """A network to be on. `switch` and `portgroup` are of a distributed one."""
+    """A network of the machine. `switch` and `portgroup` are set for a distributed one."""
 
     id: str
     name: str
@@ -26,8 +26,8 @@ class VsphereNetwork(Frozen):
 
 
 class Template(Frozen):
-    """What the machine is cloned from. `buses` are the SCSI bus numbers that are taken,
-    `nvme_buses` those of NVMe; `size_bytes` is what its disks may grow to."""
+    """The template to clone. `buses` are the used SCSI bus numbers, `nvme_buses` those of NVMe;
+    `size_bytes` is the full size of its disks."""
 
     id: str
     name: str

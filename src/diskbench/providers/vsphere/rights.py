@@ -1,8 +1,8 @@
-"""What diskbench must be allowed in vSphere: one table, from which the list of privileges is made.
+"""The privileges that diskbench needs in vSphere: one table, the source of the printed list.
 
 "vSphere Web Services API" reference 8.0, "Required Privileges" of each method, and "vSphere
-Security", "Required Privileges for Common Tasks". A test holds the methods to those that are
-called.
+Security", "Required Privileges for Common Tasks". A test compares the methods with the adapter's
+calls.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
     "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
     "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
 }  # fmt: skip
-"""Method → kind of object → privileges on it. What only reads takes the role "Read-only", and the
-storage policies are asked for with --storage-policy alone."""
+"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only";
+storage policies are queried only with --storage-policy."""
 OPTIONAL = frozenset({"vCenter"})
 """Kinds of objects that not every rental needs."""
 
 
 def privileges() -> dict[str, tuple[str, ...]]:
-    """Kind of object → all that is needed on it, sorted."""
+    """The needed privileges by kind of object, sorted."""
     found: dict[str, set[str]] = {}
     for kinds in NEEDS.values():
         for kind, names in kinds.items():
@@ -49,7 +49,7 @@ def privileges() -> dict[str, tuple[str, ...]]:
 
 
 def policy() -> str:
-    """The privileges, one a line, below the kind of object that they are needed on."""
+    """The privileges, one per line, below the kind of object that needs them."""
     return "\n".join(
         line
         for kind, names in privileges().items()

@@ -1,4 +1,4 @@
-"""pyVmomi without its types: they are made at run time, and no checker knows them."""
+"""Access to pyVmomi without static types: it makes its types at run time."""
 
 from __future__ import annotations
 

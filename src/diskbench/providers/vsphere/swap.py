@@ -1,5 +1,5 @@
-"""Other disks for a machine that stays: those of the turn before go, and are seen to be gone in the
-guest, before those of this one are added."""
+"""Swap the disks of a machine that stays: the removal of the previous turn's disks is verified
+in the guest before new ones are added."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def swapped(order: VsphereOrder) -> Ref:
-    """The lease's machine without disks of earlier turns; twice is as once. Raises RentalFailed."""
+    """The lease's machine without disks of earlier turns; idempotent. Raises RentalFailed."""
     vm = existing(order)
     if vm is None:
         raise RentalFailed(

@@ -1,4 +1,4 @@
-"""Giving back everything of a lease: the machine goes with its disks, to the end, and verified."""
+"""Release a lease: delete the machine with its disks, wait, and verify."""
 
 from __future__ import annotations
 
@@ -22,27 +22,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Listing:
-    """The machines that are meant, and those that only carry the lease's notes."""
+    """The lease's machines, and machines that only carry its notes."""
 
     meant: tuple[VsphereMachine, ...]
     others: tuple[str, ...]
 
     def names(self) -> tuple[str, ...]:
-        return tuple(one.told for one in self.meant)
+        return tuple(machine.told for machine in self.meant)
 
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
-    """Give back all that is meant of a lease; see skeleton.release."""
+    """Release the resources of a lease; see skeleton.release."""
 
     def look() -> _Listing:
-        carrying = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]
-        meant = tuple(one for one in carrying if which.takes(one.item.name, one.told))
-        return _Listing(meant, tuple(one.told for one in carrying if one not in meant))
+        carrying = [
+            machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
+        ]
+        meant = tuple(
+            machine for machine in carrying if which.takes(machine.item.name, machine.told)
+        )
+        return _Listing(meant, tuple(machine.told for machine in carrying if machine not in meant))
 
     def give_back(found: _Listing, failures: Failures) -> None:
-        for one in found.meant:
-            with noting(failures, one.told, is_missing):
-                _remove(vsphere, one, timing)
+        for machine in found.meant:
+            with noting(failures, machine.told, is_missing):
+                _remove(vsphere, machine, timing)
 
     skeleton.release(which, "vSphere", look, give_back)
 

@@ -1,4 +1,4 @@
-"""The operator's template: found by name, and what must be known of its hardware."""
+"""The operator's template: lookup by name, and its hardware."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATHS = ("name", "config.template", "config.guestFullName", "config.version")
 
 
 def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
-    """The template that was named, or the only one. Raises UnknownName or InvalidValue."""
+    """The named template, or the only one. Raises UnknownName or InvalidValue."""
     from diskbench.providers.vsphere.lookup import one_of
 
     machines = vsphere.listed("VirtualMachine", _PATHS, root)
@@ -36,28 +36,30 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
     found = vsphere.properties(item.ref, ("config.hardware.device",))
     devices = (found.values.get("config.hardware.device") if found else None) or ()
     device = vim.vm.device
-    cards = [one.key for one in devices if isinstance(one, device.VirtualEthernetCard)]
+    cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
     return Template(
         id=item.id,
         name=item.name,
         guest=item.values.get("config.guestFullName"),
         hardware=item.values.get("config.version"),
         size_bytes=sum(
-            int(one.capacityInBytes or one.capacityInKB * 1024)
-            for one in devices
-            if isinstance(one, device.VirtualDisk)
+            int(item.capacityInBytes or item.capacityInKB * 1024)
+            for item in devices
+            if isinstance(item, device.VirtualDisk)
         ),
-        buses=_buses(one for one in devices if isinstance(one, device.VirtualSCSIController)),
-        nvme_buses=_buses(one for one in devices if isinstance(one, device.VirtualNVMEController)),
+        buses=_buses(item for item in devices if isinstance(item, device.VirtualSCSIController)),
+        nvme_buses=_buses(
+            item for item in devices if isinstance(item, device.VirtualNVMEController)
+        ),
         network_card=cards[0] if cards else None,
     )
 
 
 def hardware_version(template: Template) -> int | None:
-    """13 for `vmx-13`; None where it is not known."""
+    """The hardware version: 13 for `vmx-13`; None where unknown."""
     found = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
     return int(found.group(1)) if found else None
 
 
 def _buses(controllers: object) -> tuple[int, ...]:
-    return tuple(sorted(int(one.busNumber) for one in controllers))  # type: ignore[attr-defined]
+    return tuple(sorted(int(controller.busNumber) for controller in controllers))  # type: ignore[attr-defined]

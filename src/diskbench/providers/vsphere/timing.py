@@ -1,4 +1,4 @@
-"""How long vSphere is waited for. All of it is our choice, from what vCenter usually takes."""
+"""Timeouts for vSphere. All are our choice, from vCenter's usual times."""
 
 from __future__ import annotations
 

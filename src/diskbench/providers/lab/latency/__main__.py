@@ -29,15 +29,15 @@ def main(image: Path, volume: str, seed: int, median_s: float, sigma: float) -> 
 
 
 def _be_on_time() -> None:
-    """Be woken when it is time, whatever else this machine does; where that is not allowed, do
-    without."""
+    """Request real-time scheduling, so that wake-ups are on time under load; continue without it
+    where it is not permitted."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
     with contextlib.suppress(OSError):
         Path("/proc/self/timerslack_ns").write_text("1", "ascii")
     # The kernel must not make us wait for pages that only we can write (prctl(2)).
     ctypes.CDLL(None).prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
-    gc.disable()  # nothing here goes in circles
+    gc.disable()  # no reference cycles are made here
 
 
 if __name__ == "__main__":

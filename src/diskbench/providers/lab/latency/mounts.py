@@ -1,4 +1,4 @@
-"""FUSE files over disk images: mounting one, finding and taking away those that are there, whoever
+"""FUSE files over disk images: mount one, find and unmount existing ones, whichever process
 served them. Source of the numbers: mount(2), umount(2)."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def mount(device: int, image: Path) -> None:
 
 
 def mounted(path: Path) -> tuple[Path, ...]:
-    """Every file at or below `path` that one of ours is mounted over."""
+    """Every file at or below `path` with one of our mounts over it."""
     found = []
     for line in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
         before, _, after = line.partition(" - ")
@@ -41,8 +41,8 @@ def mounted(path: Path) -> tuple[Path, ...]:
 
 
 def unmount(path: Path) -> None:
-    """Take away every one at or below `path`; what still waits for its server fails. None there is
-    as well. To be called when no loop device is left on it, for that would lose its name.
+    """Unmount every one at or below `path`; requests that wait for their server fail. Succeeds if
+    there is none. Call it when no loop device is left on the file: the device would lose its name.
 
     Raises ReleaseFailed.
     """

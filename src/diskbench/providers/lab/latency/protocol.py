@@ -12,8 +12,8 @@ from typing import NamedTuple
 MAX_WRITE = 1 << 20
 """The largest request in bytes: the kernel's own limit of 256 pages (FUSE_MAX_MAX_PAGES)."""
 BACKGROUND = 256
-"""How many requests the kernel may have under way at once; libfuse's default of 12 would hold the
-queue depth there. Our choice, above any queue depth that profiles ask for."""
+"""The number of requests that the kernel may have in flight; libfuse's default of 12 would limit
+the queue depth to that. Our choice, above any queue depth that profiles ask for."""
 
 FORGET, GETATTR, OPEN, READ, WRITE, STATFS = 2, 3, 14, 15, 16, 17
 RELEASE, FSYNC, FLUSH, INIT = 18, 20, 25, 26
@@ -37,15 +37,15 @@ _WRITE_OUT = struct.Struct("=II")
 _STATFS_OUT = struct.Struct("=5Q 4I 24x")
 
 BODY = _IN.size
-"""Where a request's body begins."""
+"""The offset of a request's body."""
 WRITTEN = BODY + 40
-"""Where the data of a WRITE begin."""
+"""The offset of a WRITE's data."""
 ROOM = MAX_WRITE + 8192
-"""What the kernel wants there to be for a request."""
+"""The buffer size that the kernel requires for a request."""
 
 
 class Header(NamedTuple):
-    """Which request it is: `opcode`, and the `unique` number to answer it by."""
+    """The request's head: `opcode`, and the `unique` number for the answer."""
 
     opcode: int
     unique: int
@@ -93,14 +93,14 @@ def initiated(request: memoryview) -> bytes:
 
 
 def attributes(status: os.stat_result) -> bytes:
-    """The answer to GETATTR, to be asked for again: the file is as `status` says, with its own
-    inode number, by which its loop device is recognised."""
+    """The answer to GETATTR, with caching off: the file has the attributes of `status`, with its
+    own inode number, by which its loop device is recognised."""
     return _ATTR_OUT.pack(
         *(0, 0, 0),
         status.st_ino,
         status.st_size,
         -(-status.st_size // 512),
-        *(0, 0, 0, 0, 0, 0),  # times are nobody's business
+        *(0, 0, 0, 0, 0, 0),  # times are not used
         status.st_mode,
         1,
         status.st_uid,

@@ -1,8 +1,8 @@
-"""Answers the kernel's requests for one file, each when its time has come.
+"""A server that answers the kernel's requests for one file, each after its latency.
 
-One thread does it all: between two requests there is nothing to wait for but the clock. A read is
-made ready in the page cache when it comes and fetched when it is due, a write is done when it comes
-and acknowledged when it is due; so the image's own latency hides behind the drawn one.
+One thread suffices: between two requests it waits for the clock only. A read is prefetched into
+the page cache when it arrives and read when it is due, a write is done when it arrives and
+acknowledged when it is due; so the drawn latency hides the image's own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NO_ANSWER = {protocol.FORGET, protocol.BATCH_FORGET}
 
 
 class _Due(NamedTuple):
-    """An answer that waits until `at` (monotonic seconds); `number` keeps those of one moment in
-    order. `offset` None: it is `body`; else it is what the image holds there."""
+    """An answer due at `at` (monotonic seconds); `number` orders answers of the same time. With
+    `offset` None the answer is `body`; else it is the image's data at `offset`."""
 
     at: float
     number: int
@@ -61,7 +61,8 @@ class FuseServer:
         """Serve until the file is unmounted."""
         try:
             while True:
-                # By turns, so that neither what comes nor what is due has to wait for a crowd.
+                # Alternately, so that neither new requests nor due answers wait for a burst of the
+                # other.
                 now = time.monotonic()
                 if self._waiting and self._waiting[0].at <= now:
                     self._answer(heapq.heappop(self._waiting))
@@ -79,7 +80,7 @@ class FuseServer:
             os.readv(self.device, [self._request])
         except BlockingIOError:
             return
-        except (InterruptedError, FileNotFoundError):  # it was taken back
+        except (InterruptedError, FileNotFoundError):  # the request was cancelled
             return
         arrived = time.monotonic()
         opcode, unique = protocol.header(self._request)
@@ -97,7 +98,7 @@ class FuseServer:
                 self._fallocate(*protocol.punched(self._request))
                 self._later(arrived, unique, 0, None, b"")
             elif opcode == protocol.FSYNC:
-                # What a cloud's disk has acknowledged is kept already; there is nothing to flush.
+                # A cloud's disk keeps what it has acknowledged; there is nothing to flush.
                 self._later(arrived, unique, 0, None, b"")
             elif opcode not in _NO_ANSWER:
                 self._at_once(opcode, unique)
@@ -124,7 +125,7 @@ class FuseServer:
             self._send(protocol.reply(due.unique, size), data[:size])
 
     def _at_once(self, opcode: int, unique: int) -> None:
-        """What is no I/O of the disk."""
+        """Answer requests that are no I/O of the disk, without latency."""
         match opcode:
             case protocol.INIT:
                 body = protocol.initiated(self._request)
@@ -144,7 +145,7 @@ class FuseServer:
     def _send(self, *parts: bytes | memoryview) -> None:
         try:
             os.writev(self.device, parts)
-        except FileNotFoundError:  # nobody waits for it any more
+        except FileNotFoundError:  # the request was interrupted: no process waits for the answer
             return
 
     def _fallocate(self, offset: int, length: int, mode: int) -> None:

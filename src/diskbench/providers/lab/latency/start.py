@@ -1,4 +1,4 @@
-"""Starting the process that serves a slow disk, and knowing that it does."""
+"""Start of the process that serves a slow disk, and check that it serves."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def check_fuse() -> None:
 def slow_down(
     place: LeaseFolder, group: Path, request: LabRequest, volume: str, image: Path
 ) -> None:
-    """Let the image answer as late as the request says, by a process in `group`; returns when it
-    does. Twice is as once.
+    """Add the request's latency to the image, by a process in `group`; returns when it is in force.
+    Idempotent.
 
-    Raises HostUnavailable with the process's own words.
+    Raises HostUnavailable with the process's output.
     """
     log = place.path / "latency.log"
     if not mounted(image):
@@ -63,7 +63,8 @@ def slow_down(
 
 
 def is_served(group: Path, image: Path) -> bool:
-    """Whether the process behind a slow disk is there. It is not asked: it might not answer."""
+    """Whether the process behind a slow disk exists. No request is sent: it might not be
+    answered."""
     wanted = {_MODULE.encode(), bytes(image)}
     return any(wanted <= words for words in map(_words, members(group)))
 

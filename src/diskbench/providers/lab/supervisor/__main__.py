@@ -1,7 +1,7 @@
 """`python -S -m diskbench.providers.lab.supervisor DIRECTORY PID`: govern until PID is gone.
 
-Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. Keeps
-nothing else: started again it goes on with the balances it reported.
+Reads orders.json in DIRECTORY whenever it changes, writes report.json, limits the devices. It
+keeps no other state: after a restart it continues with the reported balances.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read
 from diskbench.providers.lab.throttle import Counters, ThrottleLimits, read_counters, write_limits
 
 TICK_S = 0.1
-"""How often counters are read; a hundredth of the shortest burst that tests look at. Our choice."""
+"""How often counters are read; a hundredth of the shortest burst in the tests. Our choice."""
 REPORT_S = 1.0
 
 
@@ -58,7 +58,7 @@ def _counters(governor: Governor) -> dict[str, Counters]:
     for disk in governor.orders.disks:
         try:
             found[disk.kernel] = read_counters(disk.kernel)
-        except OSError as error:  # detached under us; the next orders will not name it
+        except OSError as error:  # detached meanwhile; the next orders will not name it
             _say(error)
     return found
 

@@ -1,8 +1,8 @@
-"""What the operations that a device counted are charged, from their number and their bytes alone.
+"""The charge for a device's counted operations, from their number and bytes alone.
 
-A lab disk cuts requests (catalog/bucket.py, `cut_at`), so what the kernel counts are parts. Parts
-no larger than what counts as one I/O are what a cloud counts: ceil(s / max_io_bytes) of a request
-of s bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
+A lab disk splits requests (catalog/bucket.py, `cut_at`), so the kernel counts parts. Parts no
+larger than one charged I/O are counted as a cloud counts: ceil(s / max_io_bytes) of a request of
+s bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
 bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2.
 """
 
@@ -21,7 +21,7 @@ small ones between them (a journal's), below it for requests of one size; our ch
 
 @dataclass(frozen=True)
 class Cost:
-    """What one operation is charged in I/Os and in bytes, on average, and its real size."""
+    """The mean charge of one operation in I/Os and bytes, and its real size in bytes."""
 
     ios: float
     bytes: float
@@ -29,16 +29,16 @@ class Cost:
 
 
 SMALL = Cost(ios=1.0, bytes=0.0, size=0.0)
-"""One operation without bytes, where no rule is known."""
+"""The cost of one operation without bytes, where no rule is known."""
 
 
 def cost_of(accounting: IoAccounting, ops: int, moved_bytes: int) -> Cost:
-    """The mean cost of `ops` operations that moved so many bytes together; of none, that of a
-    small one."""
+    """The mean cost of `ops` operations that moved that many bytes together; without operations,
+    the cost of a small one."""
     mean = moved_bytes / ops if ops else 0.0
     part = accounting.parts_from_bytes
     if part is None or mean < MOSTLY_WHOLE * part:
-        # Not rounded up: bytes may be counted a moment before the operation that they belong to.
+        # Not rounded up: bytes may be counted slightly before their operation.
         whole_io = accounting.max_io_bytes
         ios = max(1.0, mean / whole_io) if whole_io else 1.0
         return Cost(ios, accounting.bytes(mean), mean)

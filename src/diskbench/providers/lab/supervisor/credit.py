@@ -1,7 +1,7 @@
-"""How the last credits of a bucket are spent, by a supervisor that looks ten times a second.
+"""Spending of a bucket's last credits by a supervisor that runs ten times a second.
 
-What a bucket holds and what is charged is catalog/bucket.py's; here is only the rate that the
-kernel is told until the next look.
+catalog/bucket.py defines a bucket's content and the charges; this module sets only the kernel's
+rate until the next tick.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEBT_S = 1.0
 
 
 def allowed(allowance: Allowance, balance: float) -> float:
-    """The rate that may be served until the next look."""
+    """The rate allowed until the next tick."""
     if not capacity(allowance):
         return rate(allowance, has_credit=True)
     extra = balance / HORIZON_S

@@ -1,4 +1,4 @@
-"""From what the disks did in the last tick to what they may do in the next. No clock, no files."""
+"""The disks' limits for the next tick, from their counters in the last one. No clock, no files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from diskbench.providers.lab.throttle import Counters, ThrottleLimits
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
-"""The least the kernel is told: with one operation a second it is as good as nothing."""
+"""The lowest byte limit written to the kernel: with one operation per second it is practically a
+stall."""
 
 Stream = tuple[str, str]
 """A device's kernel name, and READ or WRITE."""
@@ -24,7 +25,7 @@ Stream = tuple[str, str]
 
 @dataclass
 class _Use:
-    """What a stream was charged a second of late, and what one operation of it costs."""
+    """A stream's recent charge per second, and the cost of one of its operations."""
 
     ios: float = 0.0
     bytes: float = 0.0
@@ -52,7 +53,7 @@ class Governor:
         self._adopt(self.orders)
 
     def follow(self, orders: Orders) -> None:
-        """Take new orders; buckets of disks that stay keep their balance."""
+        """Adopt new orders; buckets of disks that stay keep their balance."""
         self.balances = self.left()
         self.orders = orders
         self._adopt(orders)
@@ -133,7 +134,7 @@ class Governor:
     def _allowances(
         self, disks: list[ThrottledDisk]
     ) -> tuple[dict[Stream, float], dict[Stream, float]]:
-        """I/Os and bytes a second, as they are charged, that each stream's own disk allows it."""
+        """The charged I/Os and bytes per second that each stream's own disk allows."""
         ios: dict[Stream, float] = {}
         size: dict[Stream, float] = {}
         for disk in disks:
@@ -172,9 +173,8 @@ class Governor:
         size: Mapping[Stream, float],
         factor: float,
     ) -> ThrottleLimits:
-        """What the kernel is told: operations and bytes as it counts them, which is before they are
-        charged."""
-        told = {}
+        """The kernel's limits: operations and bytes as the kernel counts them, before charging."""
+        kernel_limits = {}
         for direction in (READ, WRITE):
             stream = (disk.kernel, direction)
             each = self._use[stream].each
@@ -183,10 +183,18 @@ class Governor:
                 ops = min(ops, size[stream] / each.bytes)
             moved = size[stream]
             if disk.max_io_bytes:
-                # Kernels differ in whether a cut request counts once; its bytes always count.
+                # Kernels differ in whether a split request counts once; its bytes always count.
                 moved = min(moved, ios[stream] * disk.max_io_bytes)
-            told[direction] = (_rounded(ops, factor, 1), _rounded(moved, factor, STALLED_BPS))
-        return ThrottleLimits(told[READ][0], told[WRITE][0], told[READ][1], told[WRITE][1])
+            kernel_limits[direction] = (
+                _rounded(ops, factor, 1),
+                _rounded(moved, factor, STALLED_BPS),
+            )
+        return ThrottleLimits(
+            kernel_limits[READ][0],
+            kernel_limits[WRITE][0],
+            kernel_limits[READ][1],
+            kernel_limits[WRITE][1],
+        )
 
 
 def _key(disk: ThrottledDisk, index: int, kind: str) -> str:
@@ -198,7 +206,7 @@ def _covered(pool: LabPool) -> tuple[str, ...]:
 
 
 def _rounded(value: float, factor: float, least: int) -> int | None:
-    """A limit for the kernel; None where there is none and nothing stalls."""
+    """A rounded limit for the kernel; None where there is neither a limit nor a stall."""
     if math.isinf(value) and factor:
         return None
     return max(least, round(value * factor if factor else 0.0))

@@ -1,7 +1,7 @@
-"""When a limit is told to the kernel: each time it begins a new slice, and lets through a little
-more than the limit. So ripples are not followed, and a limit that comes to rest is told exactly.
-A request that is larger than what a second allows (mkfs zeroes up to 4 GiB at once) waits for its
-slice to grow: a new one every second would keep it waiting for ever.
+"""When to write a limit to the kernel: at each write the kernel begins a new slice and admits
+slightly more than the limit. So ripples are not written, and a settled limit is written exactly.
+A request that is larger than what a second allows (mkfs zeroes up to 4 GiB at once) waits for
+its slice to grow: a new one every second would keep it waiting for ever.
 """
 
 from __future__ import annotations
@@ -12,46 +12,46 @@ from dataclasses import astuple, dataclass, field
 from diskbench.providers.lab.throttle import ThrottleLimits
 
 RIPPLE = 0.08
-"""Changes by less wait until they have come to rest; our choice."""
+"""Smaller changes are written only when the limit has settled; our choice."""
 JUMP = 0.3
-"""Changes by more are told at once, others not again within PAUSE ticks; our choice."""
+"""Larger changes are written at once, others at most once in PAUSE ticks; our choice."""
 PAUSE = 30
 AT_REST = 3
-"""So many ticks with the same limit are rest; our choice."""
+"""A limit has settled after this many equal ticks; our choice."""
 
 
 @dataclass
 class Hold:
-    """What the kernel was told of each device, and what it would be told since."""
+    """The limits written for each device, and the limits wanted since."""
 
     _told: dict[str, ThrottleLimits] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
     _wanted: dict[str, tuple[ThrottleLimits, int]] = field(default_factory=dict)
 
     def due(self, kernel: str, wanted: ThrottleLimits, *, moved: bool = True) -> bool:
-        """Is it time to tell the kernel `wanted`? To be asked once a tick; `moved` is whether
-        the device did anything since the last."""
+        """Whether to write `wanted` to the kernel now; call once per tick. `moved` is whether
+        the device did any I/O since the last tick."""
         before, ticks = self._wanted.get(kernel, (None, 0))
         ticks = ticks + 1 if before == wanted else 1
         self._wanted[kernel] = (wanted, ticks)
-        told = self._told.get(kernel)
-        if told is None or told == wanted:
-            return told is None
+        written = self._told.get(kernel)
+        if written is None or written == wanted:
+            return written is None
         since = self._since[kernel] = self._since.get(kernel, 0) + 1
-        if not moved and _change(wanted, told) <= JUMP:
+        if not moved and _change(wanted, written) <= JUMP:
             return False
-        if ticks >= AT_REST or _change(wanted, told) > JUMP:
+        if ticks >= AT_REST or _change(wanted, written) > JUMP:
             return True
-        return since > PAUSE and _change(wanted, told) > RIPPLE
+        return since > PAUSE and _change(wanted, written) > RIPPLE
 
     def told(self, kernel: str, limits: ThrottleLimits) -> None:
-        """The kernel was told."""
+        """Record that the limits were written."""
         self._told[kernel] = limits
         self._since[kernel] = 0
 
 
 def _change(wanted: ThrottleLimits, told: ThrottleLimits) -> float:
-    """The largest relative change of any limit; infinite where one comes or goes."""
+    """The largest relative change of any limit; infinite where a limit appears or disappears."""
     pairs = zip(astuple(wanted), astuple(told), strict=True)
     return max(_relative(new, old) for new, old in pairs)
 

@@ -1,4 +1,4 @@
-"""What the supervisor is told: plain JSON, written by the provider, read again when it changes."""
+"""The supervisor's orders: JSON, written by the provider, read again when it changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LabPool:
 
 @dataclass(frozen=True)
 class ThrottledDisk:
-    """One device and what it may do; requests are counted as by IoAccounting of the three sizes."""
+    """One device and its limits; requests are counted as by IoAccounting with the three sizes."""
 
     kernel: str
     number: str
@@ -32,14 +32,14 @@ class ThrottledDisk:
 
     @property
     def accounting(self) -> IoAccounting:
-        """How its requests are counted."""
+        """The accounting of its requests."""
         return IoAccounting(self.max_io_bytes, self.min_charge_bytes, self.parts_from_bytes)
 
 
 @dataclass(frozen=True)
 class Orders:
-    """All that a supervisor does. `credit` off: buckets neither empty nor fill, and disks run as
-    with a full one. `cap_…` are the machine's own limits above all its disks."""
+    """All orders of one supervisor. With `credit` off, buckets neither empty nor fill, and disks
+    run as with a full bucket. `cap_…` are the machine's limits for all its disks together."""
 
     generation: int
     version: int
@@ -56,7 +56,7 @@ class Orders:
 
 @dataclass(frozen=True)
 class SupervisorReport:
-    """What the supervisor says: the orders it follows, and the credits left in each bucket."""
+    """The supervisor's report: the orders in force, and the credits left in each bucket."""
 
     generation: int
     balances: dict[str, float] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def parse_orders(text: str) -> Orders:
 
 
 def read_report(path: Path) -> SupervisorReport | None:
-    """What a supervisor said last; None when it said nothing yet."""
+    """The supervisor's last report; None when there is none yet."""
     try:
         return SupervisorReport(**json.loads(path.read_text("utf-8")))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""One limit that several streams share, though the kernel limits each of them apart.
+"""One limit shared by several streams, though the kernel limits each separately.
 
 A cloud counts reads and writes of a disk, and all disks of a machine, against one limit. The kernel
 has a limit for each device and direction, so the common one is divided by how much each uses.
@@ -31,18 +31,18 @@ a tick of a few dozen operations ripples by half of that. Our choice."""
 
 
 def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
-    """What each stream may do, given what each did of late.
+    """The limit of each stream, from the recent use of all.
 
-    Each gets its part of the limit in proportion to its use, or all that the others leave over,
-    whichever is more: a stream alone has the whole limit, several that press on it divide it.
+    Each gets its part of the limit in proportion to its use, or all that the others leave,
+    whichever is more: a single stream has the whole limit, several busy streams divide it.
     """
     total = sum(used.values())
     active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
     total = sum(active.values())
-    return {name: _one(limit, use, total) for name, use in active.items()}
+    return {name: _stream_limit(limit, use, total) for name, use in active.items()}
 
 
-def _one(limit: float, use: float, total: float) -> float:
+def _stream_limit(limit: float, use: float, total: float) -> float:
     if math.isinf(limit) or total <= use:
         return limit
     in_proportion = limit * SLACK * use / total
@@ -51,6 +51,7 @@ def _one(limit: float, use: float, total: float) -> float:
 
 
 def remembered(before: float, now: float) -> float:
-    """Use of late: the newest tick weighs MEMORY, or QUICK where the use itself changed."""
+    """The recent use: the newest tick has the weight MEMORY, or QUICK where the use itself
+    changed."""
     weight = QUICK if abs(now - before) > JUMP * before else MEMORY
     return before + weight * (now - before)

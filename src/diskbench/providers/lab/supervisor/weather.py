@@ -1,4 +1,4 @@
-"""Noise and stalls, the same ones for the same seed."""
+"""Noise and stalls, repeatable by seed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import random
 from dataclasses import dataclass, field
 
 LEAST = 0.05
-"""However bad the noise, a disk goes on at this part of its limit; our choice."""
+"""The lowest factor of the noise; our choice."""
 STALLED = 0.0
 
 
 @dataclass
 class Weather:
     """A factor on all limits: `noise` is the standard deviation of one second to the next; every
-    `stall_every_s` on average (exponential) nothing is served for `stall_for_s`."""
+    `stall_every_s` on average (exponential) no request is served for `stall_for_s`."""
 
     seed: int
     noise: float = 0.0
@@ -26,12 +26,12 @@ class Weather:
     _stalls: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        # Two streams: how often one asks must not change when the other strikes.
+        # Two random streams: the number of noise draws must not change the times of stalls.
         self._random = random.Random(f"{self.seed}/noise")  # noqa: S311 - not a secret
         self._stalls = random.Random(f"{self.seed}/stalls")  # noqa: S311 - not a secret
 
     def factor(self, at_s: float) -> float:
-        """The factor at `at_s` seconds after the start; ask with times that do not fall."""
+        """The factor at `at_s` seconds after the start; call with non-decreasing times."""
         return STALLED if self._stalled(at_s) else self._noisy(at_s)
 
     def _noisy(self, at_s: float) -> float:

@@ -47,10 +47,10 @@ class Books:
 
     def of(self, cloud: str) -> ProviderBook:
         """The machines and prices of a provider; empty books for one that lists none."""
-        found = self._known.get(cloud)
-        if found is None:
-            found = self._known[cloud] = self._read(cloud)
-        return found
+        book = self._known.get(cloud)
+        if book is None:
+            book = self._known[cloud] = self._read(cloud)
+        return book
 
     def check(self) -> None:
         """Read every file with its overlay. Raises InvalidValue naming the file and every fault."""
@@ -62,7 +62,7 @@ class Books:
         return {}
 
     def _read(self, cloud: str) -> ProviderBook:
-        patches = next((one.patches for one in self.overlays if one.cloud == cloud), {})
+        patches = next((overlay.patches for overlay in self.overlays if overlay.cloud == cloud), {})
         machines, prices = machine_book(cloud), price_book(cloud)
         if (patch := patches.get(MACHINES)) and (text := shipped(cloud, MACHINES)) is not None:
             machines = parse_machines(text, where=f"{cloud}/{MACHINES}", patch=patch)

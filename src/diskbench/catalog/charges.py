@@ -47,17 +47,17 @@ class Counting(SourcedFigure):
         """How many transactions one request is."""
         if self.unit_kib is None:
             return 1
-        found = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
-        return found if self.most_units is None else min(found, self.most_units)
+        units = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
+        return units if self.most_units is None else min(units, self.most_units)
 
     def count(self, work: Iterable[Work], *, disks: int = 1) -> float:
         """The transactions that are billed for work on `disks` equal disks, one after another."""
         done = list(work)
-        found = sum(one.requests * self.units(one.request_bytes) for one in done)
+        transactions = sum(part.requests * self.units(part.request_bytes) for part in done)
         if self.hourly_cap is None:
-            return found
-        hours = math.ceil(sum(one.seconds for one in done) / _HOUR_S)
-        return min(found, float(self.hourly_cap * max(hours, 1) * disks))
+            return transactions
+        hours = math.ceil(sum(part.seconds for part in done) / _HOUR_S)
+        return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
 
 
 class Transactions(SourcedFigure):
@@ -105,8 +105,12 @@ class Charges(Frozen):
     def figures(self) -> Iterator[SourcedFigure]:
         """Everything with a figure in it."""
         yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
-        for one in self.transactions.values():
-            yield from (one, *([one.counting] if one.counting else []), *one.tiers.values())
+        for figure in self.transactions.values():
+            yield from (
+                figure,
+                *([figure.counting] if figure.counting else []),
+                *figure.tiers.values(),
+            )
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> Charges:

@@ -132,7 +132,7 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
         known_usd=total,
         total_usd=None if unknown else total,
         unknown=tuple(unknown),
-        source="; ".join(dict.fromkeys(one for one in sources if one)),
+        source="; ".join(dict.fromkeys(source for source in sources if source)),
     )
 
 

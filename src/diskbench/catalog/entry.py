@@ -36,9 +36,9 @@ class FigureSource(Frozen):
 
     @model_validator(mode="after")
     def _has_a_date(self) -> FigureSource:
-        for told in (self.as_of, self.read):
-            if told is not None and not _DATE.fullmatch(told):
-                raise ValueError(f"{told!r} is no date: write 2026, 2026-11 or 2026-11-21")
+        for date in (self.as_of, self.read):
+            if date is not None and not _DATE.fullmatch(date):
+                raise ValueError(f"{date!r} is no date: write 2026, 2026-11 or 2026-11-21")
         if self.as_of is None and self.read is None:
             raise ValueError(f"{self.title}: it has neither a date nor the day it was read on")
         return self
@@ -348,10 +348,10 @@ class Catalogue(Frozen):
 def catalogue(cloud: str) -> Catalogue:
     """The shipped file of one provider. Raises UnknownName for one without, InvalidValue for one
     that breaks the rules."""
-    found = known_catalogue(cloud)
-    if found is None:
+    known = known_catalogue(cloud)
+    if known is None:
         raise UnknownName("catalogue", cloud, catalogues())
-    return found
+    return known
 
 
 @functools.cache
@@ -365,14 +365,14 @@ def known_catalogue(cloud: str) -> Catalogue | None:
 def caches_disks(cloud: str) -> bool:
     """Whether a provider's machines cache disks (option `cache`), so that no `--cache` means
     `none`; False for one without a catalogue."""
-    found = known_catalogue(cloud)
-    return found is not None and found.host_cache is not None
+    known = known_catalogue(cloud)
+    return known is not None and known.host_cache is not None
 
 
 @functools.cache
 def clouds() -> tuple[str, ...]:
     """The providers whose disk types the catalogue knows, sorted."""
-    return tuple(name for name in catalogues() if (one := known_catalogue(name)) and one.disks)
+    return tuple(name for name in catalogues() if (known := known_catalogue(name)) and known.disks)
 
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:

@@ -63,16 +63,16 @@ def expect(
 
 def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
     """The way through a machine to its disk."""
-    told = disk.limits
-    cache: Cache = "local" if told.place == "cache" else disk.cache
+    limits = disk.limits
+    cache: Cache = "local" if limits.place == "cache" else disk.cache
     gates = instance.gates if cache != "none" else without_cache(instance.gates)
     return Path(
-        (*disk_gates(told, count=disk.count, time_scale=disk.time_scale), *gates),
+        (*disk_gates(limits, count=disk.count, time_scale=disk.time_scale), *gates),
         cache=cache,
-        latency=told.latency,
-        write_latency=told.write_latency,
-        hit=told.hit if cache != "none" else None,
-        merges_to=told.accounting.max_io_bytes if told.merges else None,
+        latency=limits.latency,
+        write_latency=limits.write_latency,
+        hit=limits.hit if cache != "none" else None,
+        merges_to=limits.accounting.max_io_bytes if limits.merges else None,
     )
 
 

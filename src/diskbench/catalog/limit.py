@@ -79,7 +79,7 @@ def ways(load: Load) -> dict[Way, float]:
 def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -> tuple[Gate, ...]:
     """The gates of `count` equal disks that share a load evenly. `time_scale` divides the capacity
     of their buckets (the lab)."""
-    source = "; ".join(one.words() for one in limits.sources)
+    source = "; ".join(source_.words() for source_ in limits.sources)
     return tuple(
         Gate(
             limit=limit,
@@ -99,7 +99,7 @@ def promise_gates(promise: Promise, accounting: IoAccounting | None = None) -> t
     requests up to `io_kib`, else as `accounting` counts them, else as OWN_ACCOUNTING does."""
     rate = None if promise.mb_per_s is None else promise.mb_per_s * 1e6
     iops = None if promise.iops is None else Allowance(promise.iops)
-    found = _sides(iops, None if rate is None else Allowance(rate))
+    sides = _sides(iops, None if rate is None else Allowance(rate))
     covers: tuple[Covers, ...] = ("read", "write")
     counted = accounting or OWN_ACCOUNTING
     if promise.io_kib is not None:
@@ -107,7 +107,7 @@ def promise_gates(promise: Promise, accounting: IoAccounting | None = None) -> t
     return tuple(
         Gate(limit, counts, allowance, covers=way, accounting=counted, source="--promise")
         for way in covers
-        for limit, counts, allowance in found
+        for limit, counts, allowance in sides
     )
 
 
@@ -119,9 +119,9 @@ def without_cache(gates: Iterable[Gate]) -> tuple[Gate, ...]:
 def _sides(
     iops: Allowance | None, rate: Allowance | None
 ) -> list[tuple[LimitName, Literal["ios", "bytes"], Allowance]]:
-    found: list[tuple[LimitName, Literal["ios", "bytes"], Allowance]] = []
+    sides: list[tuple[LimitName, Literal["ios", "bytes"], Allowance]] = []
     if iops is not None:
-        found.append(("disk-iops", "ios", iops))
+        sides.append(("disk-iops", "ios", iops))
     if rate is not None:
-        found.append(("disk-throughput", "bytes", rate))
-    return found
+        sides.append(("disk-throughput", "bytes", rate))
+    return sides

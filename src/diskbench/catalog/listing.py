@@ -138,29 +138,31 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     """Everything of that name, of every provider: a disk type, one of its tiers, a part of its
     title, a machine, another part. Raises InvalidValue with what is near."""
     things = list(_things(books))
-    found = [one for one in things if one.name.lower() == name.lower()]
-    found = found or _of_tier(things, name.upper()) or _of_title(things, name.lower())
-    if not found:
-        near = difflib.get_close_matches(name, sorted({one.name for one in things}), n=4)
+    matches = [item for item in things if item.name.lower() == name.lower()]
+    matches = matches or _of_tier(things, name.upper()) or _of_title(things, name.lower())
+    if not matches:
+        near = difflib.get_close_matches(name, sorted({item.name for item in things}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         raise InvalidValue(
             f"the catalogue knows nothing named {name!r}",
             advice=f"{hint}`diskbench catalog disks` and `instances` list what it knows",
         )
-    return tuple(found)
+    return tuple(matches)
 
 
 def _of_tier(things: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
     """The disk type with such a tier, without its others."""
     return [
-        replace(one, lines=tuple(line for line in one.lines if line.name not in one.tiers - {tier}))
-        for one in things
-        if tier in one.tiers
+        replace(
+            item, lines=tuple(line for line in item.lines if line.name not in item.tiers - {tier})
+        )
+        for item in things
+        if tier in item.tiers
     ]
 
 
 def _of_title(things: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
-    return [one for one in things if one.kind == "disk type" and part in one.title.lower()]
+    return [item for item in things if item.kind == "disk type" and part in item.title.lower()]
 
 
 def _things(books: Books) -> Iterator[CatalogItem]:
@@ -187,10 +189,10 @@ def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
                 lines = tuple(_part_lines(part, book.sources))
                 yield CatalogItem(name, part_name, kind, part.title, lines)
         if book.accounting is not None:
-            told = ListingLine(
+            line = ListingLine(
                 "", _words(book.accounting), book.sources[book.accounting.source].words()
             )
-            yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (told,))
+            yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (line,))
 
 
 def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
@@ -234,7 +236,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None) + ")"
     if isinstance(value, list | tuple):
-        return "; ".join(_value(one) for one in value)
+        return "; ".join(_value(item) for item in value)
     return str(value)
 
 
@@ -249,12 +251,12 @@ def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
 
 
 def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
-    told = row.model_dump(
+    figures = row.model_dump(
         exclude_none=True,
         exclude={"cloud", "type", "source", "price_source", "usd_per_hour", "caps"},
     )
     yield ListingLine(
-        "", ", ".join(f"{key} {_value(value)}" for key, value in told.items()), row.source
+        "", ", ".join(f"{key} {_value(value)}" for key, value in figures.items()), row.source
     )
     for disk, (read, write, read_rate, write_rate) in row.caps.items():
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "

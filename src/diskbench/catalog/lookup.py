@@ -143,11 +143,11 @@ def limits_of(
     )
 
 
-def _latency(book: Catalogue, told: LatencyFigure | None) -> RequestLatency | None:
-    if told is None:
+def _latency(book: Catalogue, figure: LatencyFigure | None) -> RequestLatency | None:
+    if figure is None:
         return None
-    source = book.sources[told.source]
-    return RequestLatency(told.best_ms, told.usual_ms, told.worst_ms, source.words())
+    source = book.sources[figure.source]
+    return RequestLatency(figure.best_ms, figure.usual_ms, figure.worst_ms, source.words())
 
 
 def _tier_pools(

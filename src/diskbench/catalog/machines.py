@@ -139,7 +139,7 @@ class MachineBook(Frozen):
 
     def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:
         alone = (("burst", self.burst), ("accounting", self.accounting), ("choices", self.choices))
-        yield from ((name, one) for name, one in alone if one is not None)
+        yield from ((name, figure) for name, figure in alone if figure is not None)
         for name, entry in self.types.items():
             yield name, entry
             if entry.local is not None and entry.local.speed is not None:
@@ -155,20 +155,20 @@ class MachineBook(Frozen):
 
     def series_of(self, machine_type: str) -> Series | None:
         """The series of a machine type, by its name; None for one that is not here."""
-        named = self.names.fullmatch(machine_type) if self.names else None
-        return self.series.get(named["series"]) if named else None
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return self.series.get(match["series"]) if match else None
 
     def takers(self, disk_type: str) -> tuple[str, ...]:
         """The series that take a type of disk."""
-        return tuple(name for name, one in self.series.items() if disk_type in one.disks)
+        return tuple(name for name, series in self.series.items() if disk_type in series.disks)
 
     def vcpus_of(self, machine_type: str) -> int | None:
         """The vCPUs of a machine type, as listed or as its name tells; None where neither does."""
         listed = self.types.get(machine_type)
         if listed is not None:
             return listed.vcpus
-        named = self.names.fullmatch(machine_type) if self.names else None
-        return int(named["vcpus"]) if named and named["vcpus"] else None
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return int(match["vcpus"]) if match and match["vcpus"] else None
 
 
 def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:

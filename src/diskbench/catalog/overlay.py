@@ -52,17 +52,17 @@ def digest_of(overlays: Sequence[Overlay]) -> str | None:
     the shipped catalogue."""
     if not overlays:
         return None
-    in_order = sorted(overlays, key=lambda one: one.cloud)
-    dumped = [one.model_dump(mode="json") for one in in_order]
+    in_order = sorted(overlays, key=lambda overlay: overlay.cloud)
+    dumped = [overlay.model_dump(mode="json") for overlay in in_order]
     text = json.dumps(dumped, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """`above` over `below`: mappings are merged, everything else is replaced."""
-    found = dict(below)
+    result = dict(below)
     for key, value in above.items():
-        held = found.get(key)
+        held = result.get(key)
         both = isinstance(held, dict) and isinstance(value, dict)
-        found[key] = merged(held, value) if both else value  # type: ignore[arg-type]
-    return found
+        result[key] = merged(held, value) if both else value  # type: ignore[arg-type]
+    return result

@@ -78,7 +78,7 @@ class PriceBook(Frozen):
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> PriceBook:
-        named = {name: one.source for name, one in self.disks.items()}
+        named = {name: disk.source for name, disk in self.disks.items()}
         named |= {f"machines of {key}": key for key in self.machines}
         if self.month_hours is not None:
             named["month_hours"] = self.month_hours.source

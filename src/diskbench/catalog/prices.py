@@ -51,11 +51,11 @@ def disk_part(
     `tier` is a performance tier that is paid for in place of the size's own.
     """
     charges = charges_of(cloud)
-    one = disk_hourly_usd(books, cloud, disk, region, tier=tier)
+    hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
         name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
-        hourly_usd=None if one is None else one * disk.count,
+        hourly_usd=None if hourly_usd is None else hourly_usd * disk.count,
         minimum_s=_seconds(charges.disk_minimum if charges else None),
         source=_disk_source(books, cloud, disk.type),
     )
@@ -75,9 +75,9 @@ def address_part(cloud: str, region: str) -> PricePart:
 
 def sum_usd(parts: Iterable[PricePart]) -> float | None:
     """What an hour of all parts costs; None unless each price is known."""
-    found = [part.hourly_usd for part in parts]
-    known = [usd for usd in found if usd is not None]
-    return sum(known) if found and len(known) == len(found) else None
+    prices = [part.hourly_usd for part in parts]
+    known = [usd for usd in prices if usd is not None]
+    return sum(known) if prices and len(known) == len(prices) else None
 
 
 def disk_hourly_usd(

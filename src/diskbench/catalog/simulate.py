@@ -77,7 +77,7 @@ class Simulation:
 
     def first_empty(self, gate: int) -> Emptied | None:
         """When a gate's bucket was first empty; None: never."""
-        return next((one for one in self.emptied if one.gate == gate), None)
+        return next((event for event in self.emptied if event.gate == gate), None)
 
 
 def simulate(
@@ -129,8 +129,8 @@ def simulate(
 
 def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
     """What each bucket loses a second; nothing where it loses only what rounding makes of it."""
-    found = []
+    drains = []
     for gate, cost in zip(path.gates, costs, strict=True):
         drain = rate * cost - gate.allowance.baseline
-        found.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
-    return found
+        drains.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
+    return drains

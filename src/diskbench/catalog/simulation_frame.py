@@ -39,8 +39,8 @@ def course_frame(
     import polars as pl
 
     machine = machine_of(books, provider, instance_type, disk)
-    told = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(CatalogDisk(told, time_scale=time_scale), machine)
+    disk_limits = limits(provider, disk, size_gib, iops, throughput)
+    path = path_of(CatalogDisk(disk_limits, time_scale=time_scale), machine)
     held = [balance * credit for balance in path.full()]
     course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
     rows = [

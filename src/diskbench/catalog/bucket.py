@@ -74,8 +74,8 @@ class IoAccounting:
 NO_RULE = IoAccounting()
 """The rule if nothing is documented: each request is one I/O of its own size."""
 OWN_ACCOUNTING = IoAccounting(max_io_bytes=256 * 1024)
-"""For a disk of no catalogue: its IOPS are taken to be of requests up to 256 KiB, which is what
-several providers count as one I/O of an SSD. Our choice; `io_kib` says another size."""
+"""For a disk in no catalogue: its IOPS are assumed to be of requests up to 256 KiB, which several
+providers count as one I/O of an SSD. Our choice; `io_kib` sets another size."""
 LAB_CUT_BYTES = 512 * 1024
 """Where a lab disk cuts requests: 128 pages of 4 KiB, the most that the kernel gives a loop device
 in one request whatever their memory is like (block/blk-settings.c, BLK_MAX_SEGMENTS)."""

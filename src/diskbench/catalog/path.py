@@ -1,4 +1,4 @@
-"""The way from a load to a disk: every gate on it, the host cache, and the time a request takes.
+"""The path from a load to a disk: its gates, the host cache, and the latency of a request.
 
 A block passes the gates of disk and machine. With a host cache (MicrosoftDocs
 disks-performance.md, 2026-09-09) it takes
@@ -61,7 +61,7 @@ class Path:
         return {way: issued(load, way, case, merges_to=self.merges_to) for way in ways(load)}
 
     def costs(self, load: Load, case: Case) -> tuple[float, ...]:
-        """What one block costs each gate; 0 where it does not pass it."""
+        """Return the cost of one block at each gate; 0 if it bypasses the gate."""
         made = self.requests(load, case)
         costs = []
         for gate in self.gates:
@@ -75,9 +75,9 @@ class Path:
     def bounds(
         self, load: Load, costs: Sequence[float], credit: Sequence[float], case: Case
     ) -> tuple[Bound, ...]:
-        """What each limit lets through now, tightest first; `credit` is each bucket's balance.
-        Where IOPS and throughput bind at the same rate (st1 at 1 MiB), throughput comes first: that
-        is what such disks are sold by."""
+        """Return the rate that each limit allows now, tightest first; `credit` is each bucket's
+        balance. If IOPS and throughput limit at the same rate (st1 at 1 MiB), throughput comes
+        first, because such disks are sold by throughput."""
         bounds = [
             Bound(
                 limit=gate.limit,
@@ -96,11 +96,11 @@ class Path:
         return tuple(sorted(bounds, key=lambda bound: (bound.iops, bound.limit.endswith("iops"))))
 
     def full(self) -> tuple[float, ...]:
-        """The balance of every bucket when all are full."""
+        """Return the balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
 
     def with_held_credit(self) -> Path:
-        """The same way while credit is held: every gate lets its burst through for ever."""
+        """Return the path while credit is held: every gate allows its burst without end."""
         gates = (replace(gate, allowance=Allowance(gate.allowance.ceiling)) for gate in self.gates)
         return replace(self, gates=tuple(gates))
 
@@ -137,7 +137,7 @@ class Path:
 
 
 def tightest(bounds: Sequence[Bound]) -> float:
-    """The rate that the tightest bound leaves; infinite where there is none."""
+    """Return the rate of the tightest bound; infinite without bounds."""
     return bounds[0].iops if bounds else math.inf
 
 

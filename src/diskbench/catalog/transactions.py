@@ -1,12 +1,12 @@
 """How many transactions a disk is charged for: expected before a run, and counted after it.
 
-Before a run they are those of a disk that is busy all the time and keeps its promise,
+Before a run they are those of a disk that is always busy and reaches its promised rates,
 
     requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
 
 with c the cost of one request (catalog/bucket.py) and the burst rate where there is one; afterwards
-those of the rows. A disk that is faster than its promise makes more than expected; requests that
-the guest answers from its memory, or merges, are counted though the cloud never saw them.
+those of the rows. A disk that is faster than promised makes more than expected. Requests that the
+guest serves from memory or merges are counted although the cloud never receives them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Charge:
 
 
 def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
-    """The charge of a disk; None where its transactions cost nothing."""
+    """Return the charge of a disk; None if its transactions are free."""
     ours = charges_of(cloud)
     charge = ours.transactions.get(disk.type) if ours else None
     if ours is None or charge is None:
@@ -60,8 +60,8 @@ def expected_work(
     seconds: float,
     requests_per_s: float | None = None,
 ) -> Work:
-    """The dearest work that `disk.count` disks can do in a time with requests of one of the sizes,
-    and at most `requests_per_s` of them; none where a disk's limits are not known."""
+    """Return the most expensive work that `disk.count` disks can do in `seconds` with requests of
+    one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
     disk_limits_ = disk_limits(cloud, disk)
     charged = charge_of(cloud, disk, None)
     works = [
@@ -82,9 +82,9 @@ def expected_work(
 
 
 def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
-    """What the jobs of measured steps did, one after another; calls of fsync are no transactions.
+    """Return the work of the jobs of measured steps, in order; fsync calls are not transactions.
 
-    The time of a step is told once, by its longest row, so that hours are not counted twice.
+    The time of a step is counted once, in its longest row, so that hours are not counted twice.
     """
     of_jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.ios]
     works: list[Work] = []
@@ -98,7 +98,7 @@ def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
 
 
 def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
-    """What the catalogue promises for one disk of a spec; None for a disk that it does not know."""
+    """Return the catalogue's limits of one disk of a spec; None for an unknown disk."""
     try:
         return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
     except UserError:

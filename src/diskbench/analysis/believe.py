@@ -42,29 +42,31 @@ def reasons_of(
     fio. Where it is known what used the processor up that is judged anew, and warnings that an
     earlier version wrote of it are left aside: they called all of it `client-bound`.
     """
-    found: dict[str, Reason] = {}
+    reasons: dict[str, Reason] = {}
     busy = busy_with(processor)
-    for one in warnings:
-        if busy and one.code in _PROCESSOR_CODES:
+    for warning in warnings:
+        if busy and warning.code in _PROCESSOR_CODES:
             continue
-        weight = _weight(one.code, limited_by, device_share)
-        reason = Reason(code=one.code, weight=weight, message=one.message, advice=one.advice)
-        found.setdefault(one.code, reason)
-    for each in busy:
-        doubt = DOUBT_OF[each.worker]
+        weight = _weight(warning.code, limited_by, device_share)
+        reason = Reason(
+            code=warning.code, weight=weight, message=warning.message, advice=warning.advice
+        )
+        reasons.setdefault(warning.code, reason)
+    for busy_with_ in busy:
+        doubt = DOUBT_OF[busy_with_.worker]
         weight = _weight(doubt.code, limited_by, device_share)
-        found[doubt.code] = doubt.reason("; ".join(each.words), weight=weight)
-    return in_order(found.values())
+        reasons[doubt.code] = doubt.reason("; ".join(busy_with_.words), weight=weight)
+    return in_order(reasons.values())
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Heaviest first; of the same weight in the order given."""
-    return tuple(sorted(reasons, key=lambda one: WEIGHTS.index(one.weight)))
+    return tuple(sorted(reasons, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 
 def believe(reasons: Sequence[Reason]) -> Believe:
     """What the heaviest reason makes of a figure."""
-    weights = {one.weight for one in reasons}
+    weights = {reason.weight for reason in reasons}
     if "no" in weights:
         return "no"
     return "doubtful" if "doubtful" in weights else "yes"

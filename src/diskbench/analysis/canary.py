@@ -42,25 +42,28 @@ class Off:
 
     def words(self) -> str:
         """`checksum s 0.312 after, 0.204 on the others`."""
-        one = self.reading
-        return f"{one.what} {_told(one.value)} {one.when}, {_told(self.median)} on the others"
+        reading = self.reading
+        return (
+            f"{reading.what} {_shown(reading.value)} {reading.when}, "
+            f"{_shown(self.median)} on the others"
+        )
 
 
-def _told(value: float) -> str:
+def _shown(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
     """By trial, the readings of a fleet that stand out; trials without any are left out."""
-    found: dict[str, tuple[Off, ...]] = {}
-    for what in dict.fromkeys(one.what for one in fleet):
-        readings = [one for one in fleet if one.what == what]
+    by_trial: dict[str, tuple[Off, ...]] = {}
+    for what in dict.fromkeys(reading.what for reading in fleet):
+        readings = [reading for reading in fleet if reading.what == what]
         if len(readings) < LEAST_READINGS:
             continue
-        middle = median(one.value for one in readings)
-        mad = median(abs(one.value - middle) for one in readings)
+        middle = median(reading.value for reading in readings)
+        mad = median(abs(reading.value - middle) for reading in readings)
         reach = DEVIATIONS * _NORMAL * max(mad, _LEAST_MAD * middle)
-        for one in readings:
-            if abs(one.value - middle) > reach:
-                found[one.trial] = (*found.get(one.trial, ()), Off(one, middle))
-    return found
+        for reading in readings:
+            if abs(reading.value - middle) > reach:
+                by_trial[reading.trial] = (*by_trial.get(reading.trial, ()), Off(reading, middle))
+    return by_trial

@@ -21,16 +21,16 @@ _HALF = 0.5
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
-def credit(found: Stretch, setting: Setting) -> Limiter | None:
+def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     """`credit` where a used-up bucket sets the pace."""
-    told_fall, measured, level = fell(found, setting), rate(found, setting), found.level
+    told_fall, measured, level = fell(stretch, setting), rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
         if is_writing(setting) and not setting.is_like_bucket:
             return None  # a disk's own cache for writes fills, too
-        told = ("no promise is known",) if level is None else ()
-        return Limiter(name="credit", evidence=(*told_fall, *told)) if told_fall else None
-    guessed = found.is_guess and not told_fall
-    if not setting.credit or not found.used_up or guessed or measured is None:
+        unpromised = ("no promise is known",) if level is None else ()
+        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
+    guessed = stretch.is_guess and not told_fall
+    if not setting.credit or not stretch.used_up or guessed or measured is None:
         return None  # nothing that is promised holds credit, or there was some left
     began = setting.credit.get(level.limited_by, 1.0)
     if not told_fall and began <= EMPTY:
@@ -44,22 +44,25 @@ def credit(found: Stretch, setting: Setting) -> Limiter | None:
     return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
 
 
-def fell(found: Stretch, setting: Setting) -> tuple[str, ...]:
+def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     """From where to where it fell, in a clause and in the unit that such blocks are shown in; empty
     where it did not."""
-    if found.fell_from is None:
+    if stretch.fell_from is None:
         return ()
-    now, block = found.iops, setting.load.block_bytes if setting.load else 0
+    now, block = stretch.iops, setting.load.block_bytes if setting.load else 0
     if now is None or block >= _SHOWN_AS_BYTES:
-        each = 1 if now is None else block
-        rates = (found.fell_from * each, (found.bytes_per_s or 0.0) if now is None else now * each)
-        told, unit = [format_mb_per_s(one) for one in rates], "MB/s"
+        factor = 1 if now is None else block
+        rates = (
+            stretch.fell_from * factor,
+            (stretch.bytes_per_s or 0.0) if now is None else now * factor,
+        )
+        shown, unit = [format_mb_per_s(rate_) for rate_ in rates], "MB/s"
     else:
-        told, unit = [format_iops(found.fell_from), format_iops(now)], "IOPS"
+        shown, unit = [format_iops(stretch.fell_from), format_iops(now)], "IOPS"
     done = ""
-    if found.credits and now is not None:
-        done = f", after {found.credits:,.0f} I/Os above that level"
-    return (f"it fell at once from {told[0]} to {told[1]} {unit}{done}",)
+    if stretch.credits and now is not None:
+        done = f", after {stretch.credits:,.0f} I/Os above that level"
+    return (f"it fell at once from {shown[0]} to {shown[1]} {unit}{done}",)
 
 
 def is_writing(setting: Setting) -> bool:
@@ -67,9 +70,9 @@ def is_writing(setting: Setting) -> bool:
     return setting.load is not None and setting.load.read_share < _HALF
 
 
-def cap(found: Stretch, setting: Setting) -> Limiter | None:
+def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
     """The cap of disk or machine that the rate is at."""
-    level, measured = found.level, rate(found, setting)
+    level, measured = stretch.level, rate(stretch, setting)
     if level is None or measured is None:
         return None
     near = _near(measured, level)
@@ -79,24 +82,24 @@ def cap(found: Stretch, setting: Setting) -> Limiter | None:
     in_range = (1 - NEAR) * level.low_iops <= measured <= ABOVE * level.high_iops
     merged = load is not None and not load.direct and not load.random
     if merged and in_range and level.limited_by and level.limited_by not in NOT_CAPS:
-        told = (
+        evidence = (
             f"{format_iops(measured)} blocks/s, within the {format_iops(level.low_iops)} to "
             f"{format_iops(level.high_iops)} that {allows(level.limited_by)}, by the "
             "size of the requests that the page cache makes"
         )
-        return Limiter(name=level.limited_by, evidence=(told,))
+        return Limiter(name=level.limited_by, evidence=(evidence,))
     return None
 
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
-    caps = [one for one in level.bounds if one.limit not in NOT_CAPS]
+    caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS]
     if measured is None or not caps:
         return None
     if measured < (1 - NEAR) * caps[0].iops:
         return None
-    others = (one for one in caps if one is caps[0] or one.limit != caps[0].limit)
-    return next((one for one in others if abs(measured / one.iops - 1) <= NEAR), None)
+    others = (bound for bound in caps if bound is caps[0] or bound.limit != caps[0].limit)
+    return next((bound for bound in others if abs(measured / bound.iops - 1) <= NEAR), None)
 
 
 def _at(measured: float, cap: Bound, setting: Setting) -> str:

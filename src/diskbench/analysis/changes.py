@@ -91,16 +91,16 @@ def _logs(values: Floats) -> Floats:
     import numpy as np
 
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
-    found: Floats = np.log(np.maximum(values, floor))
-    return found
+    logs: Floats = np.log(np.maximum(values, floor))
+    return logs
 
 
 def _means(values: Floats, width: int) -> Floats:
     """Running means: what a disk serves in batches of some seconds has its level in them."""
     from scipy.ndimage import uniform_filter1d
 
-    found: Floats = uniform_filter1d(values, width, mode="nearest")
-    return found
+    means: Floats = uniform_filter1d(values, width, mode="nearest")
+    return means
 
 
 def _bins(filled: Floats, width: int) -> Floats:
@@ -125,19 +125,19 @@ def _segment(y: Floats, smallest: int) -> list[int]:
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
     search = KernelCPD(kernel="linear", min_size=max(2, smallest)).fit(y.reshape(-1, 1))
-    found: list[int] = []
+    cuts: list[int] = []
     most = n // smallest - 1
     for count in range(1, min(MOST_CUTS, most) + 1):
         sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
-        found = _cuts(search, n, sigma2, phi, count) or found
-    left = (1 - _EXPLAINED) * _noise(y, [0, *found, n])[0]
+        cuts = _cuts(search, n, sigma2, phi, count) or cuts
+    left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
     if most <= MOST_CUTS or _noise(y, [0, *search.predict(n_bkps=min(_MANY_CUTS, most))])[0] > left:
-        return found
+        return cuts
     for count in range(MOST_CUTS + 1, min(_MANY_CUTS, most) + 1):
         sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
         if sigma2 <= left:
-            found = _cuts(search, n, sigma2, phi, count) or found
-    return found
+            cuts = _cuts(search, n, sigma2, phi, count) or cuts
+    return cuts
 
 
 def _cuts(search: KernelCPD, n: int, sigma2: float, phi: float, count: int) -> list[int]:

@@ -92,7 +92,7 @@ def signed_rank(ratios: Sequence[float]) -> float:
     from scipy.stats import wilcoxon
 
     # Rounded: figures and their reciprocals are to tie alike.
-    logs = [round(math.log(one), 12) for one in ratios]
+    logs = [round(math.log(ratio), 12) for ratio in ratios]
     if not any(logs):
         return 1.0
     with warnings.catch_warnings():
@@ -103,11 +103,11 @@ def signed_rank(ratios: Sequence[float]) -> float:
 def adjusted(p: Sequence[float]) -> list[float]:
     """The q of each p, in their order, by Benjamini & Hochberg."""
     order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
-    found, lowest = [1.0] * len(p), 1.0
+    q, lowest = [1.0] * len(p), 1.0
     for behind, index in enumerate(order):
         lowest = min(lowest, p[index] * len(p) / (len(p) - behind))
-        found[index] = lowest
-    return found
+        q[index] = lowest
+    return q
 
 
 def judge(ratio: Ratio, q: float | None) -> Finding:

@@ -127,7 +127,7 @@ def _kept(edges: list[int], x: Floats, y: Floats) -> list[int]:
         ]
         if not weak:
             break
-        edges.remove(max(weak, key=lambda one: one.p).at)
+        edges.remove(max(weak, key=lambda shift_: shift_.p).at)
     return edges
 
 

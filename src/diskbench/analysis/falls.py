@@ -29,9 +29,9 @@ class Fall:
 
 def fall_of(values: Sequence[float]) -> Fall | None:
     """Where the values fall for good; None where they do not."""
-    found: list[tuple[float, Fall]] = []
+    falls: list[tuple[float, Fall]] = []
     for index in range(LEAST, len(values) - LEAST + 1):
         before, after = min(values[:index]), max(values[index:])
         if before > 0 and after < LEVEL * before:
-            found.append((after / before, Fall(index, before, after)))
-    return min(found, key=lambda one: one[0])[1] if found else None
+            falls.append((after / before, Fall(index, before, after)))
+    return min(falls, key=lambda candidate: candidate[0])[1] if falls else None

@@ -112,16 +112,16 @@ def figure_of(
     levels = levels_of(course) if course is not None else ()
     if course is None or not levels:
         if counted is None and course is not None:
-            counted = _mean([_level(one) for one in course.phases])
+            counted = _mean([_level(phase) for phase in course.phases])
         if counted is None:
             return None
         return Figure(counted.iops, counted.bytes_per_s, _only_kind(course))
     if course.rounds and course.steady.kind in LEVELS and counted is not None:
         return Figure(counted.iops, counted.bytes_per_s, course.steady.kind, levels[-1])
     main = levels[main_of(levels)]
-    told = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
+    rates = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
     crosses = bool(course.cliffs)
-    return Figure(told.iops, told.bytes_per_s, main.kind, main, crosses)
+    return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses)
 
 
 def levels_of(course: StepPhases) -> tuple[FigureLevel, ...]:
@@ -129,14 +129,14 @@ def levels_of(course: StepPhases) -> tuple[FigureLevel, ...]:
     fio counted is its figure. One alone is what the step settled at after a ramp."""
     levels = _joined(course.phases)
     if len(levels) < 2 and not course.cliffs:
-        kinds = [one.kind for one in course.phases if one.kind != "stall"]
+        kinds = [phase.kind for phase in course.phases if phase.kind != "stall"]
         return levels if "ramp" in kinds[:-1] and kinds[-1] in LEVELS else ()
-    return levels or tuple(_level(one) for one in course.phases if one.kind != "stall")
+    return levels or tuple(_level(phase) for phase in course.phases if phase.kind != "stall")
 
 
 def main_of(levels: Sequence[FigureLevel]) -> int:
     """The place of the level that the step's figure is of: the last baseline, else the longest."""
-    baselines = [at for at, one in enumerate(levels) if one.kind == "baseline"]
+    baselines = [at for at, level in enumerate(levels) if level.kind == "baseline"]
     if baselines:
         return baselines[-1]
     return max(range(len(levels)), key=lambda at: levels[at].seconds)
@@ -158,8 +158,8 @@ def of_one_level(
 
 
 def _counted(rounds: Sequence[Rate]) -> Rate | None:
-    iops = [one.iops for one in rounds if one.iops is not None]
-    moved = [one.bytes_per_s for one in rounds if one.bytes_per_s is not None]
+    iops = [rate.iops for rate in rounds if rate.iops is not None]
+    moved = [rate.bytes_per_s for rate in rounds if rate.bytes_per_s is not None]
     if not iops and not moved:
         return None
     return Rate(of_rounds(iops) if iops else None, of_rounds(moved) if moved else None)
@@ -171,24 +171,24 @@ def of_share(level: Rate, share: Share, counted: Rate | None) -> Rate:
     iops = level.iops * share.iops if level.iops is not None else None
     moved = level.bytes_per_s * share.bytes_per_s if level.bytes_per_s is not None else None
     if counted is not None and counted.iops and counted.bytes_per_s:
-        each = counted.bytes_per_s / counted.iops
+        mean_bytes = counted.bytes_per_s / counted.iops
         if iops is None and moved is not None:
-            iops = moved / each
+            iops = moved / mean_bytes
         elif moved is None and iops is not None:
-            moved = iops * each
+            moved = iops * mean_bytes
     return Rate(iops, moved)
 
 
 def _only_kind(course: StepPhases | None) -> PhaseKind | None:
     """What the one level of a step is called; None where nothing tells."""
-    kinds = {one.kind for one in course.phases if one.kind in LEVELS} if course else set()
+    kinds = {phase.kind for phase in course.phases if phase.kind in LEVELS} if course else set()
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
     """The phases that have a level; those of one level with nothing but a stall between them are
     one, the stall included, and so is a stall at either end of the step."""
-    found: list[FigureLevel] = []
+    joined: list[FigureLevel] = []
     stalled: FigureLevel | None = None
     for at, phase in enumerate(phases):
         here = _level(phase)
@@ -196,17 +196,17 @@ def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
             stalled = here if stalled is None else _with(stalled, here)
             continue
         if phase.kind in LEVELS:
-            beside = bool(found) and stalled is not None and found[-1].end_s == stalled.start_s
-            if stalled is not None and beside and _is_alike(found[-1], here):
-                found[-1] = _with(_with(found[-1], stalled), here)
-            elif stalled is not None and not found and at == 1:
-                found.append(_with(here, stalled))
+            beside = bool(joined) and stalled is not None and joined[-1].end_s == stalled.start_s
+            if stalled is not None and beside and _is_alike(joined[-1], here):
+                joined[-1] = _with(_with(joined[-1], stalled), here)
+            elif stalled is not None and not joined and at == 1:
+                joined.append(_with(here, stalled))
             else:
-                found.append(here)
+                joined.append(here)
         stalled = None
-    if stalled is not None and found and found[-1].end_s == stalled.start_s:
-        found[-1] = _with(found[-1], stalled)
-    return tuple(found)
+    if stalled is not None and joined and joined[-1].end_s == stalled.start_s:
+        joined[-1] = _with(joined[-1], stalled)
+    return tuple(joined)
 
 
 def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
@@ -217,13 +217,13 @@ def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
     return all(min(pair) >= (1 - LEAST_CHANGE) * max(pair) for pair in known)
 
 
-def _with(one: FigureLevel, other: FigureLevel) -> FigureLevel:
+def _with(first: FigureLevel, second: FigureLevel) -> FigureLevel:
     """Two stretches next to each other as one of the first one's kind: the mean of both."""
-    mean = _mean((one, other))
+    mean = _mean((first, second))
     return replace(
-        one,
-        start_s=min(one.start_s, other.start_s),
-        end_s=max(one.end_s, other.end_s),
+        first,
+        start_s=min(first.start_s, second.start_s),
+        end_s=max(first.end_s, second.end_s),
         iops=mean.iops if mean else None,
         bytes_per_s=mean.bytes_per_s if mean else None,
     )
@@ -237,9 +237,9 @@ def _mean(parts: Sequence[FigureLevel]) -> Rate | None:
     """The mean over all seconds of the parts; None where none of them has a rate."""
 
     def of(values: Sequence[float | None]) -> float | None:
-        told = [(v, p.seconds) for v, p in zip(values, parts, strict=True) if v is not None]
-        seconds = math.fsum(each for _, each in told)
-        return math.fsum(v * each for v, each in told) / seconds if seconds else None
+        weighted = [(v, p.seconds) for v, p in zip(values, parts, strict=True) if v is not None]
+        seconds = math.fsum(part_s for _, part_s in weighted)
+        return math.fsum(v * part_s for v, part_s in weighted) / seconds if seconds else None
 
-    found = Rate(of([one.iops for one in parts]), of([one.bytes_per_s for one in parts]))
-    return None if found.iops is None and found.bytes_per_s is None else found
+    mean = Rate(of([part.iops for part in parts]), of([part.bytes_per_s for part in parts]))
+    return None if mean.iops is None and mean.bytes_per_s is None else mean

@@ -83,15 +83,15 @@ def step_phases(
         _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size)
         for at, part in enumerate(parts)
     )
-    found = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
+    stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
     return StepPhases(
         figure="bytes_per_s" if use_bytes else "iops",
         seconds=float(figure.size),
         shortest_s=float(shortest_s),
         phases=phases,
         cliffs=_cliffs(parts, values),
-        stalls=found,
-        steady=last_rounds(values.tolist(), phases, found, round_s=shortest_s),
+        stalls=stalls,
+        steady=last_rounds(values.tolist(), phases, stalls, round_s=shortest_s),
     )
 
 
@@ -103,11 +103,11 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
         whole = _Part(0, values.size, _level(values), sharp=True)
         return [replace(whole, kind="stall" if whole.level <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
-    found = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
-    ends = [*(change.at for change in found[1:]), values.size]
+    starts = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
+    ends = [*(change.at for change in starts[1:]), values.size]
     parts = [
         _Part(change.at, end, _level(values[change.at : end]), change.sharp)
-        for change, end in zip(found, ends, strict=True)
+        for change, end in zip(starts, ends, strict=True)
     ]
     parts = [replace(p, kind="stall") if _is_stall(i, parts) else p for i, p in enumerate(parts)]
     return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
@@ -209,8 +209,8 @@ def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, b
     """The rate that should last, in the series' figure, and whether there is more at first."""
     if expected is None or expected.lasting.limited_by is None:
         return None
-    each = expected.load.block_bytes if use_bytes else 1
-    return expected.lasting.high_iops * each, expected.bursts
+    factor = expected.load.block_bytes if use_bytes else 1
+    return expected.lasting.high_iops * factor, expected.bursts
 
 
 def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_Part]:
@@ -261,7 +261,7 @@ def _stalls(
     parts: Sequence[_Part], values: Floats, seconds: int, missed: float
 ) -> tuple[Stall, ...]:
     """Stalls within each phase, by its own median, and phases that are stalls, joined."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for part in parts:
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
@@ -270,12 +270,12 @@ def _stalls(
             within = stalls(here, missed=missed, is_moving=part.kind == "ramp")
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
-            if found and found[-1][1] >= start:
-                start = found.pop()[0]
+            if stretches and stretches[-1][1] >= start:
+                start = stretches.pop()[0]
             # What stalls up to the end does so in the last second, too.
             is_last = part.kind == "stall" and end == values.size
-            found.append((start, seconds if is_last else end))
-    return tuple(Stall(start_s=start, end_s=end) for start, end in found)
+            stretches.append((start, seconds if is_last else end))
+    return tuple(Stall(start_s=start, end_s=end) for start, end in stretches)
 
 
 def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:

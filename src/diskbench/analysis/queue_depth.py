@@ -50,28 +50,28 @@ def queue_depth(
     depth = load.depth
     if depth is None or iops <= 0 or load.max_per_s is not None:
         return None
-    each = _each(depth, iops)
+    per_io = _each(depth, iops)
     deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
     if deeper is not None and deeper.iops >= MORE * iops:
         return _named(
-            each, f"{deeper.step} did {format_iops(deeper.iops)} IOPS at depth {deeper.depth}"
+            per_io, f"{deeper.step} did {format_iops(deeper.iops)} IOPS at depth {deeper.depth}"
         )
     shallower = [one for one in siblings if one.depth < depth]
     if any(one.iops >= AS_MUCH * iops for one in shallower):
         return None
     if depth == 1:
-        return _named(each, "one at a time")
+        return _named(per_io, "one at a time")
     for one in shallower:
         if depth / iops <= NO_LONGER * one.depth / one.iops:
             took = format_latency_ns(one.depth / one.iops * NS_PER_S)
-            return _named(each, f"no longer than at depth {one.depth} ({took} in {one.step})")
+            return _named(per_io, f"no longer than at depth {one.depth} ({took} in {one.step})")
     caps = [one for one in level.bounds if one.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:
         return None
     # `low_iops` is lower than the caps only by the longest time that is promised of an I/O.
     if level.low_iops < (1 - _NEAR) * caps[0].iops and iops >= (1 - _NEAR) * level.low_iops:
         cap = f"{LIMIT_WORDS[caps[0].limit]} allow {format_iops(caps[0].iops)}"
-        return _named(each, f"as long as an idle disk may take; {cap}")
+        return _named(per_io, f"as long as an idle disk may take; {cap}")
     return None
 
 

@@ -93,10 +93,10 @@ def repeats(samples: Sequence[Sample]) -> Repeats:
 
 def by_machine(samples: Iterable[Sample]) -> list[float]:
     """One value a machine, in the order of their first samples: the median of its trials."""
-    found: dict[Hashable, list[float]] = {}
-    for one in samples:
-        found.setdefault(one.machine, []).append(one.value)
-    return [median(values) for values in found.values()]
+    by_machine_: dict[Hashable, list[float]] = {}
+    for sample in samples:
+        by_machine_.setdefault(sample.machine, []).append(sample.value)
+    return [median(values) for values in by_machine_.values()]
 
 
 def variation(values: Sequence[float]) -> float | None:
@@ -120,7 +120,7 @@ def outliers(samples: Sequence[Sample]) -> tuple[str, ...]:
     middle = median(values)
     mad = median(abs(value - middle) for value in values)
     reach = OUTLIER * max(mad, _LEAST_MAD * middle)
-    return tuple(one.name for one in samples if abs(one.value - middle) > reach)
+    return tuple(sample.name for sample in samples if abs(sample.value - middle) > reach)
 
 
 def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | None:

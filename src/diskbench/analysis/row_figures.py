@@ -88,7 +88,7 @@ def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None
     wholes: dict[tuple[object, ...], list[Counted]] = defaultdict(list)
     for row in filter(_moves, rows):
         wholes[row.place].append(row)
-    found: list[Figure | None] = []
+    figures: list[Figure | None] = []
     for row in rows:
         course = courses.get((row.run_id, row.step))
         figure = None
@@ -98,8 +98,8 @@ def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None
                 figure = figure_of([row.rate], course, share)
             else:
                 figure = _of_round(row, course, begins[row.place], share)
-        found.append(figure if figure is not None and figure.level is not None else None)
-    return found
+        figures.append(figure if figure is not None and figure.level is not None else None)
+    return figures
 
 
 def step_figure(
@@ -112,8 +112,8 @@ def step_figure(
     for row in sorted(of, key=lambda one: one.step_index):
         rounds.setdefault(row.place, []).append(row)
     rates = [
-        Rate(sum(row.iops for row in each), sum(row.bytes_per_s for row in each))
-        for each in rounds.values()
+        Rate(sum(row.iops for row in of_round), sum(row.bytes_per_s for row in of_round))
+        for of_round in rounds.values()
     ]
     moved = [row for row in rows if _moves(row)]
     return figure_of(rates, course, _share(of, moved))
@@ -136,8 +136,8 @@ def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
         names = (n for n in row if n.startswith(_LATENCY) or n in _QUANTILES)
         blank = dict.fromkeys(name for name in names if name != _SAMPLES)
         blank |= {_SAMPLES: 0} if _SAMPLES in row else {}
-    told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}
-    return {**blank, **{name: value for name, value in told.items() if value is not None}}
+    rates = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}
+    return {**blank, **{name: value for name, value in rates.items() if value is not None}}
 
 
 def courses_by_step(found: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
@@ -163,13 +163,13 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
     for row in rows:
         of = lasted[row.run_id, row.step]
         of[row.place] = max(of.get(row.place, 0.0), row.runtime_ns / NS_PER_S)
-    found: dict[tuple[object, ...], float] = {}
+    begins: dict[tuple[object, ...], float] = {}
     for rounds in lasted.values():
         at = 0.0
         for place, seconds in rounds.items():
-            found[place] = at
+            begins[place] = at
             at += int(seconds)
-    return found
+    return begins
 
 
 def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
@@ -184,5 +184,5 @@ def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> F
 
 def _at(phase: Phase, row: Counted, share: Share) -> Figure:
     level = FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
-    told = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
-    return Figure(told.iops, told.bytes_per_s, level.kind, level, crosses=True)
+    rates = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
+    return Figure(rates.iops, rates.bytes_per_s, level.kind, level, crosses=True)

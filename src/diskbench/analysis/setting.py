@@ -67,21 +67,21 @@ class Setting:
     siblings: tuple[Sibling, ...] = ()
 
 
-def rate(found: Stretch, setting: Setting) -> float | None:
+def rate(stretch: Stretch, setting: Setting) -> float | None:
     """Blocks a second; from the bytes where a log has no others."""
-    if found.iops is not None:
-        return found.iops
-    if found.bytes_per_s is None or setting.load is None:
+    if stretch.iops is not None:
+        return stretch.iops
+    if stretch.bytes_per_s is None or setting.load is None:
         return None
-    return found.bytes_per_s / setting.load.block_bytes
+    return stretch.bytes_per_s / setting.load.block_bytes
 
 
-def is_above(found: Stretch, setting: Setting) -> bool:
+def is_above(stretch: Stretch, setting: Setting) -> bool:
     """Whether it is above every promise."""
-    measured = rate(found, setting)
+    measured = rate(stretch, setting)
     return (
         measured is not None
-        and found.level is not None
-        and found.level.limited_by is not None
-        and measured > ABOVE * found.level.high_iops
+        and stretch.level is not None
+        and stretch.level.limited_by is not None
+        and measured > ABOVE * stretch.level.high_iops
     )

@@ -19,40 +19,40 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Believe, Judged, Verdict
 
 
-def rate_of(one: Judged) -> float:
+def rate_of(stretch: Judged) -> float:
     """By what stretches are put in order: I/Os a second, bytes where there are no others."""
-    return one.iops if one.iops is not None else one.bytes_per_s or 0.0
+    return stretch.iops if stretch.iops is not None else stretch.bytes_per_s or 0.0
 
 
 def verdicts_by_step(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     """The verdicts of all runs on each step, in the order of the steps."""
-    found: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.step, []).append(one)
-    return found
+    by_step: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_step.setdefault(verdict.step, []).append(verdict)
+    return by_step
 
 
 def at_one_level(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Of the runs of a step those on the baseline where some are, else all: no figure of several
     runs spans a cliff."""
-    return [verdicts[at] for at in of_one_level([one.stands_for.kind for one in verdicts])]
+    return [verdicts[at] for at in of_one_level([verdict.stands_for.kind for verdict in verdicts])]
 
 
 def shown(verdicts: Sequence[Verdict]) -> Verdict:
     """Of the runs of a step on one machine the one whose figure is the step's. Raises ValueError
     without any."""
     kept = at_one_level(verdicts)
-    return kept[middle_at([rate_of(one.stands_for) for one in kept])]
+    return kept[middle_at([rate_of(verdict.stands_for) for verdict in kept])]
 
 
 def shown_stretch(stretches: Sequence[Judged]) -> Judged:
     """Of stretches at one level, one of each run, the one in the middle."""
-    return stretches[middle_at([rate_of(one) for one in stretches])]
+    return stretches[middle_at([rate_of(stretch) for stretch in stretches])]
 
 
 def believe_of(verdicts: Iterable[Verdict]) -> Believe:
     """The worst of the runs."""
-    return worst(one.believe for one in verdicts)
+    return worst(verdict.believe for verdict in verdicts)
 
 
 def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
@@ -60,14 +60,14 @@ def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
     the notes of the run that is shown. Notes of others may contradict it: the requests of one run
     may be split where those of another are merged."""
     first = shown(verdicts)
-    found = {reason.code: reason for reason in first.reasons}
-    for one in verdicts:
-        for reason in one.reasons:
+    by_code = {reason.code: reason for reason in first.reasons}
+    for verdict in verdicts:
+        for reason in verdict.reasons:
             if reason.weight != "note":
-                known = found.get(reason.code)
+                known = by_code.get(reason.code)
                 if known is None or known.weight == "note":
-                    found[reason.code] = reason
-    return in_order(found.values())
+                    by_code[reason.code] = reason
+    return in_order(by_code.values())
 
 
 def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
@@ -82,8 +82,8 @@ def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
 def verdict_warnings(verdicts: Sequence[Verdict]) -> tuple[Warning, ...]:
     """`verdict_doubts` of all steps, as warnings: for surfaces that list all doubts together."""
     steps: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        steps.setdefault(one.step, []).append(one)
+    for verdict in verdicts:
+        steps.setdefault(verdict.step, []).append(verdict)
     return tuple(
         Warning(code=reason.code, message=reason.message, advice=reason.advice, step=step)
         for step, of_step in steps.items()

@@ -49,12 +49,12 @@ def filled(values: Floats, *, longest_s: int) -> Floats:
         return values
     around = _around(values, longest_s)
     low = values < STALLED * around
-    found: Floats = np.where(low, around, values) if low.mean() <= RARE else values
-    return found
+    result: Floats = np.where(low, around, values) if low.mean() <= RARE else values
+    return result
 
 
 def _around(values: Floats, reach_s: int) -> Floats:
     from scipy.ndimage import median_filter
 
-    found: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
-    return found
+    medians: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
+    return medians

@@ -77,36 +77,36 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
             whole = replace(whole, start_s=figure.level.start_s, end_s=figure.level.end_s)
         return [whole], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
-    found: list[Stretch] = []
-    main = next(at for at, one in enumerate(levels) if one == figure.level)
+    stretches: list[Stretch] = []
+    main = next(at for at, level in enumerate(levels) if level == figure.level)
     above = _is_empty(promise)
-    for one in levels:
+    for level in levels:
         # A dip that recovers is called a level, and shows no credit.
-        cliff = falls.get(one.start_s) if one.kind != "level" else None
-        if found and one.kind == "burst" and _rises(found[-1], one):
+        cliff = falls.get(level.start_s) if level.kind != "level" else None
+        if stretches and level.kind == "burst" and _rises(stretches[-1], level):
             above = False  # it rested, and has credit again
-        known = above or (cliff is not None and one.kind != "burst")
-        is_main = len(found) == main
-        iops = figure.iops if is_main else one.iops
-        moved = figure.bytes_per_s if is_main else one.bytes_per_s
+        known = above or (cliff is not None and level.kind != "burst")
+        is_main = len(stretches) == main
+        iops = figure.iops if is_main else level.iops
+        moved = figure.bytes_per_s if is_main else level.bytes_per_s
         used_up = known or _lasts(iops, moved, promise)
-        found.append(
+        stretches.append(
             Stretch(
                 iops=iops,
                 bytes_per_s=moved,
-                kind=one.kind,
-                start_s=one.start_s,
-                end_s=one.end_s,
+                kind=level.kind,
+                start_s=level.start_s,
+                end_s=level.end_s,
                 fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
-                level=(_between(one, promise) if above else None)
+                level=(_between(level, promise) if above else None)
                 or _level(promise, used_up=used_up),
                 used_up=used_up,
                 is_guess=not known,
             )
         )
-        above = above or one.kind == "burst"
-    return found, main
+        above = above or level.kind == "burst"
+    return stretches, main
 
 
 def _rises(before: Stretch, now: Seconds) -> bool:

@@ -60,7 +60,7 @@ class DoctorDocument(Frozen):
 
 def worst_state(findings: tuple[Finding, ...]) -> FindingState:
     """The state that stands for all; ok for none."""
-    states = {one.state for one in findings}
+    states = {finding.state for finding in findings}
     return "problem" if "problem" in states else "warning" if "warning" in states else "ok"
 
 

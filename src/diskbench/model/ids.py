@@ -60,20 +60,20 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     """
     wanted = beginning(text, kind)
     every = list(known)
-    found = [one for one in every if one.id == wanted]
-    found = found or [one for one in every if one.id.startswith(wanted)]
-    found = _wholes(found)
-    if not found:
-        raise UnknownName(kind, text.strip(), {one.stands_for for one in every}, advice=advice)
-    if len({one.stands_for for one in found}) == 1:
-        return found[0]
-    raise several(text, found)
+    matches = [thing for thing in every if thing.id == wanted]
+    matches = matches or [thing for thing in every if thing.id.startswith(wanted)]
+    matches = _wholes(matches)
+    if not matches:
+        raise UnknownName(kind, text.strip(), {thing.stands_for for thing in every}, advice=advice)
+    if len({thing.stands_for for thing in matches}) == 1:
+        return matches[0]
+    raise several(text, matches)
 
 
 def several(text: str, found: Sequence[Known]) -> InvalidValue:
     """The refusal of a beginning that fits more than one thing, with the list of them."""
-    shown = sorted(found, key=lambda one: (one.id, one.kind))[:SHOWN]
-    lines = "".join(f"\n  {described(one)}" for one in shown)
+    shown = sorted(found, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
+    lines = "".join(f"\n  {described(thing)}" for thing in shown)
     more = "\n  and others" if len(found) > SHOWN else ""
     return InvalidValue(
         f"{text.strip()!r} is the beginning of several:{lines}{more}",
@@ -81,9 +81,11 @@ def several(text: str, found: Sequence[Known]) -> InvalidValue:
     )
 
 
-def described(one: Known) -> str:
+def described(thing: Known) -> str:
     """A thing in one line: id, what it is, where, and its age."""
-    return ", ".join(word for word in (f"{one.id}  {one.kind}", one.where, age(one.id)) if word)
+    return ", ".join(
+        word for word in (f"{thing.id}  {thing.kind}", thing.where, age(thing.id)) if word
+    )
 
 
 def owned(lease_id: str, owner: str | None) -> str:
@@ -104,5 +106,5 @@ def age(ulid: str, *, now: float | None = None) -> str:
 
 def _wholes(found: list[Known]) -> list[Known]:
     """Without the parts of what is there itself."""
-    ids = {one.id for one in found}
-    return [one for one in found if not ids.intersection(one.part_of)]
+    ids = {thing.id for thing in found}
+    return [thing for thing in found if not ids.intersection(thing.part_of)]

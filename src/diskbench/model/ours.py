@@ -27,7 +27,7 @@ def is_named_for(lease_id: str, name: str | None) -> bool:
 def was_made(told: str, made: Collection[str]) -> bool:
     """Whether `told` (`volume vol-0abc`) is among what was written down as made, or nothing of its
     kind was written down."""
-    kinds = {one.partition(" ")[0] for one in made}
+    kinds = {resource.partition(" ")[0] for resource in made}
     return told in made or told.partition(" ")[0] not in kinds
 
 

@@ -1,11 +1,11 @@
 """Whether to believe a figure, and why not: pure.
 
-The warnings of a step (fio/warnings.py) and what the verdict itself finds become reasons, each with
-the weight that it alone would give (model/doubts.py): the heaviest decides.
+The warnings of a step (fio/warnings.py) and the findings of the verdict become reasons, each with
+its own weight (model/doubts.py): the heaviest decides.
 
-A page cache that served less than half of the bytes leaves a doubtful figure, as does one that is
-only suspected, because the files fit into memory and nobody counted what the device moved. A busy
-processor is a note where the figure is at a cap all the same.
+A page cache that served less than half of the bytes makes a figure doubtful, as does a suspected
+one, where the files fit into memory and the device's I/O was not counted. A busy processor is only
+a note if the figure is at a cap nevertheless.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def reasons_of(
     device_share: float | None,
     processor: Processor,
 ) -> tuple[Reason, ...]:
-    """The reasons in the warnings of a step, one of each code, heaviest first.
+    """Return the reasons in the warnings of a step, one per code, heaviest first.
 
-    `limited_by` is what set the pace, `device_share` the bytes that the device moved of those of
-    fio. Where it is known what used the processor up that is judged anew, and warnings that an
-    earlier version wrote of it are left aside: they called all of it `client-bound`.
+    `limited_by` is the limit that set the rate, `device_share` the device's bytes as a fraction of
+    fio's. If the cause of processor load is known it is judged again, and processor warnings of an
+    earlier version are ignored: they called every cause `client-bound`.
     """
     reasons: dict[str, Reason] = {}
     busy = busy_with(processor)
@@ -60,12 +60,12 @@ def reasons_of(
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Heaviest first; of the same weight in the order given."""
+    """Return the reasons with the heaviest first; equal weights keep their order."""
     return tuple(sorted(reasons, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 
 def believe(reasons: Sequence[Reason]) -> Believe:
-    """What the heaviest reason makes of a figure."""
+    """Return the judgement that the heaviest reason gives."""
     weights = {reason.weight for reason in reasons}
     if "no" in weights:
         return "no"
@@ -73,7 +73,7 @@ def believe(reasons: Sequence[Reason]) -> Believe:
 
 
 def worst(found: Iterable[Believe]) -> Believe:
-    """The worst of several; `yes` of none."""
+    """Return the worst of several judgements; `yes` without any."""
     words: tuple[Believe, ...] = ("no", "doubtful")
     seen = set(found)
     return next((word for word in words if word in seen), "yes")

@@ -1,4 +1,4 @@
-"""Whether a cache answered for the disk: the guest's, its host's, or a controller's (MR-12)."""
+"""Whether a cache served the I/O: the guest's, its host's, or a controller's (MR-12)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ choice."""
 
 
 def impossible(stretch: Stretch, setting: Setting) -> str:
-    """Why the rate cannot be that of its medium; empty where it can, or that is not known."""
+    """Return why the medium cannot reach the rate; empty if it can or is not known."""
     if setting.medium is None:
         return ""
     load = setting.load
@@ -26,7 +26,7 @@ def impossible(stretch: Stretch, setting: Setting) -> str:
 
 
 def beyond_medium(stretch: Stretch, setting: Setting) -> Limiter | None:
-    """A cache, where the rate is beyond a disk of its kind."""
+    """Return a cache as the limiter if the rate is beyond a disk of its kind."""
     evidence = impossible(stretch, setting)
     if not evidence:
         return None
@@ -35,8 +35,8 @@ def beyond_medium(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 
 def too_fast(stretch: Stretch, setting: Setting) -> str:
-    """Why memory must have answered buffered reads at random, where nobody counted what the device
-    moved; empty where a disk may have."""
+    """Return why memory must have served buffered random reads if the device's I/O was not counted;
+    empty if a disk may have served them."""
     load, measured = setting.load, rate(stretch, setting)
     if load is None or load.direct or not load.random or load.read_share < 1 or not load.depth:
         return ""
@@ -49,7 +49,8 @@ def too_fast(stretch: Stretch, setting: Setting) -> str:
 
 
 def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
-    """The page cache of the guest, by what the device moved, or above every promise."""
+    """Return the guest's page cache as the limiter, from the device's I/O or from a rate above
+    every promise."""
     load, share = setting.load, setting.device_share
     if load is None or load.direct:
         return None
@@ -67,7 +68,7 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     measured = rate(stretch, setting)
     if load.read_share > 0 or measured is None or stretch.level is None:
         return None
-    # What memory cannot hold has reached the device by the end.
+    # Writes that exceed the memory have reached the device by the end.
     device = measured * (1 - min(setting.memory_share, 1.0))
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         promised = f"{format_iops(stretch.level.high_iops)} are promised at most"
@@ -79,7 +80,8 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 
 def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
-    """A cache of the host, where it is there and the rate is above every promise."""
+    """Return the host cache as the limiter if the disk has one and the rate is above every
+    promise."""
     if not setting.host_cache or not is_above(stretch, setting) or stretch.level is None:
         return None
     return Limiter(

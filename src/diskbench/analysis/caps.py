@@ -1,4 +1,4 @@
-"""Whether a rate is at a cap of its disk or machine, or at what a used-up bucket leaves (MR-12)."""
+"""Whether a rate is at a cap of disk or machine, or at the rate of an empty bucket (MR-12)."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Bound, ExpectedLevel, LimitName
 
 NEAR = 0.10
-"""A measured rate within so much of a cap is at it (MR-12)."""
+"""A measured rate within this fraction of a cap is at the cap (MR-12)."""
 EMPTY = 0.02
-"""Of a bucket: what is left where a step begins on one that is used up."""
+"""A bucket filled to less than this fraction at the start of a step counts as empty."""
 _SHOWN_AS_BYTES = 64 * KIB
 _HALF = 0.5
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
 def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
-    """`credit` where a used-up bucket sets the pace."""
+    """Return `credit` if an empty bucket limits the rate, else None."""
     told_fall, measured, level = fell(stretch, setting), rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
         if is_writing(setting) and not setting.is_like_bucket:
-            return None  # a disk's own cache for writes fills, too
+            return None  # a full write cache of the disk explains the fall, too
         unpromised = ("no promise is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
     guessed = stretch.is_guess and not told_fall
     if not setting.credit or not stretch.used_up or guessed or measured is None:
-        return None  # nothing that is promised holds credit, or there was some left
+        return None  # no promised limit has credit, or some was left
     began = setting.credit.get(level.limited_by, 1.0)
     if not told_fall and began <= EMPTY:
         told_fall = (f"{began:.0%} of its credit was left when the step began",)
     near = _near(measured, level)
     if near is not None:
         return Limiter(name="credit", evidence=(_at(measured, near, setting), *told_fall))
-    # A used-up bucket still leaves its baseline: what is below that, something else took.
+    # An empty bucket still allows its baseline: a lower rate has another cause.
     if not told_fall or measured < (1 - NEAR) * level.low_iops:
         return None
     return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
 
 
 def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
-    """From where to where it fell, in a clause and in the unit that such blocks are shown in; empty
-    where it did not."""
+    """Return a clause with the rates before and after the fall, in the unit in which such blocks
+    are shown; empty if it did not fall."""
     if stretch.fell_from is None:
         return ()
     now, block = stretch.iops, setting.load.block_bytes if setting.load else 0
@@ -71,7 +71,7 @@ def is_writing(setting: Setting) -> bool:
 
 
 def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
-    """The cap of disk or machine that the rate is at."""
+    """Return the cap of disk or machine that the rate has reached; None if there is none."""
     level, measured = stretch.level, rate(stretch, setting)
     if level is None or measured is None:
         return None
@@ -92,7 +92,8 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
-    """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
+    """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
+    limit that the rate is near."""
     caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS]
     if measured is None or not caps:
         return None

@@ -16,11 +16,11 @@
     interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
     unknown       else, with what is known
 
-What filled a core is told apart by model/processor.py: what a neighbour did explains less than a
-shallow queue does, and is never the load generator's limit.
-A cap comes before the processor: a disk that gives its cap cannot be hidden by a busy core. Rates
-are compared in the load's own blocks, as the promise counts them (request-size accounting is in
-it). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
+model/processor.py determines what filled a core: the work of other processes explains less than a
+shallow queue, and is never the load generator's limit.
+Caps are tested before the processor: if the disk reaches its cap, a busy core is not the limit.
+Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
+accounting). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import LimiterName
 
 HELD = 0.99
-"""Of the rate that a load is held to (MR-11); less where so few arrive that Poisson chance is more
-than that (fio/offered.py)."""
+"""The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
+their Poisson variation is larger (fio/offered.py)."""
 _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 """Gbit/s → the bytes a second that TCP carries at an MTU of 1500: 94.9 % with IPv4 and time stamps
 (1448 of 1538 bytes on the wire; IEEE 802.3, RFC 9293 and 7323), less 1 % for iSCSI or NFS."""
@@ -56,7 +56,7 @@ _BY_OTHERS: dict[Worker, LimiterName] = {
 
 
 def limiter(stretch: Stretch, setting: Setting) -> Limiter:
-    """The limit that set the pace of a stretch, with the figures that show it."""
+    """Return the limit that set the rate of a stretch, with the figures that show it."""
     rules = (
         beyond_medium,
         page_cache,

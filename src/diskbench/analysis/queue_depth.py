@@ -1,14 +1,15 @@
 """Whether a deeper queue would have given more (MR-12).
 
-In a closed loop depth = rate × latency holds of every disk, idle or not (Little's law), so the
-product alone says nothing: what tells is whether I/Os waited for each other. A queue is too small
+In a closed loop depth = rate × latency holds for every disk, idle or not (Little's law), so the
+product alone proves nothing: the question is whether I/Os waited for each other. A queue is too
+small
 
-    where another step of the run had a deeper one, and did 1.1 times as much
-    at depth 1: nothing can wait for anything else
-    where each I/O took at most 1.25 times what it took at a smaller depth in the same run
-    below a known cap, while each took no longer than the promise says of an idle disk
+    if another step of the run had a deeper one and reached 1.1 times the rate
+    at depth 1: no I/O can wait for another
+    if an I/O took at most 1.25 times as long as at a smaller depth in the same run
+    below a known cap, if an I/O took no longer than the promise for an idle disk
 
-and it is not where a smaller depth did as much. All factors are our choice.
+and it is deep enough if a smaller depth reached the same rate. All factors are our choice.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NOT_CAPS = frozenset({"latency", "offered"})
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """Another step of the same run with the same load but for its depth."""
+    """Another step of the same run with the same load except for its depth."""
 
     step: str
     depth: int
@@ -43,7 +44,7 @@ class Sibling:
 def queue_depth(
     iops: float, load: Load, level: ExpectedLevel | None, siblings: Sequence[Sibling] = ()
 ) -> Limiter | None:
-    """`queue-depth` with what shows it; None where the depth is large enough, or nobody can tell.
+    """Return `queue-depth` with its evidence; None if the depth is large enough or unknown.
 
     `iops` is what was measured, `level` what is promised for it.
     """

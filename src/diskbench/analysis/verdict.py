@@ -1,13 +1,13 @@
-"""The verdict on one step: what was promised, measured, in the way, and whether to believe it.
+"""The verdict on one step: its promise, its rate, its limit, and whether to believe it.
 
-    promised   what the credit left at the step's beginning gives; once it is used up, what lasts
+    promised   the rate with the credit left at the start; the lasting rate once that is used up
     ratio      measured / promised, in blocks a second
     main       the stretch that the step's figure is of: the last baseline, else the longest level
 
 Credit is used up in a stretch that comes after a burst or a cliff, or where no more than 2 % of it
-was left when the step began. No mean spans a cliff (MR-3): a step that has one is judged phase by
-phase. A rate above 1.1 times the most favourable promise is `above-promise`, which is no proof of a
-cache: disks have been seen to give ten times what is written of them.
+was left when the step began. No mean spans a cliff (MR-3): a step with a cliff is judged phase by
+phase. A rate above 1.1 times the most favourable promise is `above-promise`, which does not prove a
+cache: disks have been observed at ten times their documented rate.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def verdict(
     warnings: Sequence[Warning] = (),
     reasons: Sequence[Reason] = (),
 ) -> Verdict:
-    """The verdict on a step; `warnings` are the doubts of the step that its files give, `reasons`
-    what else is known to stand against it."""
+    """Return the verdict on a step. `warnings` are the doubts from the step's files, `reasons`
+    further known doubts."""
     if promise is not None:
         by_owner = promise.source == BY_OWNER
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
@@ -88,14 +88,14 @@ def verdict(
 
 
 def sentence(verdict_: Verdict) -> str:
-    """All of a verdict in one sentence a stretch, and whether to believe it."""
+    """Return a verdict as text: one clause per stretch, and whether to believe it."""
     parts = [_of_stretch(stretch) for stretch in verdict_.stretches]
     why = believe_words(verdict_.believe, verdict_.reasons)
     return f"{verdict_.step}: {'; '.join(parts)}. Believe: {why}"
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """`3,000 IOPS`, or `98.0 MB/s` of what has no others."""
+    """Return `3,000 IOPS`, or `98.0 MB/s` if there are no IOPS."""
     if iops is not None:
         return f"{format_iops(iops)} IOPS"
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
@@ -142,7 +142,7 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
 def _regime(
     stretches: Sequence[Stretch], judged: Sequence[Judged], promise: StepPromise | None, main: int
 ) -> list[Reason]:
-    """Which of burst and baseline was seen, where that is not both."""
+    """Return a reason if only the burst or only the baseline was measured."""
     expected = promise.expected if promise else None
     if expected is not None and stretches[main].is_mixed:
         return [
@@ -167,7 +167,7 @@ def _regime(
 
 
 def _stalled(measured: Measured) -> Sequence[Reason]:
-    """The doubt in a figure in which more than a few seconds stand for nothing."""
+    """Return a doubt if the figure includes more than a few seconds without I/O."""
     course = measured.phases
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
         return ()
@@ -195,7 +195,7 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
 def _cached(
     stretch: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
 ) -> Sequence[Reason]:
-    """The doubt in a figure that the page cache set the pace of, where no warning told it."""
+    """Return a doubt if the page cache set the rate and no warning says so."""
     known = any(warning.code == PAGE_CACHE.code for warning in warnings)
     if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
         return ()

@@ -39,7 +39,7 @@ Courses = Mapping[tuple[str, str], "StepPhases"]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a row says that its figures depend on; fields as those of a Measurement."""
+    """The fields of a row that its figures depend on, named as in Measurement."""
 
     run_id: str
     step: str
@@ -69,20 +69,19 @@ _OF_ROW, _OF_COLUMNS = attrgetter(*_FIELDS), itemgetter(*_FIELDS)
 
 
 def counted(rows: Iterable[Measurement | MeasuredRow | MeasuredFigure]) -> list[Counted]:
-    """What the figures of rows depend on."""
+    """Return the fields that the figures of rows depend on."""
     return [Counted(*_OF_ROW(row)) for row in rows]
 
 
 def counted_columns(rows: Iterable[Mapping[str, Any]]) -> list[Counted]:
-    """As `counted`, of rows on their way out: by the names of their columns."""
+    """Return the same as `counted`, for output rows with column names."""
     return [Counted(*_OF_COLUMNS(row)) for row in rows]
 
 
 def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None]:
-    """The figure of each row where that is not what fio counted; None where it is.
+    """Return the figure of each row, or None if it equals what fio counted.
 
-    `rows` are all rows of their steps; `courses` are those steps by the second, where they are
-    known.
+    `rows` are all rows of their steps; `courses` are the phases of those steps, where known.
     """
     begins = _begins(rows)
     wholes: dict[tuple[object, ...], list[Counted]] = defaultdict(list)
@@ -120,8 +119,8 @@ def step_figure(
 
 
 def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
-    """Measurements with the figures of their steps: rates of the level that a step's figure is of,
-    and no latencies where a cliff lies in the row."""
+    """Return measurements with the figures of their steps: the rates of the level that gives a
+    step's figure, and no latencies if the row spans a cliff."""
     figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
     return tuple(
         row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
@@ -130,7 +129,7 @@ def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measur
 
 
 def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
-    """The fields of a row that its figure changes, with their values."""
+    """Return the fields of a row that its figure changes, with their values."""
     blank = {}
     if figure.crosses:
         names = (n for n in row if n.startswith(_LATENCY) or n in _QUANTILES)
@@ -141,7 +140,7 @@ def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
 
 
 def courses_by_step(found: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
-    """The courses of steps by run and name."""
+    """Return the phases of steps by run and step name."""
     return {(one.run_id, one.step): one for one in found}
 
 
@@ -158,7 +157,7 @@ def _share(part: Sequence[Counted], whole: Sequence[Counted]) -> Share:
 
 
 def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
-    """At which second of its course each round begins."""
+    """Return the second at which each round begins within its step."""
     lasted: dict[tuple[str, str], dict[tuple[object, ...], float]] = defaultdict(dict)
     for row in rows:
         of = lasted[row.run_id, row.step]
@@ -173,7 +172,7 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
 
 
 def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
-    """The level after the last cliff within this round's seconds; None where there is no cliff."""
+    """Return the level after the last cliff within this round; None if there is no cliff."""
     end = begin + row.runtime_ns / NS_PER_S
     inside = [one.at_s for one in course.cliffs if begin + _NEAR_S < one.at_s < end - _NEAR_S]
     if not inside:

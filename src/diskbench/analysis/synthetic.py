@@ -24,7 +24,7 @@ class Noise:
     outliers: float = 0.0
 
     def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
-        """One factor a second, with median 1."""
+        """Return one factor per second, with median 1."""
         import numpy as np
         from scipy.signal import lfilter
 
@@ -39,12 +39,12 @@ class Noise:
 
 
 def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
-    """One level for ever."""
+    """Return a series of one constant level."""
     return steps([(level, seconds)], noise, seed=seed)
 
 
 def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
-    """Levels, each for so many seconds: the changes are at the sums of the seconds."""
+    """Return levels of given durations in seconds: changes are at the sums of the durations."""
     import numpy as np
 
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
@@ -55,7 +55,7 @@ def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Fl
 def settling(
     start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
 ) -> Floats:
-    """An exponential approach from one level to another: a change, and no cliff."""
+    """Return an exponential approach from one level to another: a change without a cliff."""
     import numpy as np
 
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)

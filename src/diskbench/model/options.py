@@ -1,4 +1,4 @@
-"""A provider's own options: one pydantic model, whence flags, matrix fields and schemas come."""
+"""A provider's own options: one pydantic model from which flags, matrix fields and schemas come."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Option:
 
 @functools.cache
 def options_of_model(model: type[Options]) -> tuple[Option, ...]:
-    """The options that a model declares, in its order."""
+    """Return the options that a model declares, in its order."""
     hints = typing.get_type_hints(model)
     return tuple(
         _option(model, name, hints[name], info) for name, info in model.model_fields.items()
@@ -109,21 +109,21 @@ def options_of_model(model: type[Options]) -> tuple[Option, ...]:
 
 @functools.cache
 def own_options(provider: str) -> tuple[Option, ...]:
-    """The options that a provider has of its own; none for one that is not installed."""
+    """Return the provider's own options; empty for a provider that is not installed."""
     plugin = known_plugin(provider)
     return () if plugin is None else _of_plugin(plugin)
 
 
 @functools.cache
 def all_options() -> tuple[tuple[Plugin, Option], ...]:
-    """Every option of every installed plugin, with its plugin; one that several take, several
-    times."""
+    """Return every option of every installed plugin, with its plugin; an option of several plugins
+    occurs several times."""
     return tuple((plugin, option) for plugin in plugins() for option in _of_plugin(plugin))
 
 
 @functools.cache
 def disk_options(group: str) -> frozenset[str]:
-    """The stored names of a group's options that describe the disk and not the machine."""
+    """Return the stored names of a group's options that describe the disk and not the machine."""
     model = option_model(group)
     every = options_of_model(model) if model is not None else ()
     return frozenset(option_.field for option_ in every if option_.of_disk)
@@ -131,7 +131,7 @@ def disk_options(group: str) -> frozenset[str]:
 
 @functools.cache
 def option_model(group: str) -> type[Options] | None:
-    """The model of a group of options; None when no installed plugin has it."""
+    """Return the model of a group of options; None if no installed plugin has it."""
     for plugin in plugins():
         for model in plugin.option_models():
             if model.group == group:

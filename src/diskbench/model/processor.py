@@ -1,7 +1,7 @@
-"""What kept the processor of a load generator busy while a step ran, and whose work that was.
+"""What kept the load generator's processor busy during a step, and which work it was.
 
-Two accounts are looked at, because each misses what the other sees: the kernel's own counters of
-every core, and what fio says of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
+Two sources are used, because each misses what the other sees: the kernel's counters of every core,
+and fio's CPU time of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
 
     interrupts   half or more of its busy time was irq and softirq
     steal        half or more of it was taken by the hypervisor; or STEAL of all processor time was
@@ -39,7 +39,7 @@ _MOST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What was used of the machine's cores during one step; None where nobody counted.
+    """The use of the machine's cores during one step; None where it was not counted.
 
     `busiest_core`, and `core_steal` and `core_interrupts` of the same core, are fractions of the
     step's time; `steal` is a fraction of the time of all cores. In cores: `busiest_job` is one
@@ -59,7 +59,7 @@ class Processor:
 
     @property
     def others(self) -> float | None:
-        """What processes and kernel threads other than fio's used, in cores."""
+        """The use by processes and kernel threads other than fio's, in cores."""
         if self.processes is None or self.all_jobs is None:
             return None
         return max(0.0, self.processes - self.all_jobs)
@@ -67,14 +67,15 @@ class Processor:
 
 @dataclass(frozen=True, slots=True)
 class BusyWith:
-    """One thing that used the processor up, and the figures that show it, each a clause."""
+    """One cause of a busy processor, and the figures that show it, each a clause."""
 
     worker: Worker
     words: tuple[str, ...]
 
 
 def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
-    """All that used the processor up, the load generator first; nothing where it had time left."""
+    """Return the causes of a busy processor, the load generator first; empty if it had time
+    left."""
     evidence: dict[Worker, list[str]] = {}
     core = processor.busiest_core
     if core is not None and core >= BUSY_CORE:
@@ -119,7 +120,7 @@ def percent(fraction: float) -> str:
 
 
 def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
-    """Whose work filled the busiest core, with the figures beside that of the core."""
+    """Return the work that filled the busiest core, with figures in addition to the core's."""
     if (processor.core_interrupts or 0.0) >= _MOST * core:
         share = percent(processor.core_interrupts or 0.0)
         return "interrupts", [f"interrupts (irq and softirq) used {share} of it"]

@@ -1,4 +1,4 @@
-"""What the owner of a disk expects of it, as typed: for disks that no catalogue knows."""
+"""The performance that a disk's owner expects, as typed: for disks in no catalogue."""
 
 from pydantic import Field
 

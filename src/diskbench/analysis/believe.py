@@ -1,11 +1,11 @@
 """Whether to believe a figure, and why not: pure.
 
-The warnings of a step (fio/warnings.py) and what the verdict itself finds become reasons, each with
-the weight that it alone would give (model/doubts.py): the heaviest decides.
+The warnings of a step (fio/warnings.py) and the findings of the verdict become reasons, each with
+its own weight (model/doubts.py): the heaviest decides.
 
-A page cache that served less than half of the bytes leaves a doubtful figure, as does one that is
-only suspected, because the files fit into memory and nobody counted what the device moved. A busy
-processor is a note where the figure is at a cap all the same.
+A page cache that served less than half of the bytes makes a figure doubtful, as does a suspected
+one, where the files fit into memory and the device's I/O was not counted. A busy processor is only
+a note if the figure is at a cap nevertheless.
 """
 
 from __future__ import annotations
@@ -36,42 +36,44 @@ def reasons_of(
     device_share: float | None,
     processor: Processor,
 ) -> tuple[Reason, ...]:
-    """The reasons in the warnings of a step, one of each code, heaviest first.
+    """Return the reasons in the warnings of a step, one per code, heaviest first.
 
-    `limited_by` is what set the pace, `device_share` the bytes that the device moved of those of
-    fio. Where it is known what used the processor up that is judged anew, and warnings that an
-    earlier version wrote of it are left aside: they called all of it `client-bound`.
+    `limited_by` is the limit that set the rate, `device_share` the device's bytes as a fraction of
+    fio's. If the cause of processor load is known it is judged again, and processor warnings of an
+    earlier version are ignored: they called every cause `client-bound`.
     """
-    found: dict[str, Reason] = {}
+    reasons: dict[str, Reason] = {}
     busy = busy_with(processor)
-    for one in warnings:
-        if busy and one.code in _PROCESSOR_CODES:
+    for warning in warnings:
+        if busy and warning.code in _PROCESSOR_CODES:
             continue
-        weight = _weight(one.code, limited_by, device_share)
-        reason = Reason(code=one.code, weight=weight, message=one.message, advice=one.advice)
-        found.setdefault(one.code, reason)
-    for each in busy:
-        doubt = DOUBT_OF[each.worker]
+        weight = _weight(warning.code, limited_by, device_share)
+        reason = Reason(
+            code=warning.code, weight=weight, message=warning.message, advice=warning.advice
+        )
+        reasons.setdefault(warning.code, reason)
+    for busy_with_ in busy:
+        doubt = DOUBT_OF[busy_with_.worker]
         weight = _weight(doubt.code, limited_by, device_share)
-        found[doubt.code] = doubt.reason("; ".join(each.words), weight=weight)
-    return in_order(found.values())
+        reasons[doubt.code] = doubt.reason("; ".join(busy_with_.words), weight=weight)
+    return in_order(reasons.values())
 
 
 def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Heaviest first; of the same weight in the order given."""
-    return tuple(sorted(reasons, key=lambda one: WEIGHTS.index(one.weight)))
+    """Return the reasons with the heaviest first; equal weights keep their order."""
+    return tuple(sorted(reasons, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 
 def believe(reasons: Sequence[Reason]) -> Believe:
-    """What the heaviest reason makes of a figure."""
-    weights = {one.weight for one in reasons}
+    """Return the judgement that the heaviest reason gives."""
+    weights = {reason.weight for reason in reasons}
     if "no" in weights:
         return "no"
     return "doubtful" if "doubtful" in weights else "yes"
 
 
 def worst(found: Iterable[Believe]) -> Believe:
-    """The worst of several; `yes` of none."""
+    """Return the worst of several judgements; `yes` without any."""
     words: tuple[Believe, ...] = ("no", "doubtful")
     seen = set(found)
     return next((word for word in words if word in seen), "yes")

@@ -1,4 +1,4 @@
-"""Whether a cache answered for the disk: the guest's, its host's, or a controller's (MR-12)."""
+"""Whether a cache served the I/O: the guest's, its host's, or a controller's (MR-12)."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ FASTEST_S = 8e-6
 choice."""
 
 
-def impossible(found: Stretch, setting: Setting) -> str:
-    """Why the rate cannot be that of its medium; empty where it can, or that is not known."""
+def impossible(stretch: Stretch, setting: Setting) -> str:
+    """Return why the medium cannot reach the rate; empty if it can or is not known."""
     if setting.medium is None:
         return ""
     load = setting.load
     return setting.medium.impossible(
-        found.iops,
-        found.bytes_per_s,
+        stretch.iops,
+        stretch.bytes_per_s,
         block_bytes=load.block_bytes if load else None,
         random=load is not None and load.random,
     )
 
 
-def beyond_medium(found: Stretch, setting: Setting) -> Limiter | None:
-    """A cache, where the rate is beyond a disk of its kind."""
-    told = impossible(found, setting)
-    if not told:
+def beyond_medium(stretch: Stretch, setting: Setting) -> Limiter | None:
+    """Return a cache as the limiter if the rate is beyond a disk of its kind."""
+    evidence = impossible(stretch, setting)
+    if not evidence:
         return None
     direct = setting.load is not None and setting.load.direct
-    return Limiter(name="host-cache" if direct else "page-cache", evidence=(told,))
+    return Limiter(name="host-cache" if direct else "page-cache", evidence=(evidence,))
 
 
-def too_fast(found: Stretch, setting: Setting) -> str:
-    """Why memory must have answered buffered reads at random, where nobody counted what the device
-    moved; empty where a disk may have."""
-    load, measured = setting.load, rate(found, setting)
+def too_fast(stretch: Stretch, setting: Setting) -> str:
+    """Return why memory must have served buffered random reads if the device's I/O was not counted;
+    empty if a disk may have served them."""
+    load, measured = setting.load, rate(stretch, setting)
     if load is None or load.direct or not load.random or load.read_share < 1 or not load.depth:
         return ""
     if setting.device_share is not None or setting.keeps_cache or not measured:
@@ -48,8 +48,9 @@ def too_fast(found: Stretch, setting: Setting) -> str:
     return f"a buffered read at random took {each_s * 1e6:.1f} µs, faster than any disk answers"
 
 
-def page_cache(found: Stretch, setting: Setting) -> Limiter | None:
-    """The page cache of the guest, by what the device moved, or above every promise."""
+def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
+    """Return the guest's page cache as the limiter, from the device's I/O or from a rate above
+    every promise."""
     load, share = setting.load, setting.device_share
     if load is None or load.direct:
         return None
@@ -62,36 +63,38 @@ def page_cache(found: Stretch, setting: Setting) -> Limiter | None:
         )
     if setting.keeps_cache:
         return Limiter(name="page-cache", evidence=("the step is there to measure it",))
-    if told := too_fast(found, setting):
-        return Limiter(name="page-cache", evidence=(told,))
-    measured = rate(found, setting)
-    if load.read_share > 0 or measured is None or found.level is None:
+    if promised := too_fast(stretch, setting):
+        return Limiter(name="page-cache", evidence=(promised,))
+    measured = rate(stretch, setting)
+    if load.read_share > 0 or measured is None or stretch.level is None:
         return None
-    # What memory cannot hold has reached the device by the end.
+    # Writes that exceed the memory have reached the device by the end.
     device = measured * (1 - min(setting.memory_share, 1.0))
-    if is_above(found, setting) and device <= ABOVE * found.level.high_iops:
-        told = f"{format_iops(found.level.high_iops)} are promised at most"
+    if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
+        promised = f"{format_iops(stretch.level.high_iops)} are promised at most"
         return Limiter(
             name="page-cache",
-            evidence=(f"buffered writes: {_figure(found, setting)}, where {told}",),
+            evidence=(f"buffered writes: {_figure(stretch, setting)}, where {promised}",),
         )
     return None
 
 
-def cached_below(found: Stretch, setting: Setting) -> Limiter | None:
-    """A cache of the host, where it is there and the rate is above every promise."""
-    if not setting.host_cache or not is_above(found, setting) or found.level is None:
+def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
+    """Return the host cache as the limiter if the disk has one and the rate is above every
+    promise."""
+    if not setting.host_cache or not is_above(stretch, setting) or stretch.level is None:
         return None
     return Limiter(
         name="host-cache",
         evidence=(
             (
-                f"{_figure(found, setting)}, above the {format_iops(found.level.high_iops)} that "
+                f"{_figure(stretch, setting)}, above the "
+                f"{format_iops(stretch.level.high_iops)} that "
                 "are promised at most, on a disk with host caching"
             ),
         ),
     )
 
 
-def _figure(found: Stretch, setting: Setting) -> str:
-    return f"{format_iops(rate(found, setting) or 0.0)} IOPS"
+def _figure(stretch: Stretch, setting: Setting) -> str:
+    return f"{format_iops(rate(stretch, setting) or 0.0)} IOPS"

@@ -1,10 +1,11 @@
-"""Machines that are not themselves, by the canary that each trial runs before and after (MR-13).
+"""Machines that deviate from their fleet, by the canary before and after each trial (MR-13).
 
     off : |x − m| > 3 · 1.4826 · MAD      m, MAD: median and median absolute deviation of a fleet
 
-`x` is the wall time of a fixed checksum, or the IOPS of fio's null engine; a fleet are the trials
-on machines of one kind. 1.4826 · MAD estimates the standard deviation of a normal distribution.
-What is off is flagged and never dropped: reports give the figures with and without.
+`x` is the wall time of a fixed checksum, or the IOPS of fio's null engine; a fleet is the set of
+trials on machines of one kind. 1.4826 · MAD estimates the standard deviation of a normal
+distribution. Deviating trials are flagged and never dropped: reports give the figures with and
+without them.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ DEVIATIONS = 3.0
 """MR-13; no source gives it."""
 _NORMAL = 1.4826
 LEAST_READINGS = 6
-"""Of fewer a median deviation says nothing; our choice."""
+"""The fewest readings for which a median deviation is meaningful; our choice."""
 _LEAST_MAD = 0.02
-"""Of the median; our choice: a checksum of 0.1 s varies by as much on an idle machine, and readings
-alike to the last digit would make any other one stand out."""
+"""The least deviation, as a fraction of the median; our choice: a checksum of 0.1 s varies by as
+much on an idle machine, and with identical readings any other reading would stand out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One figure of one canary. `what` is its name, `when` before or after the trial."""
+    """One reading of a canary. `what` is its name, `when` is before or after the trial."""
 
     trial: str
     what: str
@@ -42,25 +43,28 @@ class Off:
 
     def words(self) -> str:
         """`checksum s 0.312 after, 0.204 on the others`."""
-        one = self.reading
-        return f"{one.what} {_told(one.value)} {one.when}, {_told(self.median)} on the others"
+        reading = self.reading
+        return (
+            f"{reading.what} {_shown(reading.value)} {reading.when}, "
+            f"{_shown(self.median)} on the others"
+        )
 
 
-def _told(value: float) -> str:
+def _shown(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
-    """By trial, the readings of a fleet that stand out; trials without any are left out."""
-    found: dict[str, tuple[Off, ...]] = {}
-    for what in dict.fromkeys(one.what for one in fleet):
-        readings = [one for one in fleet if one.what == what]
+    """Return the readings of a fleet that stand out, by trial; trials without any are left out."""
+    by_trial: dict[str, tuple[Off, ...]] = {}
+    for what in dict.fromkeys(reading.what for reading in fleet):
+        readings = [reading for reading in fleet if reading.what == what]
         if len(readings) < LEAST_READINGS:
             continue
-        middle = median(one.value for one in readings)
-        mad = median(abs(one.value - middle) for one in readings)
+        middle = median(reading.value for reading in readings)
+        mad = median(abs(reading.value - middle) for reading in readings)
         reach = DEVIATIONS * _NORMAL * max(mad, _LEAST_MAD * middle)
-        for one in readings:
-            if abs(one.value - middle) > reach:
-                found[one.trial] = (*found.get(one.trial, ()), Off(one, middle))
-    return found
+        for reading in readings:
+            if abs(reading.value - middle) > reach:
+                by_trial[reading.trial] = (*by_trial.get(reading.trial, ()), Off(reading, middle))
+    return by_trial

@@ -1,4 +1,4 @@
-"""Whether a rate is at a cap of its disk or machine, or at what a used-up bucket leaves (MR-12)."""
+"""Whether a rate is at a cap of disk or machine, or at the rate of an empty bucket (MR-12)."""
 
 from __future__ import annotations
 
@@ -13,53 +13,56 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Bound, ExpectedLevel, LimitName
 
 NEAR = 0.10
-"""A measured rate within so much of a cap is at it (MR-12)."""
+"""A measured rate within this fraction of a cap is at the cap (MR-12)."""
 EMPTY = 0.02
-"""Of a bucket: what is left where a step begins on one that is used up."""
+"""A bucket filled to less than this fraction at the start of a step counts as empty."""
 _SHOWN_AS_BYTES = 64 * KIB
 _HALF = 0.5
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
-def credit(found: Stretch, setting: Setting) -> Limiter | None:
-    """`credit` where a used-up bucket sets the pace."""
-    told_fall, measured, level = fell(found, setting), rate(found, setting), found.level
+def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
+    """Return `credit` if an empty bucket limits the rate, else None."""
+    told_fall, measured, level = fell(stretch, setting), rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
         if is_writing(setting) and not setting.is_like_bucket:
-            return None  # a disk's own cache for writes fills, too
-        told = ("no promise is known",) if level is None else ()
-        return Limiter(name="credit", evidence=(*told_fall, *told)) if told_fall else None
-    guessed = found.is_guess and not told_fall
-    if not setting.credit or not found.used_up or guessed or measured is None:
-        return None  # nothing that is promised holds credit, or there was some left
+            return None  # a full write cache of the disk explains the fall, too
+        unpromised = ("no promise is known",) if level is None else ()
+        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
+    guessed = stretch.is_guess and not told_fall
+    if not setting.credit or not stretch.used_up or guessed or measured is None:
+        return None  # no promised limit has credit, or some was left
     began = setting.credit.get(level.limited_by, 1.0)
     if not told_fall and began <= EMPTY:
         told_fall = (f"{began:.0%} of its credit was left when the step began",)
     near = _near(measured, level)
     if near is not None:
         return Limiter(name="credit", evidence=(_at(measured, near, setting), *told_fall))
-    # A used-up bucket still leaves its baseline: what is below that, something else took.
+    # An empty bucket still allows its baseline: a lower rate has another cause.
     if not told_fall or measured < (1 - NEAR) * level.low_iops:
         return None
     return Limiter(name="credit", evidence=(*told_fall, f"{format_iops(level.iops)} are to last"))
 
 
-def fell(found: Stretch, setting: Setting) -> tuple[str, ...]:
-    """From where to where it fell, in a clause and in the unit that such blocks are shown in; empty
-    where it did not."""
-    if found.fell_from is None:
+def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
+    """Return a clause with the rates before and after the fall, in the unit in which such blocks
+    are shown; empty if it did not fall."""
+    if stretch.fell_from is None:
         return ()
-    now, block = found.iops, setting.load.block_bytes if setting.load else 0
+    now, block = stretch.iops, setting.load.block_bytes if setting.load else 0
     if now is None or block >= _SHOWN_AS_BYTES:
-        each = 1 if now is None else block
-        rates = (found.fell_from * each, (found.bytes_per_s or 0.0) if now is None else now * each)
-        told, unit = [format_mb_per_s(one) for one in rates], "MB/s"
+        factor = 1 if now is None else block
+        rates = (
+            stretch.fell_from * factor,
+            (stretch.bytes_per_s or 0.0) if now is None else now * factor,
+        )
+        shown, unit = [format_mb_per_s(rate_) for rate_ in rates], "MB/s"
     else:
-        told, unit = [format_iops(found.fell_from), format_iops(now)], "IOPS"
+        shown, unit = [format_iops(stretch.fell_from), format_iops(now)], "IOPS"
     done = ""
-    if found.credits and now is not None:
-        done = f", after {found.credits:,.0f} I/Os above that level"
-    return (f"it fell at once from {told[0]} to {told[1]} {unit}{done}",)
+    if stretch.credits and now is not None:
+        done = f", after {stretch.credits:,.0f} I/Os above that level"
+    return (f"it fell at once from {shown[0]} to {shown[1]} {unit}{done}",)
 
 
 def is_writing(setting: Setting) -> bool:
@@ -67,9 +70,9 @@ def is_writing(setting: Setting) -> bool:
     return setting.load is not None and setting.load.read_share < _HALF
 
 
-def cap(found: Stretch, setting: Setting) -> Limiter | None:
-    """The cap of disk or machine that the rate is at."""
-    level, measured = found.level, rate(found, setting)
+def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
+    """Return the cap of disk or machine that the rate has reached; None if there is none."""
+    level, measured = stretch.level, rate(stretch, setting)
     if level is None or measured is None:
         return None
     near = _near(measured, level)
@@ -79,24 +82,25 @@ def cap(found: Stretch, setting: Setting) -> Limiter | None:
     in_range = (1 - NEAR) * level.low_iops <= measured <= ABOVE * level.high_iops
     merged = load is not None and not load.direct and not load.random
     if merged and in_range and level.limited_by and level.limited_by not in NOT_CAPS:
-        told = (
+        evidence = (
             f"{format_iops(measured)} blocks/s, within the {format_iops(level.low_iops)} to "
             f"{format_iops(level.high_iops)} that {allows(level.limited_by)}, by the "
             "size of the requests that the page cache makes"
         )
-        return Limiter(name=level.limited_by, evidence=(told,))
+        return Limiter(name=level.limited_by, evidence=(evidence,))
     return None
 
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
-    """The tightest cap, if the rate is within 10 % of it; where it is above, another limit's."""
-    caps = [one for one in level.bounds if one.limit not in NOT_CAPS]
+    """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
+    limit that the rate is near."""
+    caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS]
     if measured is None or not caps:
         return None
     if measured < (1 - NEAR) * caps[0].iops:
         return None
-    others = (one for one in caps if one is caps[0] or one.limit != caps[0].limit)
-    return next((one for one in others if abs(measured / one.iops - 1) <= NEAR), None)
+    others = (bound for bound in caps if bound is caps[0] or bound.limit != caps[0].limit)
+    return next((bound for bound in others if abs(measured / bound.iops - 1) <= NEAR), None)
 
 
 def _at(measured: float, cap: Bound, setting: Setting) -> str:

@@ -4,19 +4,20 @@
     pass 1   the best fit with K cuts leaves residuals with variance σ² and lag-1 correlation φ
     pass 2   PELT on y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
 
-The fit with K cuts is believed where the noise that it leaves makes pass 2 find K cuts or more; the
-largest such K ≤ 5 counts. With the penalty of white noise alone, correlated noise is cut to pieces.
+The fit with K cuts is accepted if pass 2, with the residual noise of that fit, finds K cuts or
+more; the largest such K ≤ 5 counts. With the penalty for white noise, correlated noise would be cut
+into many segments.
 
-A segment lasts a minute at least; its ends are then moved to the second that divides the two levels
-best, by half a minute at most. A cut is kept where the levels of both sides, medians of running
-means of 5 s, differ by 20 % of the higher. It is *sharp* where most of that happens within seconds
-(all in logs), and where no segment between two cuts came out shorter than a minute:
+A segment lasts at least a minute; its ends are then moved by at most half a minute to the second
+that divides the two levels best. A cut is kept if the levels of both sides, medians of 5 s running
+means, differ by 20 % of the higher. It is *sharp* if most of the difference happens within seconds
+(all in logs), and if no segment between two cuts became shorter than a minute:
 
     |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
 
-Segmentation: Killick, Fearnhead & Eckley 2012 (PELT), by `ruptures`. Thresholds are our choice,
-tried by simulation; benchmarks/method.py prints the rates that they give. A cut of a steady slope
-is not sharp, whatever noise makes of its middle: two levels must fit better than a line does.
+Segmentation: Killick, Fearnhead & Eckley 2012 (PELT), from `ruptures`. Thresholds are our choice,
+tested by simulation; benchmarks/method.py prints their error rates. A cut in a steady slope is not
+sharp even if noise suggests a step: two levels must fit better than a line.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHORTEST_S = 60
-"""What both sides of a change last at least, before its second is looked for."""
+"""The least duration of both sides of a change, before its exact second is determined."""
 LEAST_CHANGE = 0.20
 SHARPNESS = 0.6
 MOST_CUTS = 5
-"""The most cuts whose residuals are asked for the noise; pass 2 may find more."""
+"""The most cuts of the fits from which the noise is estimated; pass 2 may find more."""
 _MANY_CUTS = 32
 _EXPLAINED = 0.9
 """Of the variance that few cuts leave: where many explain so much of it they count, as those of a
@@ -55,16 +56,16 @@ _MOST_PHI = 0.98
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The level changes at second `at`; `sharp` where it does so within seconds."""
+    """A change of the level at second `at`; `sharp` if it happens within seconds."""
 
     at: int
     sharp: bool
 
 
 def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ...]:
-    """The changes of a series of one value a second whose stalls are filled in, in order.
+    """Return the changes, in order, of a series of one value per second with filled stalls.
 
-    `shortest_s` shrinks all times in proportion, for disks whose credit was scaled down.
+    `shortest_s` scales all durations in proportion, for disks whose credit was scaled down.
     """
     if filled.size < 2 * shortest_s:
         return ()
@@ -77,7 +78,7 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     return tuple(
         Change(
             cut,
-            # Between two changes there is a level only if it lasts: a steep settling has none.
+            # A level between two changes must last: a steep transition has none.
             (i == 0 or cut - edges[i] >= shortest_s)
             and (i == len(cuts) - 1 or edges[i + 2] - cut >= shortest_s)
             and _is_sharp(calm, cut, levels[i + 1] - levels[i], shortest_s)
@@ -91,20 +92,22 @@ def _logs(values: Floats) -> Floats:
     import numpy as np
 
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
-    found: Floats = np.log(np.maximum(values, floor))
-    return found
+    logs: Floats = np.log(np.maximum(values, floor))
+    return logs
 
 
 def _means(values: Floats, width: int) -> Floats:
-    """Running means: what a disk serves in batches of some seconds has its level in them."""
+    """Return running means: they show the level of a disk that serves I/O in batches of several
+    seconds."""
     from scipy.ndimage import uniform_filter1d
 
-    found: Floats = uniform_filter1d(values, width, mode="nearest")
-    return found
+    means: Floats = uniform_filter1d(values, width, mode="nearest")
+    return means
 
 
 def _bins(filled: Floats, width: int) -> Floats:
-    """Logs of the means of `width` seconds each, outliers clipped; the rest is dropped."""
+    """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
+    last bin is dropped."""
     import numpy as np
     from scipy.ndimage import median_filter
 
@@ -117,7 +120,7 @@ def _bins(filled: Floats, width: int) -> Floats:
 
 
 def _segment(y: Floats, smallest: int) -> list[int]:
-    """The bins at which a segment begins, but for the first."""
+    """Return the bins at which a segment begins, except the first segment."""
     import numpy as np
     from ruptures import KernelCPD
 
@@ -125,30 +128,30 @@ def _segment(y: Floats, smallest: int) -> list[int]:
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
     search = KernelCPD(kernel="linear", min_size=max(2, smallest)).fit(y.reshape(-1, 1))
-    found: list[int] = []
+    cuts: list[int] = []
     most = n // smallest - 1
     for count in range(1, min(MOST_CUTS, most) + 1):
         sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
-        found = _cuts(search, n, sigma2, phi, count) or found
-    left = (1 - _EXPLAINED) * _noise(y, [0, *found, n])[0]
+        cuts = _cuts(search, n, sigma2, phi, count) or cuts
+    left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
     if most <= MOST_CUTS or _noise(y, [0, *search.predict(n_bkps=min(_MANY_CUTS, most))])[0] > left:
-        return found
+        return cuts
     for count in range(MOST_CUTS + 1, min(_MANY_CUTS, most) + 1):
         sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
         if sigma2 <= left:
-            found = _cuts(search, n, sigma2, phi, count) or found
-    return found
+            cuts = _cuts(search, n, sigma2, phi, count) or cuts
+    return cuts
 
 
 def _cuts(search: KernelCPD, n: int, sigma2: float, phi: float, count: int) -> list[int]:
-    """The cuts that the penalty of a noise gives, where they are `count` or more."""
+    """Return the cuts for the penalty of a noise level, if there are at least `count`."""
     penalty = _PENALTY * math.log(n) * sigma2 * (1 + phi) / (1 - phi)
     cuts = [int(cut) for cut in search.predict(pen=max(penalty, 1e-9))[:-1]]
     return cuts if len(cuts) >= count else []
 
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
-    """Variance and lag-1 correlation of what a fit leaves."""
+    """Return variance and lag-1 correlation of a fit's residuals."""
     import numpy as np
 
     rest = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
@@ -166,7 +169,8 @@ def _levels(y: Floats, edges: list[int]) -> list[float]:
 
 
 def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
-    """Each cut moved to the second that divides its two levels best (least absolute error)."""
+    """Return the cuts, each moved to the second that best divides its two levels (least absolute
+    error)."""
     import numpy as np
 
     moved = list(cuts)
@@ -182,7 +186,7 @@ def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
 
 
 def _merged(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
-    """The cuts without those between levels that are alike, the most alike first."""
+    """Return the cuts without those between similar levels; the most similar are removed first."""
     kept = list(cuts)
     least = -math.log(1 - LEAST_CHANGE)
     while kept:
@@ -193,14 +197,14 @@ def _merged(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
             break
         del kept[smallest]
     kept = _without_blips(y, kept, shortest_s)
-    # Refining may have left less than half a phase between two cuts: the later one goes.
+    # Refining may have left less than half a phase between two cuts: the later one is removed.
     edges = [0, *kept, y.size]
     return [cut for before, cut in pairwise(edges[:-1]) if cut - before >= shortest_s // 2]
 
 
 def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
-    """The cuts without the pairs around what is shorter than a phase and leaves the level as it
-    was: half a minute of anything is no phase."""
+    """Return the cuts without pairs around a short excursion that returns to the same level: half a
+    minute is not a phase."""
     kept = list(cuts)
     while True:
         edges = [0, *kept, y.size]
@@ -226,7 +230,7 @@ def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
 
 
 def _is_step(y: Floats, cut: int, reach: int) -> bool:
-    """Whether two levels fit what lies `reach` seconds around the cut better than one line does."""
+    """Whether two levels fit the `reach` seconds around the cut better than one line does."""
     import numpy as np
 
     part = y[cut - reach : cut + reach]

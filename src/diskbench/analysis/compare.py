@@ -4,8 +4,8 @@
     ratio = the median of r, with the order-statistics interval of MR-6
     p     = Wilcoxon's signed-rank test of log r, two-sided: their middle is 0
 
-Pairs whose machines depend on each other are one (MR-5). Over all comparisons of a matrix the p are
-adjusted so that at most 5 % of what is called different is not (Benjamini & Hochberg 1995):
+Pairs that share a machine count as one (MR-5). Over all comparisons of a matrix the p are adjusted
+so that at most 5 % of the reported differences are false (Benjamini & Hochberg 1995):
 
     q_(i) = min over k ≥ i of p_(k) · m / k,  p_(1) ≤ … ≤ p_(m)
 
@@ -29,7 +29,7 @@ FALSE_DISCOVERIES = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two figures of one round, each with the machine that it is of."""
+    """Two figures of one round, each with its machine."""
 
     a: float
     b: float
@@ -39,8 +39,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How B stands to A over `n` independent pairs. `p` is None where there is no interval: n < 6
-    cannot reach 5 %."""
+    """The ratio B / A over `n` independent pairs. `p` is None without an interval: n < 6 cannot
+    reach 5 %."""
 
     n: int
     pairs: int
@@ -50,8 +50,8 @@ class Ratio:
 
 
 def compare(pairs: Sequence[Pair]) -> Ratio:
-    """The median of the ratios, its interval and the test. Raises ValueError without a pair, or for
-    a figure that is not above zero."""
+    """Return the median of the ratios, its interval and the test. Raises ValueError without a pair,
+    or for a figure that is not above zero."""
     ratios = independent_ratios(pairs)
     if not ratios:
         raise ValueError("no pair, so there is nothing to compare")
@@ -66,7 +66,7 @@ def compare(pairs: Sequence[Pair]) -> Ratio:
 
 
 def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
-    """One ratio for all pairs that are linked by a machine of either side: their median."""
+    """Return one ratio for each group of pairs that share a machine of either side: the median."""
     group_of: dict[Hashable, list[float]] = {}
     groups: list[list[float]] = []
     for pair in pairs:
@@ -88,11 +88,11 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
 
 
 def signed_rank(ratios: Sequence[float]) -> float:
-    """Wilcoxon's two-sided p of the logs of the ratios; 1 where all are 1."""
+    """Return Wilcoxon's two-sided p of the logs of the ratios; 1 if all are 1."""
     from scipy.stats import wilcoxon
 
-    # Rounded: figures and their reciprocals are to tie alike.
-    logs = [round(math.log(one), 12) for one in ratios]
+    # Rounded, so that figures and their reciprocals tie in the same way.
+    logs = [round(math.log(ratio), 12) for ratio in ratios]
     if not any(logs):
         return 1.0
     with warnings.catch_warnings():
@@ -101,21 +101,21 @@ def signed_rank(ratios: Sequence[float]) -> float:
 
 
 def adjusted(p: Sequence[float]) -> list[float]:
-    """The q of each p, in their order, by Benjamini & Hochberg."""
+    """Return the q of each p in the same order, by Benjamini & Hochberg."""
     order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
-    found, lowest = [1.0] * len(p), 1.0
+    q, lowest = [1.0] * len(p), 1.0
     for behind, index in enumerate(order):
         lowest = min(lowest, p[index] * len(p) / (len(p) - behind))
-        found[index] = lowest
-    return found
+        q[index] = lowest
+    return q
 
 
 def judge(ratio: Ratio, q: float | None) -> Finding:
-    """What may be said of a ratio.
+    """Return the finding for a ratio.
 
-    `too few`: no interval. `differs` as MR-9 has it. `alike`: the whole interval is within 5 % of
-    1. `small`: it excludes 1, but by less than counts. `noise`: anything else, for what is seen may
-    be chance.
+    `too few`: no interval. `differs`: as in MR-9. `alike`: the whole interval is within 5 % of 1.
+    `small`: the interval excludes 1, but the difference is below the threshold. `noise`: anything
+    else, since the difference may be chance.
     """
     if ratio.interval is None or q is None:
         return "too few"

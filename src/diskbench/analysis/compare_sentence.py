@@ -32,14 +32,15 @@ def sentence(one: Compared) -> str:
             return f"the difference is smaller than the noise ({within})"
 
 
-def _difference(one: Compared) -> str:
-    share = f"{abs(one.ratio - 1):.{0 if abs(one.ratio - 1) >= 0.095 else 1}%}".replace("%", " %")
-    more = one.ratio > 1
-    if one.metric in _RATES:
-        return f"B does {share} {'more' if more else 'fewer'} {_RATES[one.metric]} than A"
-    return (
-        f"the {_TIMES[one.metric]} of B is {share} {'higher' if more else 'lower'} than that of A"
+def _difference(compared: Compared) -> str:
+    share = f"{abs(compared.ratio - 1):.{0 if abs(compared.ratio - 1) >= 0.095 else 1}%}".replace(
+        "%", " %"
     )
+    more = compared.ratio > 1
+    if compared.metric in _RATES:
+        return f"B does {share} {'more' if more else 'fewer'} {_RATES[compared.metric]} than A"
+    higher = "higher" if more else "lower"
+    return f"the {_TIMES[compared.metric]} of B is {share} {higher} than that of A"
 
 
 def _percent(ratio: float) -> str:

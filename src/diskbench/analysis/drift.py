@@ -1,4 +1,4 @@
-"""Where the level of a history changed: one figure a time, oldest first (MR-15).
+"""Where the level of a history changed: one figure per point in time, oldest first (MR-15).
 
     y_i      = log x_i
     σ        = 1.4826 · MAD of y_i − y_(i−1), over √2: a step spoils one difference, not the spread
@@ -7,8 +7,8 @@
 
 A cut is a change where p ≤ 0.001, the medians of its sides differ by 5 % or more, and each side has
 three figures without those at the cut that lie nearer to the other: a bad night or two are none.
-The weakest cut goes first, and its sides become one. The test, its limits and the 50 are those of
-Hunter (Apache Otava); PELT (Killick et al., 2012, by `ruptures`) takes the place of its windows.
+The weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those
+of Hunter (Apache Otava); PELT (Killick et al., 2012, from `ruptures`) replaces its windows.
 The penalty is our choice.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LEAST_STEP = 0.05
 MOST_CHANCE = 0.001
 SHORTEST = 3
-"""Figures on a level before it is one."""
+"""The fewest figures that make a level."""
 WINDOW = 50
 LEAST_HISTORY = 2 * SHORTEST
 _PENALTY = 3.0
@@ -53,7 +53,7 @@ class Shift:
 
     @property
     def change(self) -> float:
-        """By what part of the level before it: −0.1 is a tenth less."""
+        """The change as a fraction of the level before: −0.1 is a tenth less."""
         return self.after / self.before - 1
 
 
@@ -74,7 +74,7 @@ class Drift:
 
 
 def drift(values: Sequence[float]) -> Drift:
-    """The changes of a history. Raises ValueError for figures that are not above zero."""
+    """Return the changes of a history. Raises ValueError for figures that are not above zero."""
     import numpy as np
 
     if any(value <= 0 for value in values):
@@ -109,12 +109,12 @@ def _segment(y: Floats, sigma: float) -> list[int]:
 
 
 def _cuts(edges: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Each cut between where its left side begins and where its right one ends."""
+    """Return each cut with the start of its left side and the end of its right side."""
     return [(a, b, c) for (a, b), (_, c) in pairwise(pairwise(edges))]
 
 
 def _kept(edges: list[int], x: Floats, y: Floats) -> list[int]:
-    """The edges without cuts that are no changes, the weakest taken out first."""
+    """Return the edges without cuts that are not changes; the weakest cut is removed first."""
     edges = list(edges)
     while len(edges) > 2:
         shifts = [_shift(x, y, *around) for around in _cuts(edges)]
@@ -127,13 +127,13 @@ def _kept(edges: list[int], x: Floats, y: Floats) -> list[int]:
         ]
         if not weak:
             break
-        edges.remove(max(weak, key=lambda one: one.p).at)
+        edges.remove(max(weak, key=lambda shift_: shift_.p).at)
     return edges
 
 
 def _settled(side: Floats, shift: Shift) -> int:
-    """How many figures of a side are left without those next to the cut that lie on the other
-    level: two bad nights and a good one are no new level."""
+    """Return how many figures of a side remain without those next to the cut that lie nearer to the
+    other level: two bad nights and a good one are not a new level."""
     import numpy as np
 
     own, other = np.median(side), shift.before + shift.after - np.median(side)
@@ -149,7 +149,7 @@ def _shift(x: Floats, y: Floats, begin: int, at: int, end: int) -> Shift:
     left, right = y[begin:at], y[at:end]
     free = left.size + right.size - 2
     squares = float(((left - left.mean()) ** 2).sum() + ((right - right.mean()) ** 2).sum())
-    # Figures alike to the last digit leave no noise; then any step counts.
+    # Identical figures have no noise; then any step counts.
     scale = math.sqrt(max(squares / free, _LEAST_SIGMA**2) * (1 / left.size + 1 / right.size))
     t = abs(float(right.mean() - left.mean())) / scale
     return Shift(

@@ -1,12 +1,12 @@
-"""Where a series of runs falls and stays down: a disk whose credit is gone, a throttle that set in.
+"""Where a series of runs falls and stays low: a disk without credit, a throttle that became active.
 
 Values x(1) … x(n) of consecutive runs fall in run r where
 
     max(x(r) … x(n)) < LEVEL · min(x(1) … x(r-1))
 
-with at least LEAST runs on either side: no run from r on reaches half of what the worst run before
-did. Of several such r the one with the smallest ratio of both sides counts. Runs of one machine are
-a series and no sample, so no test of chance is made; LEVEL and LEAST are our choice.
+with at least LEAST runs on either side: no run from r on reaches half of the worst run before. Of
+several such r the one with the smallest ratio counts. Runs of one machine are a time series and not
+a random sample, so no significance test is made; LEVEL and LEAST are our choice.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Fall:
 
 
 def fall_of(values: Sequence[float]) -> Fall | None:
-    """Where the values fall for good; None where they do not."""
-    found: list[tuple[float, Fall]] = []
+    """Return where the values fall permanently; None if they do not."""
+    falls: list[tuple[float, Fall]] = []
     for index in range(LEAST, len(values) - LEAST + 1):
         before, after = min(values[:index]), max(values[index:])
         if before > 0 and after < LEVEL * before:
-            found.append((after / before, Fall(index, before, after)))
-    return min(found, key=lambda one: one[0])[1] if found else None
+            falls.append((after / before, Fall(index, before, after)))
+    return min(falls, key=lambda candidate: candidate[0])[1] if falls else None

@@ -1,4 +1,4 @@
-"""The figure of a step: what one number stands for it, everywhere (MR-3, MR-5).
+"""The figure of a step: the one number that represents it everywhere (MR-3, MR-5).
 
     round     what fio counted over its own run time
     step      of one round that; of rounds the one in the middle of the last five (MR-2)
@@ -9,9 +9,9 @@
     middle    of an even number the worse of the two in the middle: nothing is averaged, so every
               figure is one that was measured
 
-No number crosses a cliff, and none leaves a second out because it was a slow one: a step that did
-nothing in 91 of 600 seconds has the mean of all 600. Tables, pages, pictures, progress, site, CSV,
-comparisons and the API take their figures from here (tests/unit/cli/test_one_figure.py).
+No figure averages across a cliff, and none omits slow seconds: a step without I/O in 91 of 600
+seconds has the mean of all 600. Tables, pages, charts, progress, site, CSV, comparisons and the API
+take their figures from here (tests/unit/cli/test_one_figure.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEVELS = frozenset({"burst", "baseline", "level"})
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """I/Os and bytes a second; None where a log tells nothing of them."""
+    """I/Os and bytes per second; None if the log has no such values."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -42,7 +42,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What part of a step's I/Os and bytes one direction, or one job, has."""
+    """The fraction of a step's I/Os and bytes that belongs to one direction or one job."""
 
     iops: float = 1.0
     bytes_per_s: float = 1.0
@@ -53,7 +53,7 @@ WHOLE = Share()
 
 @dataclass(frozen=True, slots=True)
 class FigureLevel:
-    """Seconds [start_s, end_s) of a step at one level, with the mean of what was done in them."""
+    """Seconds [start_s, end_s) of a step at one level, with their mean rates."""
 
     kind: PhaseKind
     start_s: float
@@ -63,15 +63,15 @@ class FigureLevel:
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
+        """The duration in seconds."""
         return self.end_s - self.start_s
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The figure of a step. `level` is the stretch that it is of, where the step has several or
-    only settled at one; None: it is of the whole step. `kind` is what that stretch is called.
-    `crosses` says that latencies of the step are of both sides of a cliff, so that none is told."""
+    """The figure of a step. `level` is the stretch that it describes if the step has several levels
+    or settled at one; None: the whole step. `kind` is the kind of that stretch. `crosses`: the
+    step's latencies mix both sides of a cliff and are not reported."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -81,13 +81,13 @@ class Figure:
 
 
 def middle(values: Sequence[float], *, worst_is_high: bool = False) -> float:
-    """The value in the middle; of an even number the worse of the two there: the lower one, or the
-    higher of latencies and other costs. Raises ValueError without a value."""
+    """Return the middle value; of an even number the worse of the two in the middle: the lower one,
+    or the higher for latencies and other costs. Raises ValueError without a value."""
     return values[middle_at(values, worst_is_high=worst_is_high)]
 
 
 def middle_at(values: Sequence[float], *, worst_is_high: bool = False) -> int:
-    """The place of that value; of equal ones the first that comes to the middle."""
+    """Return the index of that value; of equal values the first in sorted order."""
     if not values:
         raise ValueError("no value, so none is in the middle")
     ordered = sorted(range(len(values)), key=values.__getitem__, reverse=worst_is_high)
@@ -95,48 +95,48 @@ def middle_at(values: Sequence[float], *, worst_is_high: bool = False) -> int:
 
 
 def of_rounds(values: Sequence[float], *, worst_is_high: bool = False) -> float:
-    """The figure of a step that was repeated: the middle of its last five rounds, in order."""
+    """Return the figure of a repeated step: the middle of its last five rounds."""
     return middle(values[-ROUNDS:], worst_is_high=worst_is_high)
 
 
 def figure_of(
     rounds: Sequence[Rate], course: StepPhases | None = None, share: Share = WHOLE
 ) -> Figure | None:
-    """The figure of one step of one run; None where nothing is known of it.
+    """Return the figure of one step of one run; None if nothing is known.
 
-    `rounds` is what fio counted in each round, in order: of all directions together, or of one
-    (then `share` is its part of the step, for phases are of all together). `course` is what the
-    seconds of the step say, where somebody read them.
+    `rounds` are fio's own rates of each round, in order: of all directions together, or of one
+    (then `share` is its part of the step, because phases cover all directions). `course` are the
+    phases from the step's per-second values, if they were read.
     """
     counted = _counted(rounds)
     levels = levels_of(course) if course is not None else ()
     if course is None or not levels:
         if counted is None and course is not None:
-            counted = _mean([_level(one) for one in course.phases])
+            counted = _mean([_level(phase) for phase in course.phases])
         if counted is None:
             return None
         return Figure(counted.iops, counted.bytes_per_s, _only_kind(course))
     if course.rounds and course.steady.kind in LEVELS and counted is not None:
         return Figure(counted.iops, counted.bytes_per_s, course.steady.kind, levels[-1])
     main = levels[main_of(levels)]
-    told = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
+    rates = of_share(Rate(main.iops, main.bytes_per_s), share, counted)
     crosses = bool(course.cliffs)
-    return Figure(told.iops, told.bytes_per_s, main.kind, main, crosses)
+    return Figure(rates.iops, rates.bytes_per_s, main.kind, main, crosses)
 
 
 def levels_of(course: StepPhases) -> tuple[FigureLevel, ...]:
-    """The levels of a step in the order of time; none where it kept one throughout, so that what
-    fio counted is its figure. One alone is what the step settled at after a ramp."""
+    """Return the levels of a step in order of time; none if it kept one level throughout, so that
+    fio's own rate is its figure. A single level is the one it settled at after a ramp."""
     levels = _joined(course.phases)
     if len(levels) < 2 and not course.cliffs:
-        kinds = [one.kind for one in course.phases if one.kind != "stall"]
+        kinds = [phase.kind for phase in course.phases if phase.kind != "stall"]
         return levels if "ramp" in kinds[:-1] and kinds[-1] in LEVELS else ()
-    return levels or tuple(_level(one) for one in course.phases if one.kind != "stall")
+    return levels or tuple(_level(phase) for phase in course.phases if phase.kind != "stall")
 
 
 def main_of(levels: Sequence[FigureLevel]) -> int:
-    """The place of the level that the step's figure is of: the last baseline, else the longest."""
-    baselines = [at for at, one in enumerate(levels) if one.kind == "baseline"]
+    """Return the index of the level that gives the figure: the last baseline, else the longest."""
+    baselines = [at for at, level in enumerate(levels) if level.kind == "baseline"]
     if baselines:
         return baselines[-1]
     return max(range(len(levels)), key=lambda at: levels[at].seconds)
@@ -145,9 +145,9 @@ def main_of(levels: Sequence[FigureLevel]) -> int:
 def of_one_level(
     kinds: Sequence[PhaseKind | None], values: Sequence[float] | None = None
 ) -> list[int]:
-    """The places of the runs of a trial that its figure is of: those at the baseline where some
-    are, else all. `kinds` is what each run's figure is of; where none of them tells, the `values`
-    of six runs or more may (analysis/run_course.py)."""
+    """Return the indices of the runs that a trial's figure is taken from: those at the baseline if
+    there are any, else all. `kinds` are the kinds of the runs' figures; if all are None, the
+    `values` of six or more runs may show the levels (analysis/run_course.py)."""
     at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]
     if at_baseline or values is None:
         return at_baseline or list(range(len(kinds)))
@@ -158,37 +158,37 @@ def of_one_level(
 
 
 def _counted(rounds: Sequence[Rate]) -> Rate | None:
-    iops = [one.iops for one in rounds if one.iops is not None]
-    moved = [one.bytes_per_s for one in rounds if one.bytes_per_s is not None]
+    iops = [rate.iops for rate in rounds if rate.iops is not None]
+    moved = [rate.bytes_per_s for rate in rounds if rate.bytes_per_s is not None]
     if not iops and not moved:
         return None
     return Rate(of_rounds(iops) if iops else None, of_rounds(moved) if moved else None)
 
 
 def of_share(level: Rate, share: Share, counted: Rate | None) -> Rate:
-    """A level's rates in one direction. Where the log has no such rate, I/Os and bytes are reckoned
-    from each other by the mean size of the I/Os that fio counted."""
+    """Return a level's rates in one direction. If the log lacks I/Os or bytes, one is computed from
+    the other with the mean I/O size that fio counted."""
     iops = level.iops * share.iops if level.iops is not None else None
     moved = level.bytes_per_s * share.bytes_per_s if level.bytes_per_s is not None else None
     if counted is not None and counted.iops and counted.bytes_per_s:
-        each = counted.bytes_per_s / counted.iops
+        mean_bytes = counted.bytes_per_s / counted.iops
         if iops is None and moved is not None:
-            iops = moved / each
+            iops = moved / mean_bytes
         elif moved is None and iops is not None:
-            moved = iops * each
+            moved = iops * mean_bytes
     return Rate(iops, moved)
 
 
 def _only_kind(course: StepPhases | None) -> PhaseKind | None:
-    """What the one level of a step is called; None where nothing tells."""
-    kinds = {one.kind for one in course.phases if one.kind in LEVELS} if course else set()
+    """Return the kind of a step's only level; None if unknown."""
+    kinds = {phase.kind for phase in course.phases if phase.kind in LEVELS} if course else set()
     return kinds.pop() if len(kinds) == 1 else None
 
 
 def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
-    """The phases that have a level; those of one level with nothing but a stall between them are
-    one, the stall included, and so is a stall at either end of the step."""
-    found: list[FigureLevel] = []
+    """Return the phases that have a level. Phases of one level with only a stall between them are
+    joined, including the stall; a stall at either end of the step is joined, too."""
+    joined: list[FigureLevel] = []
     stalled: FigureLevel | None = None
     for at, phase in enumerate(phases):
         here = _level(phase)
@@ -196,17 +196,17 @@ def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
             stalled = here if stalled is None else _with(stalled, here)
             continue
         if phase.kind in LEVELS:
-            beside = bool(found) and stalled is not None and found[-1].end_s == stalled.start_s
-            if stalled is not None and beside and _is_alike(found[-1], here):
-                found[-1] = _with(_with(found[-1], stalled), here)
-            elif stalled is not None and not found and at == 1:
-                found.append(_with(here, stalled))
+            beside = bool(joined) and stalled is not None and joined[-1].end_s == stalled.start_s
+            if stalled is not None and beside and _is_alike(joined[-1], here):
+                joined[-1] = _with(_with(joined[-1], stalled), here)
+            elif stalled is not None and not joined and at == 1:
+                joined.append(_with(here, stalled))
             else:
-                found.append(here)
+                joined.append(here)
         stalled = None
-    if stalled is not None and found and found[-1].end_s == stalled.start_s:
-        found[-1] = _with(found[-1], stalled)
-    return tuple(found)
+    if stalled is not None and joined and joined[-1].end_s == stalled.start_s:
+        joined[-1] = _with(joined[-1], stalled)
+    return tuple(joined)
 
 
 def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
@@ -217,13 +217,13 @@ def _is_alike(before: FigureLevel, after: FigureLevel) -> bool:
     return all(min(pair) >= (1 - LEAST_CHANGE) * max(pair) for pair in known)
 
 
-def _with(one: FigureLevel, other: FigureLevel) -> FigureLevel:
-    """Two stretches next to each other as one of the first one's kind: the mean of both."""
-    mean = _mean((one, other))
+def _with(first: FigureLevel, second: FigureLevel) -> FigureLevel:
+    """Join two adjacent stretches into one of the first one's kind, with the mean of both."""
+    mean = _mean((first, second))
     return replace(
-        one,
-        start_s=min(one.start_s, other.start_s),
-        end_s=max(one.end_s, other.end_s),
+        first,
+        start_s=min(first.start_s, second.start_s),
+        end_s=max(first.end_s, second.end_s),
         iops=mean.iops if mean else None,
         bytes_per_s=mean.bytes_per_s if mean else None,
     )
@@ -234,12 +234,12 @@ def _level(phase: Phase) -> FigureLevel:
 
 
 def _mean(parts: Sequence[FigureLevel]) -> Rate | None:
-    """The mean over all seconds of the parts; None where none of them has a rate."""
+    """Return the mean over all seconds of the parts; None if none of them has a rate."""
 
     def of(values: Sequence[float | None]) -> float | None:
-        told = [(v, p.seconds) for v, p in zip(values, parts, strict=True) if v is not None]
-        seconds = math.fsum(each for _, each in told)
-        return math.fsum(v * each for v, each in told) / seconds if seconds else None
+        weighted = [(v, p.seconds) for v, p in zip(values, parts, strict=True) if v is not None]
+        seconds = math.fsum(part_s for _, part_s in weighted)
+        return math.fsum(v * part_s for v, part_s in weighted) / seconds if seconds else None
 
-    found = Rate(of([one.iops for one in parts]), of([one.bytes_per_s for one in parts]))
-    return None if found.iops is None and found.bytes_per_s is None else found
+    mean = Rate(of([part.iops for part in parts]), of([part.bytes_per_s for part in parts]))
+    return None if mean.iops is None and mean.bytes_per_s is None else mean

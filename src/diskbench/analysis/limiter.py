@@ -16,11 +16,11 @@
     interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
     unknown       else, with what is known
 
-What filled a core is told apart by model/processor.py: what a neighbour did explains less than a
-shallow queue does, and is never the load generator's limit.
-A cap comes before the processor: a disk that gives its cap cannot be hidden by a busy core. Rates
-are compared in the load's own blocks, as the promise counts them (request-size accounting is in
-it). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
+model/processor.py determines what filled a core: the work of other processes explains less than a
+shallow queue, and is never the load generator's limit.
+Caps are tested before the processor: if the disk reaches its cap, a busy core is not the limit.
+Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
+accounting). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import LimiterName
 
 HELD = 0.99
-"""Of the rate that a load is held to (MR-11); less where so few arrive that Poisson chance is more
-than that (fio/offered.py)."""
+"""The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
+their Poisson variation is larger (fio/offered.py)."""
 _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 """Gbit/s → the bytes a second that TCP carries at an MTU of 1500: 94.9 % with IPv4 and time stamps
 (1448 of 1538 bytes on the wire; IEEE 802.3, RFC 9293 and 7323), less 1 % for iSCSI or NFS."""
@@ -55,8 +55,8 @@ _BY_OTHERS: dict[Worker, LimiterName] = {
 }
 
 
-def limiter(found: Stretch, setting: Setting) -> Limiter:
-    """The limit that set the pace of a stretch, with the figures that show it."""
+def limiter(stretch: Stretch, setting: Setting) -> Limiter:
+    """Return the limit that set the rate of a stretch, with the figures that show it."""
     rules = (
         beyond_medium,
         page_cache,
@@ -69,13 +69,15 @@ def limiter(found: Stretch, setting: Setting) -> Limiter:
         _network,
         _others,
     )
-    named = (rule(found, setting) for rule in rules)
-    return next((one for one in named if one is not None), None) or _unknown(found, setting)
+    limiters = (rule(stretch, setting) for rule in rules)
+    return next((candidate for candidate in limiters if candidate is not None), None) or _unknown(
+        stretch, setting
+    )
 
 
-def _offered(found: Stretch, setting: Setting) -> Limiter | None:
+def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
     held = setting.load.max_per_s if setting.load else None
-    measured = rate(found, setting)
+    measured = rate(stretch, setting)
     if held is None or measured is None:
         return None
     arrivals = held * (setting.seconds or 0.0)
@@ -88,35 +90,35 @@ def _offered(found: Stretch, setting: Setting) -> Limiter | None:
     )
 
 
-def _client(found: Stretch, setting: Setting) -> Limiter | None:
-    del found  # the processor was watched over the whole step
-    busy = (one for one in busy_with(setting.processor) if one.worker == "generator")
-    return next((Limiter(name="client", evidence=one.words) for one in busy), None)
+def _client(stretch: Stretch, setting: Setting) -> Limiter | None:
+    del stretch  # the processor was watched over the whole step
+    busy = (user for user in busy_with(setting.processor) if user.worker == "generator")
+    return next((Limiter(name="client", evidence=user.words) for user in busy), None)
 
 
-def _others(found: Stretch, setting: Setting) -> Limiter | None:
-    del found
-    for one in busy_with(setting.processor):
-        if one.worker != "generator":
-            name = _BY_OTHERS[one.worker]
-            return Limiter(name=name, evidence=one.words)
+def _others(stretch: Stretch, setting: Setting) -> Limiter | None:
+    del stretch
+    for user in busy_with(setting.processor):
+        if user.worker != "generator":
+            name = _BY_OTHERS[user.worker]
+            return Limiter(name=name, evidence=user.words)
     return None
 
 
-def _queue_depth(found: Stretch, setting: Setting) -> Limiter | None:
-    measured = rate(found, setting)
+def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
+    measured = rate(stretch, setting)
     if measured is None or setting.load is None:
         return None
-    return queue_depth(measured, setting.load, found.level, setting.siblings)
+    return queue_depth(measured, setting.load, stretch.level, setting.siblings)
 
 
-def _network(found: Stretch, setting: Setting) -> Limiter | None:
+def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
     if setting.network is None:
         return None
     for gbit, carried in _LINES.items():
-        if found.bytes_per_s and abs(found.bytes_per_s / carried - 1) <= NEAR:
-            told = f"{format_mb_per_s(found.bytes_per_s)} MB/s is what {gbit} Gbit/s carry"
-            return Limiter(name="network", evidence=(f"{told}, over {setting.network}",))
+        if stretch.bytes_per_s and abs(stretch.bytes_per_s / carried - 1) <= NEAR:
+            evidence = f"{format_mb_per_s(stretch.bytes_per_s)} MB/s is what {gbit} Gbit/s carry"
+            return Limiter(name="network", evidence=(f"{evidence}, over {setting.network}",))
     if setting.network in BLOCK_TRANSPORTS:
         return None
     return Limiter(
@@ -124,30 +126,30 @@ def _network(found: Stretch, setting: Setting) -> Limiter | None:
     )
 
 
-def _unknown(found: Stretch, setting: Setting) -> Limiter:
-    told = list(fell(found, setting))
-    measured, level = rate(found, setting), found.level
+def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
+    evidence = list(fell(stretch, setting))
+    measured, level = rate(stretch, setting), stretch.level
     told_of_no_bucket = level is None or not setting.knows_buckets
-    if told and told_of_no_bucket and is_writing(setting):
-        told.append("credit is used up, or the disk's own cache for writes is full")
-    if found.kind in ("ramp", "stall"):
-        told.append("it has no level")
+    if evidence and told_of_no_bucket and is_writing(setting):
+        evidence.append("credit is used up, or the disk's own cache for writes is full")
+    if stretch.kind in ("ramp", "stall"):
+        evidence.append("it has no level")
     elif level is not None and level.limited_by is not None and measured is not None:
-        most = next((one for one in level.bounds if one.limit not in NOT_CAPS), None)
+        most = next((bound for bound in level.bounds if bound.limit not in NOT_CAPS), None)
         if most is not None:
-            told.append(
+            evidence.append(
                 f"{measured / most.iops:.0%} of the {format_iops(most.iops)} IOPS that "
                 f"{allows(most.limit)}"
             )
     else:
-        told.append("no promise is known")
-    if found.kind == "burst" and level is None:
-        told.append("it did not last")
+        evidence.append("no promise is known")
+    if stretch.kind == "burst" and level is None:
+        evidence.append("it did not last")
     used = setting.processor
     if used.busiest_core is not None:
-        told.append(f"the busiest core was {percent(used.busiest_core)} busy")
+        evidence.append(f"the busiest core was {percent(used.busiest_core)} busy")
     elif used.busiest_job is not None:
-        told.append(f"fio's busiest job used {percent(used.busiest_job)} of a core")
+        evidence.append(f"fio's busiest job used {percent(used.busiest_job)} of a core")
     else:
-        told.append("the processor was not watched")
-    return Limiter(name="unknown", evidence=tuple(told))
+        evidence.append("the processor was not watched")
+    return Limiter(name="unknown", evidence=tuple(evidence))

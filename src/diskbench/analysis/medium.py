@@ -1,4 +1,4 @@
-"""What no disk of a kind can do, whatever is promised of it: faster than that is a cache.
+"""The physical limits of a kind of disk, whatever is promised: a faster rate comes from a cache.
 
 a link carries     6 Gbit/s (SATA revision 3.0, SATA-IO 2009) or 12 Gbit/s (SAS-3, T10 2013) in
                    8b/10b: 600 and 1,200 MB/s
@@ -22,7 +22,7 @@ _LEAST_BLOCK = 4 * KIB
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """A disk in the machine itself: its link (`sata`, `sas`), and whether it turns."""
+    """A local disk: its link (`sata`, `sas`), and whether it is rotational."""
 
     link: str
     turns: bool = False
@@ -35,7 +35,7 @@ class Medium:
         block_bytes: int | None = None,
         random: bool = False,
     ) -> str:
-        """Why a rate cannot be this disk's; empty where it can."""
+        """Return why this disk cannot reach a rate; empty if it can."""
         carries = LINKS.get(self.link)
         if carries is None:
             return ""

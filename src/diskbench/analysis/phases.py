@@ -1,18 +1,18 @@
-"""The phases of a step: what its levels are, which of them lasts, and where it fell (MR-3, MR-4).
+"""The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4).
 
-Changes come from analysis/changes.py. Two levels with a sharp change between them are phases next
-to each other; where the change is gradual, what lies between flat ends is a ramp. A level is flat
-where the medians of its first and last third differ by a tenth at most.
+Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
+phases; if the change is gradual, the part between the flat ends is a ramp. A level is flat if the
+medians of its first and last third differ by at most a tenth.
 
-What a level is called: with an expectation, `burst` where credit is expected and the level is above
-1.1 times what lasts, else `baseline`. From the seconds alone: if it falls sharply and ends below
-where it was, the level at the end (and any like it, within 20 %) is the `baseline` and those above
-it are `burst`, for a bucket does not fill again under full load; a dip that recovers shows none.
-Otherwise it is a `level`. Thresholds are our choice.
+The kind of a level: with an expectation, `burst` if credit is expected and the level is above 1.1
+times the lasting rate, else `baseline`. From the seconds alone: if the rate falls sharply and ends
+below where it was, the level at the end (and any within 20 % of it) is the `baseline` and those
+above it are `burst`, because a bucket does not refill under full load; a dip that recovers shows no
+bucket. Otherwise it is a `level`. Thresholds are our choice.
 
-What is called and cut by its level is told by its mean: every second counts, those in which it
-stalled, too. Only at a sharp change up to three seconds on either side are left out, where they lie
-nearer to the other level: no mean crosses a cliff, and the second in which a disk falls is of both.
+Phases are found by their level but reported by their mean: every second counts, including stalls.
+Only at a sharp change up to three seconds on either side are left out if they lie nearer to the
+other level: no mean crosses a cliff, and the second of the fall belongs to both sides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ABOVE = 1.1
-"""How far above what lasts a level must be to be a burst."""
+"""How many times the lasting rate a level must exceed to be a burst."""
 _FLAT = 0.10
 _NOTHING = 0.01
 """Of the highest level: a phase below it at either end is a stall, too."""
@@ -52,7 +52,7 @@ _TRIMMED = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Seconds [start, end) with one level; `sharp` tells of the change that it begins with."""
+    """Seconds [start, end) with one level; `sharp`: it begins with a sharp change."""
 
     start: int
     end: int
@@ -68,11 +68,11 @@ def step_phases(
     expected: Expectation | None = None,
     shortest_s: int = SHORTEST_S,
 ) -> StepPhases:
-    """The phases of a step from one value a second, all directions summed.
+    """Return the phases of a step from one value per second, summed over directions.
 
-    Bytes are cut where there are no I/Os. The last second, which is seldom whole, belongs to the
-    last phase but counts for nothing. `shortest_s` shrinks all times in proportion (and the rounds
-    of the steady state with them), for disks whose credit was scaled down.
+    The series of bytes is used if there are no I/Os. The last second is usually incomplete: it
+    belongs to the last phase but is not counted. `shortest_s` scales all durations in proportion,
+    including the rounds of the steady state, for disks whose credit was scaled down.
     """
     use_bytes = not iops.any() and bool(bytes_per_s.any())
     figure = bytes_per_s if use_bytes else iops
@@ -83,39 +83,39 @@ def step_phases(
         _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size)
         for at, part in enumerate(parts)
     )
-    found = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
+    stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
     return StepPhases(
         figure="bytes_per_s" if use_bytes else "iops",
         seconds=float(figure.size),
         shortest_s=float(shortest_s),
         phases=phases,
         cliffs=_cliffs(parts, values),
-        stalls=found,
-        steady=last_rounds(values.tolist(), phases, found, round_s=shortest_s),
+        stalls=stalls,
+        steady=last_rounds(values.tolist(), phases, stalls, round_s=shortest_s),
     )
 
 
 def _parts(values: Floats, shortest_s: int) -> list[_Part]:
-    """Levels, ramps and stalls in order."""
+    """Return levels, ramps and stalls in order."""
     if not values.size:
         return []
     if values.size < 2 * shortest_s:  # no room for two phases; spares importing what finds them
         whole = _Part(0, values.size, _level(values), sharp=True)
         return [replace(whole, kind="stall" if whole.level <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
-    found = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
-    ends = [*(change.at for change in found[1:]), values.size]
+    starts = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
+    ends = [*(change.at for change in starts[1:]), values.size]
     parts = [
         _Part(change.at, end, _level(values[change.at : end]), change.sharp)
-        for change, end in zip(found, ends, strict=True)
+        for change, end in zip(starts, ends, strict=True)
     ]
     parts = [replace(p, kind="stall") if _is_stall(i, parts) else p for i, p in enumerate(parts)]
     return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
 
 
 def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
-    """Whether a part lies below a tenth of both its neighbours and is not what the step comes to in
-    the end; or near nothing, wherever it is."""
+    """Whether a part is below a tenth of both neighbours and is not the final level of the step, or
+    is near zero anywhere."""
     here, last = parts[index].level, parts[-1].level
     highest = max(part.level for part in parts)
     if here <= _NOTHING * highest:
@@ -128,7 +128,7 @@ def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
 
 
 def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Parts that change gradually into each other, together."""
+    """Group parts that change gradually into each other."""
     chains: list[list[_Part]] = []
     for part in parts:
         alone = part.sharp or part.kind == "stall" or (chains and chains[-1][-1].kind == "stall")
@@ -140,7 +140,7 @@ def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:
 
 
 def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
-    """A chain as a level, a ramp and a level; the levels only where they are flat."""
+    """Return a chain as a level, a ramp and a level; the levels only if they are flat."""
     if len(chain) == 1:
         return list(chain)
     start = chain[0].end if _drift(values[chain[0].start : chain[0].end]) <= _FLAT else 0
@@ -160,8 +160,8 @@ def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
 
 
 def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
-    """Where the level that a gradual change ends in begins: from there on it is flat, and moves a
-    quarter as fast as before at most, noise allowed for; the end of the chain where it never is."""
+    """Return where the final level of a gradual change begins: from there the rate is flat and
+    moves at most a quarter as fast as before, allowing for noise; the end of the chain if never."""
     last = chain[-1]
     for begin in range(last.start, last.end - _SETTLED_S, _SETTLED_S // 2):
         tail, ramp = values[begin : last.end], values[start:begin]
@@ -177,8 +177,8 @@ def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
 
 
 def _most_moved(values: Floats) -> float:
-    """How far the first and the last third lie apart at most, two standard errors allowed for:
-    those of means of ten seconds, which neighbours correlate in less."""
+    """Return the largest plausible difference of the first and last third, with two standard
+    errors; these are of means of ten seconds, because neighbouring seconds correlate."""
     import numpy as np
 
     third = max(1, values.size // 3)
@@ -192,7 +192,8 @@ def _most_moved(values: Floats) -> float:
 
 
 def _drift(values: Floats) -> float:
-    """The difference between the medians of the first and the last third, of the median of all."""
+    """Return the difference of the medians of the first and last third as a fraction of the
+    median."""
     third = max(1, values.size // 3)
     middle = _median(values)
     moved = abs(_median(values[-third:]) - _median(values[:third]))
@@ -206,11 +207,12 @@ def _median(values: Floats) -> float:
 
 
 def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, bool] | None:
-    """The rate that should last, in the series' figure, and whether there is more at first."""
+    """Return the expected lasting rate in the unit of the series, and whether a burst precedes
+    it."""
     if expected is None or expected.lasting.limited_by is None:
         return None
-    each = expected.load.block_bytes if use_bytes else 1
-    return expected.lasting.high_iops * each, expected.bursts
+    factor = expected.load.block_bytes if use_bytes else 1
+    return expected.lasting.high_iops * factor, expected.bursts
 
 
 def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_Part]:
@@ -231,7 +233,7 @@ def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_
             return "level"
         if part.level > last / (1 - LEAST_CHANGE):
             return "burst"
-        # Above what is promised to last it may fall again.
+        # A level above the promised lasting rate may fall again.
         near = part.level >= (1 - LEAST_CHANGE) * last
         return "baseline" if near and lasting is None else "level"
 
@@ -243,7 +245,7 @@ def _falls(before: _Part, after: _Part) -> bool:
 
 
 def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
-    """The sharp falls; what stalls between two levels is passed over."""
+    """Return the sharp falls; stalls between two levels are skipped."""
     moving = [part for part in parts if part.kind != "stall"]
     return tuple(
         Cliff(
@@ -261,7 +263,7 @@ def _stalls(
     parts: Sequence[_Part], values: Floats, seconds: int, missed: float
 ) -> tuple[Stall, ...]:
     """Stalls within each phase, by its own median, and phases that are stalls, joined."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for part in parts:
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
@@ -270,17 +272,17 @@ def _stalls(
             within = stalls(here, missed=missed, is_moving=part.kind == "ramp")
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
-            if found and found[-1][1] >= start:
-                start = found.pop()[0]
+            if stretches and stretches[-1][1] >= start:
+                start = stretches.pop()[0]
             # What stalls up to the end does so in the last second, too.
             is_last = part.kind == "stall" and end == values.size
-            found.append((start, seconds if is_last else end))
-    return tuple(Stall(start_s=start, end_s=end) for start, end in found)
+            stretches.append((start, seconds if is_last else end))
+    return tuple(Stall(start_s=start, end_s=end) for start, end in stretches)
 
 
 def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:
-    """The seconds that the figures of a part are the means of: all but those of a sharp change at
-    its ends."""
+    """Return the seconds over which a part's figures are averaged: all except those of a sharp
+    change at its ends."""
     part = parts[at]
     start, end = part.start, part.end
     if at and part.sharp:
@@ -314,8 +316,8 @@ def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds:
 
 
 def _level(values: Floats) -> float:
-    """The mean without stalls and without the highest and lowest tenth of what is left; of all,
-    where stalls are not rare: what comes in batches has no other level."""
+    """Return the mean without stalls and without the highest and lowest tenth of the rest; the mean
+    of all seconds if stalls are frequent, because I/O in batches has no other level."""
     import numpy as np
 
     middle = float(np.median(values))

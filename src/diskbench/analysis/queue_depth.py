@@ -1,14 +1,15 @@
 """Whether a deeper queue would have given more (MR-12).
 
-In a closed loop depth = rate × latency holds of every disk, idle or not (Little's law), so the
-product alone says nothing: what tells is whether I/Os waited for each other. A queue is too small
+In a closed loop depth = rate × latency holds for every disk, idle or not (Little's law), so the
+product alone proves nothing: the question is whether I/Os waited for each other. A queue is too
+small
 
-    where another step of the run had a deeper one, and did 1.1 times as much
-    at depth 1: nothing can wait for anything else
-    where each I/O took at most 1.25 times what it took at a smaller depth in the same run
-    below a known cap, while each took no longer than the promise says of an idle disk
+    if another step of the run had a deeper one and reached 1.1 times the rate
+    at depth 1: no I/O can wait for another
+    if an I/O took at most 1.25 times as long as at a smaller depth in the same run
+    below a known cap, if an I/O took no longer than the promise for an idle disk
 
-and it is not where a smaller depth did as much. All factors are our choice.
+and it is deep enough if a smaller depth reached the same rate. All factors are our choice.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NOT_CAPS = frozenset({"latency", "offered"})
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """Another step of the same run with the same load but for its depth."""
+    """Another step of the same run with the same load except for its depth."""
 
     step: str
     depth: int
@@ -43,35 +44,35 @@ class Sibling:
 def queue_depth(
     iops: float, load: Load, level: ExpectedLevel | None, siblings: Sequence[Sibling] = ()
 ) -> Limiter | None:
-    """`queue-depth` with what shows it; None where the depth is large enough, or nobody can tell.
+    """Return `queue-depth` with its evidence; None if the depth is large enough or unknown.
 
     `iops` is what was measured, `level` what is promised for it.
     """
     depth = load.depth
     if depth is None or iops <= 0 or load.max_per_s is not None:
         return None
-    each = _each(depth, iops)
+    per_io = _each(depth, iops)
     deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
     if deeper is not None and deeper.iops >= MORE * iops:
         return _named(
-            each, f"{deeper.step} did {format_iops(deeper.iops)} IOPS at depth {deeper.depth}"
+            per_io, f"{deeper.step} did {format_iops(deeper.iops)} IOPS at depth {deeper.depth}"
         )
     shallower = [one for one in siblings if one.depth < depth]
     if any(one.iops >= AS_MUCH * iops for one in shallower):
         return None
     if depth == 1:
-        return _named(each, "one at a time")
+        return _named(per_io, "one at a time")
     for one in shallower:
         if depth / iops <= NO_LONGER * one.depth / one.iops:
             took = format_latency_ns(one.depth / one.iops * NS_PER_S)
-            return _named(each, f"no longer than at depth {one.depth} ({took} in {one.step})")
+            return _named(per_io, f"no longer than at depth {one.depth} ({took} in {one.step})")
     caps = [one for one in level.bounds if one.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:
         return None
     # `low_iops` is lower than the caps only by the longest time that is promised of an I/O.
     if level.low_iops < (1 - _NEAR) * caps[0].iops and iops >= (1 - _NEAR) * level.low_iops:
         cap = f"{LIMIT_WORDS[caps[0].limit]} allow {format_iops(caps[0].iops)}"
-        return _named(each, f"as long as an idle disk may take; {cap}")
+        return _named(per_io, f"as long as an idle disk may take; {cap}")
     return None
 
 

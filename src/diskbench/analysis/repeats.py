@@ -1,7 +1,7 @@
-"""What several replicates say together (MR-5, MR-6, MR-7).
+"""Statistics of several replicates (MR-5, MR-6, MR-7).
 
-A sample is a machine with a disk, never a run on it: one figure a trial, and one of all trials that
-shared a machine. Nothing is dropped: a figure far from the others is named and stays in.
+A sample is a machine with a disk, never a run on it: one figure per trial, and one for all trials
+that shared a machine. Nothing is dropped: a figure far from the others is named and still counts.
 
     needed(s) = the mean over all samples of size s, drawn from the values with replacement, of the
                 bounds x(j) and x(s+1−j) that MR-6 takes at s
@@ -36,7 +36,7 @@ _LEAST_MAD = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The figure of one trial. Trials with the same `machine` are one sample between them."""
+    """The figure of one trial. Trials with the same `machine` form one sample."""
 
     name: str
     value: float
@@ -66,13 +66,13 @@ class Repeats:
 
 
 def disagreement(runs: Sequence[float]) -> float:
-    """(max − min) / median of the figures of the runs of a trial: what its one figure hides."""
+    """Return (max − min) / median of the runs of a trial: the spread that its figure hides."""
     middle = median(runs)
     return (max(runs) - min(runs)) / middle if middle else 0.0
 
 
 def repeats(samples: Sequence[Sample]) -> Repeats:
-    """What the replicates say together. Raises ValueError without any."""
+    """Return the statistics of the replicates. Raises ValueError without any."""
     if not samples:
         raise ValueError("no replicate, so there is nothing to say")
     values = by_machine(samples)
@@ -92,15 +92,15 @@ def repeats(samples: Sequence[Sample]) -> Repeats:
 
 
 def by_machine(samples: Iterable[Sample]) -> list[float]:
-    """One value a machine, in the order of their first samples: the median of its trials."""
-    found: dict[Hashable, list[float]] = {}
-    for one in samples:
-        found.setdefault(one.machine, []).append(one.value)
-    return [median(values) for values in found.values()]
+    """Return one value per machine, the median of its trials, in the order of first samples."""
+    by_machine_: dict[Hashable, list[float]] = {}
+    for sample in samples:
+        by_machine_.setdefault(sample.machine, []).append(sample.value)
+    return [median(values) for values in by_machine_.values()]
 
 
 def variation(values: Sequence[float]) -> float | None:
-    """The coefficient of variation, a fraction; None for one value, or where the mean is zero."""
+    """Return the coefficient of variation, a fraction; None for one value or a mean of zero."""
     mean = fmean(values)
     return stdev(values) / mean if len(values) > 1 and mean else None
 
@@ -120,14 +120,14 @@ def outliers(samples: Sequence[Sample]) -> tuple[str, ...]:
     middle = median(values)
     mad = median(abs(value - middle) for value in values)
     reach = OUTLIER * max(mad, _LEAST_MAD * middle)
-    return tuple(one.name for one in samples if abs(one.value - middle) > reach)
+    return tuple(sample.name for sample in samples if abs(sample.value - middle) > reach)
 
 
 def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | None:
-    """How many more replicates would bring the interval under `narrow`, by CONFIRM.
+    """Return how many more replicates would bring the interval under `narrow`, by CONFIRM.
 
-    0 where it is so now with ten or more. With fewer than six the figures say nothing of the noise
-    yet: then what is missing to ten. None above MOST in all.
+    0 if that is so now with ten or more. Fewer than six figures do not show the noise: then the
+    number missing to ten. None if more than MOST in all would be needed.
     """
     n = len(values)
     if n < LEAST_FOR_INTERVAL:

@@ -39,7 +39,7 @@ Courses = Mapping[tuple[str, str], "StepPhases"]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a row says that its figures depend on; fields as those of a Measurement."""
+    """The fields of a row that its figures depend on, named as in Measurement."""
 
     run_id: str
     step: str
@@ -69,26 +69,25 @@ _OF_ROW, _OF_COLUMNS = attrgetter(*_FIELDS), itemgetter(*_FIELDS)
 
 
 def counted(rows: Iterable[Measurement | MeasuredRow | MeasuredFigure]) -> list[Counted]:
-    """What the figures of rows depend on."""
+    """Return the fields that the figures of rows depend on."""
     return [Counted(*_OF_ROW(row)) for row in rows]
 
 
 def counted_columns(rows: Iterable[Mapping[str, Any]]) -> list[Counted]:
-    """As `counted`, of rows on their way out: by the names of their columns."""
+    """Return the same as `counted`, for output rows with column names."""
     return [Counted(*_OF_COLUMNS(row)) for row in rows]
 
 
 def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None]:
-    """The figure of each row where that is not what fio counted; None where it is.
+    """Return the figure of each row, or None if it equals what fio counted.
 
-    `rows` are all rows of their steps; `courses` are those steps by the second, where they are
-    known.
+    `rows` are all rows of their steps; `courses` are the phases of those steps, where known.
     """
     begins = _begins(rows)
     wholes: dict[tuple[object, ...], list[Counted]] = defaultdict(list)
     for row in filter(_moves, rows):
         wholes[row.place].append(row)
-    found: list[Figure | None] = []
+    figures: list[Figure | None] = []
     for row in rows:
         course = courses.get((row.run_id, row.step))
         figure = None
@@ -98,8 +97,8 @@ def row_figures(rows: Sequence[Counted], courses: Courses) -> list[Figure | None
                 figure = figure_of([row.rate], course, share)
             else:
                 figure = _of_round(row, course, begins[row.place], share)
-        found.append(figure if figure is not None and figure.level is not None else None)
-    return found
+        figures.append(figure if figure is not None and figure.level is not None else None)
+    return figures
 
 
 def step_figure(
@@ -112,16 +111,16 @@ def step_figure(
     for row in sorted(of, key=lambda one: one.step_index):
         rounds.setdefault(row.place, []).append(row)
     rates = [
-        Rate(sum(row.iops for row in each), sum(row.bytes_per_s for row in each))
-        for each in rounds.values()
+        Rate(sum(row.iops for row in of_round), sum(row.bytes_per_s for row in of_round))
+        for of_round in rounds.values()
     ]
     moved = [row for row in rows if _moves(row)]
     return figure_of(rates, course, _share(of, moved))
 
 
 def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
-    """Measurements with the figures of their steps: rates of the level that a step's figure is of,
-    and no latencies where a cliff lies in the row."""
+    """Return measurements with the figures of their steps: the rates of the level that gives a
+    step's figure, and no latencies if the row spans a cliff."""
     figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
     return tuple(
         row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
@@ -130,18 +129,18 @@ def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measur
 
 
 def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
-    """The fields of a row that its figure changes, with their values."""
+    """Return the fields of a row that its figure changes, with their values."""
     blank = {}
     if figure.crosses:
         names = (n for n in row if n.startswith(_LATENCY) or n in _QUANTILES)
         blank = dict.fromkeys(name for name in names if name != _SAMPLES)
         blank |= {_SAMPLES: 0} if _SAMPLES in row else {}
-    told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}
-    return {**blank, **{name: value for name, value in told.items() if value is not None}}
+    rates = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}
+    return {**blank, **{name: value for name, value in rates.items() if value is not None}}
 
 
 def courses_by_step(found: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
-    """The courses of steps by run and name."""
+    """Return the phases of steps by run and step name."""
     return {(one.run_id, one.step): one for one in found}
 
 
@@ -158,22 +157,22 @@ def _share(part: Sequence[Counted], whole: Sequence[Counted]) -> Share:
 
 
 def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
-    """At which second of its course each round begins."""
+    """Return the second at which each round begins within its step."""
     lasted: dict[tuple[str, str], dict[tuple[object, ...], float]] = defaultdict(dict)
     for row in rows:
         of = lasted[row.run_id, row.step]
         of[row.place] = max(of.get(row.place, 0.0), row.runtime_ns / NS_PER_S)
-    found: dict[tuple[object, ...], float] = {}
+    begins: dict[tuple[object, ...], float] = {}
     for rounds in lasted.values():
         at = 0.0
         for place, seconds in rounds.items():
-            found[place] = at
+            begins[place] = at
             at += int(seconds)
-    return found
+    return begins
 
 
 def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
-    """The level after the last cliff within this round's seconds; None where there is no cliff."""
+    """Return the level after the last cliff within this round; None if there is no cliff."""
     end = begin + row.runtime_ns / NS_PER_S
     inside = [one.at_s for one in course.cliffs if begin + _NEAR_S < one.at_s < end - _NEAR_S]
     if not inside:
@@ -184,5 +183,5 @@ def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> F
 
 def _at(phase: Phase, row: Counted, share: Share) -> Figure:
     level = FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
-    told = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
-    return Figure(told.iops, told.bytes_per_s, level.kind, level, crosses=True)
+    rates = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
+    return Figure(rates.iops, rates.bytes_per_s, level.kind, level, crosses=True)

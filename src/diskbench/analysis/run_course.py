@@ -37,24 +37,24 @@ def run_course(values: Sequence[float]) -> tuple[RunStretch, ...]:
     """The levels of a step over its runs, in order; one of them, or none below six runs."""
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
-    cuts = [one.at for one in drift(values).shifts if _is_change(one.before, one.after)]
+    cuts = [shift.at for shift in drift(values).shifts if _is_change(shift.before, shift.after)]
     edges = [0, *cuts, len(values)]
     levels = [median(values[a:b]) for a, b in pairwise(edges)]
     last = levels[-1]
     fell = any(b <= (1 - LEAST_CHANGE) * a for a, b in pairwise(levels)) and any(
         last <= (1 - LEAST_CHANGE) * level for level in levels
     )
-    found: list[RunStretch] = []
+    stretches: list[RunStretch] = []
     for (start, end), level in zip(pairwise(edges), levels, strict=True):
         kind: PhaseKind = "level"
         if fell and level > last / (1 - LEAST_CHANGE):
             kind = "burst"
         elif fell and level >= (1 - LEAST_CHANGE) * last:
             kind = "baseline"
-        before = found[-1].level if found else None
+        before = stretches[-1].level if stretches else None
         fell_from = before if kind == "baseline" and before and before > level else None
-        found.append(RunStretch(start, end, level, kind, fell_from))
-    return tuple(found)
+        stretches.append(RunStretch(start, end, level, kind, fell_from))
+    return tuple(stretches)
 
 
 def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
@@ -62,7 +62,9 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     lie as far apart as a change does."""
     if len(values) < LEAST_HISTORY or min(values) > (1 - LEAST_CHANGE) * max(values):
         return ()  # which spares importing what looks for changes
-    return tuple(one for one in run_course(values) for _ in range(one.start, one.end))
+    return tuple(
+        stretch for stretch in run_course(values) for _ in range(stretch.start, stretch.end)
+    )
 
 
 def _is_change(before: float, after: float) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of a stretch of a step when its limit is looked for, and of what it ran in."""
+"""The inputs for finding the limit of a stretch of a step: its rates and the step's setting."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from diskbench.model.phase import PhaseKind
 
 ABOVE = 1.1
-"""Above so many times the most favourable promise is above every promise."""
+"""A rate above this multiple of the most favourable promise is above every promise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What was measured: blocks and bytes a second at one level. `fell_from` is the level before
-    the cliff that it began with, in the same figure, and `credits` what was done above it by then.
-    `level` is what is promised for it: what lasts once its credit is `used_up`, else what the
-    credit at the step's beginning gives. `is_guess`: that it is used up shows in the rate alone.
-    `is_mixed`: nobody knows its seconds, and its rate is a mean of burst and baseline."""
+    """A measured stretch: blocks and bytes per second at one level. `fell_from` is the level before
+    the cliff at its start, in the same unit, and `credits` the I/Os done above this level until
+    then. `level` is the promise for it: the lasting rate once credit is `used_up`, else the rate
+    with the credit at the step's start. `is_guess`: only the rate suggests that credit is used up.
+    `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -67,21 +67,21 @@ class Setting:
     siblings: tuple[Sibling, ...] = ()
 
 
-def rate(found: Stretch, setting: Setting) -> float | None:
-    """Blocks a second; from the bytes where a log has no others."""
-    if found.iops is not None:
-        return found.iops
-    if found.bytes_per_s is None or setting.load is None:
+def rate(stretch: Stretch, setting: Setting) -> float | None:
+    """Return blocks per second; computed from bytes if the log has no I/Os."""
+    if stretch.iops is not None:
+        return stretch.iops
+    if stretch.bytes_per_s is None or setting.load is None:
         return None
-    return found.bytes_per_s / setting.load.block_bytes
+    return stretch.bytes_per_s / setting.load.block_bytes
 
 
-def is_above(found: Stretch, setting: Setting) -> bool:
-    """Whether it is above every promise."""
-    measured = rate(found, setting)
+def is_above(stretch: Stretch, setting: Setting) -> bool:
+    """Whether the rate is above every promise."""
+    measured = rate(stretch, setting)
     return (
         measured is not None
-        and found.level is not None
-        and found.level.limited_by is not None
-        and measured > ABOVE * found.level.high_iops
+        and stretch.level is not None
+        and stretch.level.limited_by is not None
+        and measured > ABOVE * stretch.level.high_iops
     )

@@ -1,7 +1,7 @@
-"""Which of several runs of a step is shown for all: the one that its figure is of.
+"""Which of several runs of a step is shown for all: the one that gives the step's figure.
 
-Every surface takes the words about a step (its limit, what shows it, its notes) from that run, so
-that none shows another run's. Doubts are of all runs.
+Every output takes the text about a step (its limit, evidence, notes) from that run, so that all
+show the same run. Doubts are collected from all runs.
 """
 
 from __future__ import annotations
@@ -19,60 +19,60 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Believe, Judged, Verdict
 
 
-def rate_of(one: Judged) -> float:
-    """By what stretches are put in order: I/Os a second, bytes where there are no others."""
-    return one.iops if one.iops is not None else one.bytes_per_s or 0.0
+def rate_of(stretch: Judged) -> float:
+    """Return the value by which stretches are ordered: I/Os per second, else bytes per second."""
+    return stretch.iops if stretch.iops is not None else stretch.bytes_per_s or 0.0
 
 
 def verdicts_by_step(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """The verdicts of all runs on each step, in the order of the steps."""
-    found: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        found.setdefault(one.step, []).append(one)
-    return found
+    """Return the verdicts of all runs by step, in the order of the steps."""
+    by_step: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_step.setdefault(verdict.step, []).append(verdict)
+    return by_step
 
 
 def at_one_level(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Of the runs of a step those on the baseline where some are, else all: no figure of several
+    """Return the runs of a step at the baseline if there are any, else all: no figure of several
     runs spans a cliff."""
-    return [verdicts[at] for at in of_one_level([one.stands_for.kind for one in verdicts])]
+    return [verdicts[at] for at in of_one_level([verdict.stands_for.kind for verdict in verdicts])]
 
 
 def shown(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of the runs of a step on one machine the one whose figure is the step's. Raises ValueError
-    without any."""
+    """Return, of the runs of a step on one machine, the one that gives the step's figure. Raises
+    ValueError without any."""
     kept = at_one_level(verdicts)
-    return kept[middle_at([rate_of(one.stands_for) for one in kept])]
+    return kept[middle_at([rate_of(verdict.stands_for) for verdict in kept])]
 
 
 def shown_stretch(stretches: Sequence[Judged]) -> Judged:
-    """Of stretches at one level, one of each run, the one in the middle."""
-    return stretches[middle_at([rate_of(one) for one in stretches])]
+    """Return the middle one of stretches at one level, one from each run."""
+    return stretches[middle_at([rate_of(stretch) for stretch in stretches])]
 
 
 def believe_of(verdicts: Iterable[Verdict]) -> Believe:
-    """The worst of the runs."""
-    return worst(one.believe for one in verdicts)
+    """Return the worst judgement of the runs."""
+    return worst(verdict.believe for verdict in verdicts)
 
 
 def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
-    """What stands against a step, or is to be known of it: doubts of any run, one of each code, and
-    the notes of the run that is shown. Notes of others may contradict it: the requests of one run
-    may be split where those of another are merged."""
+    """Return the reasons of a step: the doubts of any run, one per code, and the notes of the shown
+    run. Notes of other runs may contradict it: one run's requests may be split and another's
+    merged."""
     first = shown(verdicts)
-    found = {reason.code: reason for reason in first.reasons}
-    for one in verdicts:
-        for reason in one.reasons:
+    by_code = {reason.code: reason for reason in first.reasons}
+    for verdict in verdicts:
+        for reason in verdict.reasons:
             if reason.weight != "note":
-                known = found.get(reason.code)
+                known = by_code.get(reason.code)
                 if known is None or known.weight == "note":
-                    found[reason.code] = reason
-    return in_order(found.values())
+                    by_code[reason.code] = reason
+    return in_order(by_code.values())
 
 
 def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
-    """What the verdicts on the runs of one step found and no warning of the step says, by code.
-    `burst-only` is left out where some run shows the baseline."""
+    """Return the doubts, by code, that only the verdicts on a step's runs found and no warning
+    states. `burst-only` is left out if some run shows the baseline."""
     kinds = {stretch.kind for one in of_step for stretch in one.stretches}
     found = [one for one in reasons_over(of_step) if doubt_of(one.code).shown == "verdict"]
     hidden = BURST_ONLY.code if "baseline" in kinds else None
@@ -80,10 +80,10 @@ def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
 
 
 def verdict_warnings(verdicts: Sequence[Verdict]) -> tuple[Warning, ...]:
-    """`verdict_doubts` of all steps, as warnings: for surfaces that list all doubts together."""
+    """Return `verdict_doubts` of all steps as warnings, for outputs that list all doubts."""
     steps: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        steps.setdefault(one.step, []).append(one)
+    for verdict in verdicts:
+        steps.setdefault(verdict.step, []).append(verdict)
     return tuple(
         Warning(code=reason.code, message=reason.message, advice=reason.advice, step=step)
         for step, of_step in steps.items()

@@ -1,5 +1,5 @@
-"""Seconds in which next to nothing was done (MR-4's stalls; method.md B6: one a minute moves p99.9
-of an open loop from 0.2 to 952 ms, and no mean shows it)."""
+"""Seconds with almost no I/O (MR-4's stalls; method.md B6: one per minute moves p99.9 of an open
+loop from 0.2 to 952 ms, and no mean shows it)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOVING_S = 60
 LEAST_MISSED = 10.0
 """I/Os: of a disk that does four a second every fiftieth second has none by chance; our choice."""
 RARE = 0.20
-"""Where more seconds than this share are stalls, starting and stopping is how the disk works then,
-as one that serves its baseline in batches; our choice."""
+"""If more than this share of seconds are stalls, pauses are the disk's normal operation, as with
+one that serves its baseline in batches; our choice."""
 
 
 def stalls(
@@ -40,21 +40,21 @@ def stalls(
 
 
 def filled(values: Floats, *, longest_s: int) -> Floats:
-    """The series with its short stalls (below `longest_s`) at the level around them, so that they
-    are not taken for changes of it. That level is a running median of two `longest_s`. Where stalls
-    are not rare the series stays as it is."""
+    """Return the series with short stalls (below `longest_s`) replaced by the level around them, so
+    that they do not look like changes. The level is a running median of two `longest_s`. If stalls
+    are not rare the series is returned unchanged."""
     import numpy as np
 
     if not values.size:
         return values
     around = _around(values, longest_s)
     low = values < STALLED * around
-    found: Floats = np.where(low, around, values) if low.mean() <= RARE else values
-    return found
+    result: Floats = np.where(low, around, values) if low.mean() <= RARE else values
+    return result
 
 
 def _around(values: Floats, reach_s: int) -> Floats:
     from scipy.ndimage import median_filter
 
-    found: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
-    return found
+    medians: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
+    return medians

@@ -76,18 +76,18 @@ def last_rounds(
         return Steadiness(state="too short", round_s=round_s)
     begin = len(values) - count
     rounds = [fmean(values[i : i + round_s]) for i in range(begin, len(values), round_s)]
-    found = steady(rounds)
+    result = steady(rounds)
     within = [phase for phase in phases if phase.end_s > begin and phase.start_s < len(values)]
-    one = within[0].kind if len(within) == 1 else None
+    kind = within[0].kind if len(within) == 1 else None
     stalled = sum(max(0.0, min(s.end_s, len(values)) - max(s.start_s, begin)) for s in stalls)
-    moves = one not in ("ramp", "stall") and stalled <= MOST_STALLED * count
-    holds = found.steady and one is not None and moves
+    moves = kind not in ("ramp", "stall") and stalled <= MOST_STALLED * count
+    holds = result.steady and kind is not None and moves
     return Steadiness(
         state="steady" if holds else "not steady",
-        kind=one,
+        kind=kind,
         round_s=round_s,
-        excursion=found.excursion,
-        slope=found.slope,
+        excursion=result.excursion,
+        slope=result.slope,
     )
 
 

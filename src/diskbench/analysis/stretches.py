@@ -1,8 +1,8 @@
-"""A step as the stretches that are judged apart, each with what was promised for it (MR-3).
+"""A step as separately judged stretches, each with its promise (MR-3).
 
-A stretch is a phase at one level, or the whole step where it was not cut. Credit is used up in one
-that comes after a burst or a cliff, where no more than 2 % of it was left when the step began, or
-where a bucket holds for less than a tenth of a step that was not cut.
+A stretch is a phase at one level, or the whole step if it was not cut. Credit is used up in a
+stretch after a burst or a cliff, if at most 2 % of it was left when the step began, or if a bucket
+lasts for less than a tenth of a step that was not cut.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _MOST_OF = 0.9
 
 @dataclass(frozen=True)
 class Measured:
-    """One step as it was measured, all directions together: its rate over its own run time, or of
-    one in rounds the middle of the last five. None where only its log is known. `course` is the
-    level over the runs of its trial that it is part of."""
+    """A measured step, all directions together: its rate over its own run time, or for a step in
+    rounds the middle of the last five. None if only its log is known. `course` is the level that
+    its run belongs to over the runs of its trial."""
 
     step_index: int
     step: str
@@ -64,8 +64,8 @@ class StepPromise:
 
 
 def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[Stretch], int]:
-    """The stretches of a step in the order of time, at least one, and the place of the one that its
-    figure is of (analysis/figure.py)."""
+    """Return the stretches of a step in order of time, at least one, and the index of the one that
+    gives its figure (analysis/figure.py)."""
     phases = measured.phases
     figure = figure_of([Rate(measured.iops, measured.bytes_per_s)], phases)
     levels = levels_of(phases) if phases is not None else ()
@@ -77,36 +77,36 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
             whole = replace(whole, start_s=figure.level.start_s, end_s=figure.level.end_s)
         return [whole], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
-    found: list[Stretch] = []
-    main = next(at for at, one in enumerate(levels) if one == figure.level)
+    stretches: list[Stretch] = []
+    main = next(at for at, level in enumerate(levels) if level == figure.level)
     above = _is_empty(promise)
-    for one in levels:
-        # A dip that recovers is called a level, and shows no credit.
-        cliff = falls.get(one.start_s) if one.kind != "level" else None
-        if found and one.kind == "burst" and _rises(found[-1], one):
-            above = False  # it rested, and has credit again
-        known = above or (cliff is not None and one.kind != "burst")
-        is_main = len(found) == main
-        iops = figure.iops if is_main else one.iops
-        moved = figure.bytes_per_s if is_main else one.bytes_per_s
+    for level in levels:
+        # A dip that recovers has kind `level` and shows no credit.
+        cliff = falls.get(level.start_s) if level.kind != "level" else None
+        if stretches and level.kind == "burst" and _rises(stretches[-1], level):
+            above = False  # the bucket refilled during a pause
+        known = above or (cliff is not None and level.kind != "burst")
+        is_main = len(stretches) == main
+        iops = figure.iops if is_main else level.iops
+        moved = figure.bytes_per_s if is_main else level.bytes_per_s
         used_up = known or _lasts(iops, moved, promise)
-        found.append(
+        stretches.append(
             Stretch(
                 iops=iops,
                 bytes_per_s=moved,
-                kind=one.kind,
-                start_s=one.start_s,
-                end_s=one.end_s,
+                kind=level.kind,
+                start_s=level.start_s,
+                end_s=level.end_s,
                 fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
-                level=(_between(one, promise) if above else None)
+                level=(_between(level, promise) if above else None)
                 or _level(promise, used_up=used_up),
                 used_up=used_up,
                 is_guess=not known,
             )
         )
-        above = above or one.kind == "burst"
-    return found, main
+        above = above or level.kind == "burst"
+    return stretches, main
 
 
 def _rises(before: Stretch, now: Seconds) -> bool:
@@ -116,7 +116,7 @@ def _rises(before: Stretch, now: Seconds) -> bool:
 
 
 def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | None) -> Stretch:
-    """The step as one stretch; what a promise tells of its kind where nobody cut it."""
+    """Return the step as one stretch; if it was not cut, its kind follows from the promise."""
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
     course = measured.course
@@ -143,7 +143,7 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
             kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
     if course is not None and course.kind != "level":
-        kind = course.kind  # the level that the run is part of, not what chance made of it
+        kind = course.kind  # the level that the run belongs to, rather than a chance deviation
     return Stretch(
         iops=measured.iops,
         bytes_per_s=measured.bytes_per_s,
@@ -156,9 +156,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
 
 
 def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
-    """What a step of which only the mean is known should get where its credit runs out within it,
-    if that is what it got: the mean of what its credit gives, as long as it lasts, and of what is
-    left then."""
+    """Return the expected mean of a step whose credit runs out within it, if the measured mean
+    agrees: the mean of the burst while credit lasts and the lasting rate after it."""
     lasts, lasting = expected.lasts_s, expected.lasting
     is_seen = measured.phases is not None and measured.phases.phases
     if is_seen or not expected.bursts or not lasts:
@@ -182,8 +181,8 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
 
 
 def _between(one: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
-    """What is left where one of two buckets is used up, and the other is not: the limit that comes
-    next, where it goes at that rate."""
+    """Return the level when one of two buckets is empty and the other is not: the next limit, if
+    the rate agrees with it."""
     level = promise.expected.lasting if promise else None
     rate = one.iops
     if level is None or promise is None or level.limited_by is None:
@@ -209,7 +208,7 @@ def _between(one: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
 
 
 def _lasts(iops: float | None, bytes_per_s: float | None, promise: StepPromise | None) -> bool:
-    """Whether it goes at the rate that lasts, on a disk of whose credit nobody knew."""
+    """Whether the rate is the lasting one, on a disk with unknown initial credit."""
     if promise is None or not promise.is_guess or not promise.credit:
         return False
     lasting = promise.expected.lasting
@@ -219,7 +218,7 @@ def _lasts(iops: float | None, bytes_per_s: float | None, promise: StepPromise |
 
 
 def _is_empty(promise: StepPromise | None) -> bool:
-    """Whether the bucket of what limits it was empty when the step began."""
+    """Whether the bucket of the limiting gate was empty when the step began."""
     if promise is None or promise.expected.lasting.limited_by is None:
         return False
     return promise.credit.get(promise.expected.lasting.limited_by, 1.0) <= EMPTY

@@ -24,7 +24,7 @@ class Noise:
     outliers: float = 0.0
 
     def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
-        """One factor a second, with median 1."""
+        """Return one factor per second, with median 1."""
         import numpy as np
         from scipy.signal import lfilter
 
@@ -34,33 +34,33 @@ class Noise:
         log = self.sd * lfilter([1.0], [1.0, -self.phi], shocks)
         off = generator.random(seconds) < self.outliers
         log[off] += generator.choice([-1.0, 1.0], size=int(off.sum())) * np.log(3)
-        found: Floats = np.exp(log)
-        return found
+        factors_: Floats = np.exp(log)
+        return factors_
 
 
 def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
-    """One level for ever."""
+    """Return a series of one constant level."""
     return steps([(level, seconds)], noise, seed=seed)
 
 
 def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
-    """Levels, each for so many seconds: the changes are at the sums of the seconds."""
+    """Return levels of given durations in seconds: changes are at the sums of the durations."""
     import numpy as np
 
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
-    found: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
-    return found
+    series: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
+    return series
 
 
 def settling(
     start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
 ) -> Floats:
-    """An exponential approach from one level to another: a change, and no cliff."""
+    """Return an exponential approach from one level to another: a change without a cliff."""
     import numpy as np
 
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
-    found: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
-    return found
+    series: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
+    return series
 
 
 def bucket(
@@ -72,13 +72,13 @@ def bucket(
 
     factors = noise.factors(seconds, np.random.default_rng(seed))
     spent = np.cumsum(burst * factors - baseline)
-    found: Floats = np.where(spent <= credits_, burst, baseline) * factors
-    return found
+    series: Floats = np.where(spent <= credits_, burst, baseline) * factors
+    return series
 
 
 def with_stalls(values: Floats, stalls: Sequence[tuple[int, int]], *, left: float = 0.0) -> Floats:
     """The series with nothing (or the share `left`) done from second `start` to `end` of each."""
-    found = values.copy()
+    series = values.copy()
     for start, end in stalls:
-        found[start:end] *= left
-    return found
+        series[start:end] *= left
+    return series

@@ -1,13 +1,13 @@
-"""The verdict on one step: what was promised, measured, in the way, and whether to believe it.
+"""The verdict on one step: its promise, its rate, its limit, and whether to believe it.
 
-    promised   what the credit left at the step's beginning gives; once it is used up, what lasts
+    promised   the rate with the credit left at the start; the lasting rate once that is used up
     ratio      measured / promised, in blocks a second
     main       the stretch that the step's figure is of: the last baseline, else the longest level
 
 Credit is used up in a stretch that comes after a burst or a cliff, or where no more than 2 % of it
-was left when the step began. No mean spans a cliff (MR-3): a step that has one is judged phase by
-phase. A rate above 1.1 times the most favourable promise is `above-promise`, which is no proof of a
-cache: disks have been seen to give ten times what is written of them.
+was left when the step began. No mean spans a cliff (MR-3): a step with a cliff is judged phase by
+phase. A rate above 1.1 times the most favourable promise is `above-promise`, which does not prove a
+cache: disks have been observed at ten times their documented rate.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def verdict(
     warnings: Sequence[Warning] = (),
     reasons: Sequence[Reason] = (),
 ) -> Verdict:
-    """The verdict on a step; `warnings` are the doubts of the step that its files give, `reasons`
-    what else is known to stand against it."""
+    """Return the verdict on a step. `warnings` are the doubts from the step's files, `reasons`
+    further known doubts."""
     if promise is not None:
         by_owner = promise.source == BY_OWNER
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
     stretches, main = stretches_of(measured, promise)
-    judged = tuple(_judged(one, setting, promise) for one in stretches)
-    told = in_order(
+    judged = tuple(_judged(stretch, setting, promise) for stretch in stretches)
+    ordered = in_order(
         (
             *_impossible(stretches, setting),
             *reasons,
@@ -74,70 +74,75 @@ def verdict(
             *_beside_promise(stretches[main], setting, judged[main]),
         )
     )
-    found = Verdict(
+    result = Verdict(
         run_id=measured.run_id,
         step_index=measured.step_index,
         step=measured.step,
         rounds=measured.rounds,
         stretches=judged,
         main=main,
-        believe=believe(told),
-        reasons=told,
+        believe=believe(ordered),
+        reasons=ordered,
     )
-    return found.model_copy(update={"sentence": sentence(found)})
+    return result.model_copy(update={"sentence": sentence(result)})
 
 
-def sentence(found: Verdict) -> str:
-    """All of a verdict in one sentence a stretch, and whether to believe it."""
-    told = [_of_stretch(one) for one in found.stretches]
-    return (
-        f"{found.step}: {'; '.join(told)}. Believe: {believe_words(found.believe, found.reasons)}"
-    )
+def sentence(verdict_: Verdict) -> str:
+    """Return a verdict as text: one clause per stretch, and whether to believe it."""
+    parts = [_of_stretch(stretch) for stretch in verdict_.stretches]
+    why = believe_words(verdict_.believe, verdict_.reasons)
+    return f"{verdict_.step}: {'; '.join(parts)}. Believe: {why}"
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """`3,000 IOPS`, or `98.0 MB/s` of what has no others."""
+    """Return `3,000 IOPS`, or `98.0 MB/s` if there are no IOPS."""
     if iops is not None:
         return f"{format_iops(iops)} IOPS"
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 
 
-def _of_stretch(one: Judged) -> str:
-    where = f" ({one.kind})" if one.kind in ("burst", "baseline") else ""
+def _of_stretch(judged: Judged) -> str:
+    where = f" ({judged.kind})" if judged.kind in ("burst", "baseline") else ""
     beside = ""
-    if one.ratio is not None and one.promised is not None:
-        beside = f", {one.ratio:.0%} of the {format_iops(one.promised.iops)} promised"
-    by = "limit unknown" if one.limiter.name == "unknown" else f"limited by {one.limiter.words()}"
-    return f"{figure_words(one.iops, one.bytes_per_s)}{where}{beside}, {by}"
+    if judged.ratio is not None and judged.promised is not None:
+        beside = f", {judged.ratio:.0%} of the {format_iops(judged.promised.iops)} promised"
+    by = (
+        "limit unknown"
+        if judged.limiter.name == "unknown"
+        else f"limited by {judged.limiter.words()}"
+    )
+    return f"{figure_words(judged.iops, judged.bytes_per_s)}{where}{beside}, {by}"
 
 
-def _judged(one: Stretch, setting: Setting, promise: StepPromise | None) -> Judged:
-    told, measured = None, rate(one, setting)
-    if promise is not None and one.level is not None and one.level.limited_by is not None:
-        told = Promised(
-            iops=one.level.iops,
-            low_iops=one.level.low_iops,
-            high_iops=one.level.high_iops,
-            bytes_per_s=one.level.bytes_per_s,
-            limited_by=one.level.limited_by,
+def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> Judged:
+    promised, measured = None, rate(stretch, setting)
+    if promise is not None and stretch.level is not None and stretch.level.limited_by is not None:
+        promised = Promised(
+            iops=stretch.level.iops,
+            low_iops=stretch.level.low_iops,
+            high_iops=stretch.level.high_iops,
+            bytes_per_s=stretch.level.bytes_per_s,
+            limited_by=stretch.level.limited_by,
             source=promise.source,
         )
     return Judged(
-        kind=one.kind,
-        start_s=one.start_s,
-        end_s=one.end_s,
-        iops=one.iops,
-        bytes_per_s=one.bytes_per_s,
-        promised=told,
-        ratio=measured / told.iops if told and measured is not None and told.iops > 0 else None,
-        limiter=limiter(one, setting),
+        kind=stretch.kind,
+        start_s=stretch.start_s,
+        end_s=stretch.end_s,
+        iops=stretch.iops,
+        bytes_per_s=stretch.bytes_per_s,
+        promised=promised,
+        ratio=measured / promised.iops
+        if promised and measured is not None and promised.iops > 0
+        else None,
+        limiter=limiter(stretch, setting),
     )
 
 
 def _regime(
     stretches: Sequence[Stretch], judged: Sequence[Judged], promise: StepPromise | None, main: int
 ) -> list[Reason]:
-    """Which of burst and baseline was seen, where that is not both."""
+    """Return a reason if only the burst or only the baseline was measured."""
     expected = promise.expected if promise else None
     if expected is not None and stretches[main].is_mixed:
         return [
@@ -147,7 +152,7 @@ def _regime(
                 f"{format_iops(expected.lasting.iops)} IOPS are left",
             )
         ]
-    if expected is None or not expected.bursts or any(one.used_up for one in stretches):
+    if expected is None or not expected.bursts or any(stretch.used_up for stretch in stretches):
         return []
     if judged[main].kind != "burst":
         return []
@@ -162,7 +167,7 @@ def _regime(
 
 
 def _stalled(measured: Measured) -> Sequence[Reason]:
-    """The doubt in a figure in which more than a few seconds stand for nothing."""
+    """Return a doubt if the figure includes more than a few seconds without I/O."""
     course = measured.phases
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
         return ()
@@ -177,27 +182,27 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
 
 
 def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
-    told = next((text for one in stretches if (text := impossible(one, setting))), "")
-    if not told:
+    evidence = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
+    if not evidence:
         return []
     return [
         SERVED_FROM_CACHE.reason(
-            f"{told}: a cache answered for it",
+            f"{evidence}: a cache answered for it",
         )
     ]
 
 
 def _cached(
-    one: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
+    stretch: Stretch, judged: Judged, setting: Setting, warnings: Sequence[Warning]
 ) -> Sequence[Reason]:
-    """The doubt in a figure that the page cache set the pace of, where no warning told it."""
-    known = any(one.code == PAGE_CACHE.code for one in warnings)
+    """Return a doubt if the page cache set the rate and no warning says so."""
+    known = any(warning.code == PAGE_CACHE.code for warning in warnings)
     if judged.limiter.name != "page-cache" or setting.keeps_cache or known:
         return ()
     if setting.medium is not None:
         return ()  # said already: faster than its kind can be
     share = setting.device_share
-    is_sure = bool(too_fast(one, setting)) or (share is not None and share < MOSTLY)
+    is_sure = bool(too_fast(stretch, setting)) or (share is not None and share < MOSTLY)
     return (
         PAGE_CACHE.reason(
             "; ".join(judged.limiter.evidence), weight="no" if is_sure else "doubtful"
@@ -205,10 +210,10 @@ def _cached(
     )
 
 
-def _beside_promise(one: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
+def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
     if judged.promised is None or judged.ratio is None:
         return []
-    if is_above(one, setting):
+    if is_above(stretch, setting):
         return [
             ABOVE_PROMISE.reason(
                 f"above the promise: {judged.ratio:.2g} times "

@@ -1,9 +1,8 @@
-"""The catalogue as one session reads it: the shipped files with what was refreshed laid over them.
+"""The catalogue of one session: the shipped files, patched with refreshed figures (overlays).
 
-`Books` is a value: whoever opens a session opens it once (results/refreshed_catalogue.py) and
-hands it down, so that everything planned in that session is planned on the same figures. Its
-digest enters plans. Files that no overlay can patch are constant and need no Books (entry.py,
-charges.py, …).
+`Books` is a value: it is created once when a session opens (results/refreshed_catalogue.py) and
+passed down, so that everything in that session is planned with the same figures. Plans record its
+digest. Files that an overlay cannot patch are constant and need no Books (entry.py, charges.py, …).
 """
 
 from __future__ import annotations
@@ -31,26 +30,26 @@ class ProviderBook:
 
 @dataclass(frozen=True)
 class Books:
-    """The machines and prices of all providers, with `overlays` laid over them: at most one for
-    each provider, none for the shipped catalogue.
+    """The machines and prices of all providers, patched with `overlays`: at most one per provider,
+    none for the shipped catalogue.
 
-    Each file is read when it is first asked for. `of` raises InvalidValue for an overlay after
-    which a file breaks its own rules; `check` reads all that have one.
+    Each file is read on first use. `of` raises InvalidValue if a file with its overlay breaks the
+    file's rules; `check` reads all files that have an overlay.
     """
 
     overlays: tuple[Overlay, ...] = ()
 
     @functools.cached_property
     def digest(self) -> str | None:
-        """A short name of the overlays, as plans carry it; None for the shipped catalogue."""
+        """Return the digest of the overlays for plans; None for the shipped catalogue."""
         return digest_of(self.overlays)
 
     def of(self, cloud: str) -> ProviderBook:
-        """The machines and prices of a provider; empty books for one that lists none."""
-        found = self._known.get(cloud)
-        if found is None:
-            found = self._known[cloud] = self._read(cloud)
-        return found
+        """Return the machines and prices of a provider; empty if it lists none."""
+        book = self._known.get(cloud)
+        if book is None:
+            book = self._known[cloud] = self._read(cloud)
+        return book
 
     def check(self) -> None:
         """Read every file with its overlay. Raises InvalidValue naming the file and every fault."""
@@ -62,7 +61,7 @@ class Books:
         return {}
 
     def _read(self, cloud: str) -> ProviderBook:
-        patches = next((one.patches for one in self.overlays if one.cloud == cloud), {})
+        patches = next((overlay.patches for overlay in self.overlays if overlay.cloud == cloud), {})
         machines, prices = machine_book(cloud), price_book(cloud)
         if (patch := patches.get(MACHINES)) and (text := shipped(cloud, MACHINES)) is not None:
             machines = parse_machines(text, where=f"{cloud}/{MACHINES}", patch=patch)

@@ -1,4 +1,4 @@
-"""The burst bucket of a limit, and what one request costs that limit: the only arithmetic of both.
+"""The arithmetic of a limit's burst bucket and of what one request costs the limit.
 
 A bucket holds C credits and starts full. While a load uses u a second its balance changes by
 
@@ -10,9 +10,9 @@ Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
     I/Os    ceil(s / max_io_bytes)            1 where no such size is documented
     bytes   max(s, min_charge_bytes)          s where none is documented
 
-Plan (catalog/simulate.py), lab (providers/lab/supervisor) and verdict
-(plan/expected_afterwards.py) all count with these functions. Standard library only: the lab's
-supervisor runs without other packages.
+Plans (catalog/simulate.py), the lab (providers/lab/supervisor) and verdicts
+(plan/expected_afterwards.py) all use these functions. Standard library only: the lab's supervisor
+runs without other packages.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import math
 from dataclasses import dataclass, replace
 
 _NOTHING = 1e-12
-"""Less than so much of a bucket's capacity is what rounding leaves of an empty one."""
+"""A balance below this fraction of the capacity is a rounding error: the bucket is empty."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """A rate per second, and a bucket above it where there is one.
+    """A rate per second, with an optional burst bucket.
 
-    The bucket starts full, pays for what exceeds `baseline`, refills at `baseline` less what is
-    used, and lets the rate rise to `burst` while it is not empty. A burst without `capacity` lasts
-    for ever.
+    The bucket starts full, is charged with usage above `baseline`, refills at `baseline` minus
+    usage, and allows rates up to `burst` while it is not empty. A burst without `capacity` never
+    ends.
     """
 
     baseline: float
@@ -39,17 +39,17 @@ class Allowance:
 
     @property
     def ceiling(self) -> float:
-        """The highest rate at any time."""
+        """The highest rate at any time, per second."""
         return self.baseline if self.burst is None else self.burst
 
 
 @dataclass(frozen=True)
 class IoAccounting:
-    """How requests are counted. `max_io_bytes` is the largest that counts as one I/O,
-    `min_charge_bytes` the least that one is charged in bytes; None: no such rule.
+    """How requests are counted. `max_io_bytes` is the largest request that counts as one I/O,
+    `min_charge_bytes` the least number of bytes charged for one; None: no such rule.
 
-    `parts_from_bytes` is for a device that cuts large requests before they can be counted
-    (`cut_at`): a request from this size on is counted by its bytes, in fractions of one I/O.
+    `parts_from_bytes` is for a device that splits large requests before they are counted
+    (`cut_at`): requests of at least this size count by their bytes, in fractions of one I/O.
     """
 
     max_io_bytes: int | None = None
@@ -57,7 +57,7 @@ class IoAccounting:
     parts_from_bytes: int | None = None
 
     def ios(self, request_bytes: float) -> float:
-        """What one request costs in I/Os."""
+        """Return the cost of one request in I/Os."""
         if not self.max_io_bytes:
             return 1.0
         if self.parts_from_bytes and request_bytes >= self.parts_from_bytes:
@@ -65,26 +65,26 @@ class IoAccounting:
         return float(math.ceil(request_bytes / self.max_io_bytes))
 
     def bytes(self, request_bytes: float) -> float:
-        """What one request costs in bytes."""
+        """Return the cost of one request in bytes."""
         if self.parts_from_bytes and request_bytes >= self.parts_from_bytes:
             return float(request_bytes)
         return float(max(request_bytes, self.min_charge_bytes or 0))
 
 
 NO_RULE = IoAccounting()
-"""Where nothing is documented: each request is one I/O of its own size."""
+"""The rule if nothing is documented: each request is one I/O of its own size."""
 OWN_ACCOUNTING = IoAccounting(max_io_bytes=256 * 1024)
-"""For a disk of no catalogue: its IOPS are taken to be of requests up to 256 KiB, which is what
-several providers count as one I/O of an SSD. Our choice; `io_kib` says another size."""
+"""For a disk in no catalogue: its IOPS are assumed to be of requests up to 256 KiB, which several
+providers count as one I/O of an SSD. Our choice; `io_kib` sets another size."""
 LAB_CUT_BYTES = 512 * 1024
 """Where a lab disk cuts requests: 128 pages of 4 KiB, the most that the kernel gives a loop device
 in one request whatever their memory is like (block/blk-settings.c, BLK_MAX_SEGMENTS)."""
 
 
 def cut_at(accounting: IoAccounting, cut_bytes: int) -> IoAccounting:
-    """The accounting of a disk on a device that cuts requests at `cut_bytes` or below, and counts
-    the parts. A disk without a rule then counts each part; one whose I/O is larger than a part
-    counts parts by their bytes."""
+    """Return the accounting of a disk on a device that splits requests into at most `cut_bytes` and
+    counts the parts. A disk without a rule then counts each part; a disk whose I/O unit is larger
+    than a part counts parts by their bytes."""
     if accounting.max_io_bytes is None:
         return replace(accounting, max_io_bytes=cut_bytes)
     if accounting.max_io_bytes <= cut_bytes:
@@ -93,12 +93,12 @@ def cut_at(accounting: IoAccounting, cut_bytes: int) -> IoAccounting:
 
 
 def capacity(allowance: Allowance) -> float:
-    """What the bucket holds; 0 where there is none."""
+    """Return the capacity of the bucket; 0 if there is none."""
     return (allowance.capacity or 0.0) if allowance.ceiling > allowance.baseline else 0.0
 
 
 def rate(allowance: Allowance, *, has_credit: bool) -> float:
-    """What a limit lets through a second: its burst while there is credit, else its baseline."""
+    """Return the rate that a limit allows per second: its burst with credit, else its baseline."""
     is_empty = allowance.capacity is not None and not has_credit
     return allowance.baseline if is_empty else allowance.ceiling
 
@@ -112,8 +112,8 @@ def balance_after(
     refill_per_s: float | None = None,
     owed: float = 0.0,
 ) -> float:
-    """The balance after `used_per_s` was used for `seconds`: never above the capacity, nor below
-    zero by more than `owed`."""
+    """Return the balance after a usage of `used_per_s` for `seconds`, between -`owed` and the
+    capacity."""
     gained = allowance.baseline - used_per_s
     if gained > 0 and refill_per_s is not None:
         gained = min(gained, refill_per_s)
@@ -123,21 +123,21 @@ def balance_after(
 
 
 def lasts_s(allowance: Allowance) -> float | None:
-    """How many seconds a full bucket bears a full burst; None where there is no bucket."""
+    """Return how many seconds a full bucket sustains a full burst; None if there is no bucket."""
     held = capacity(allowance)
     return held / (allowance.ceiling - allowance.baseline) if held else None
 
 
 def of_duration(baseline: float, burst: float | None, seconds: float) -> Allowance:
-    """A bucket that bears its burst for `seconds` from full: capacity = (burst - baseline)
-    × seconds. Without a burst above the baseline, or without a time, the plain baseline."""
+    """Return a bucket that sustains its burst for `seconds` from full: capacity = (burst -
+    baseline) × seconds; the plain baseline if the burst does not exceed it or the time is 0."""
     if burst is None or burst <= baseline or not seconds:
         return Allowance(baseline)
     return Allowance(baseline, burst, (burst - baseline) * seconds)
 
 
 def scaled(allowance: Allowance, *, count: int = 1, time_scale: float = 1.0) -> Allowance:
-    """The allowance of `count` equal disks together; `time_scale` divides the capacity alone."""
+    """Return the joint allowance of `count` equal disks; `time_scale` divides only the capacity."""
     return Allowance(
         allowance.baseline * count,
         None if allowance.burst is None else allowance.burst * count,

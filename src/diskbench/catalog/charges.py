@@ -1,12 +1,12 @@
-"""The form of `charges.yaml`: what a provider charges beside hours: transactions of a disk, a
-public address, a least time.
+"""The form of `charges.yaml`: what a provider charges besides hourly prices: disk transactions,
+public addresses, and a minimum billed time.
 
 Requests become transactions by
 
     units(request) = ceil(request / unit), at most `most_units`; 1 where there is no unit
     transactions   = Σ requests × units(request), at most `hourly_cap` × hours begun × disks
 
-and cost `usd` for each `per` of them; a bill may round up to whole `per`s.
+and cost `usd` for each `per` of them; a bill may round up to whole multiples of `per`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HOUR_S = 3600
 
 
 class Work(Frozen):
-    """Requests of one size in one time; `request_bytes` is their mean size."""
+    """Requests during a period of time; `request_bytes` is their mean size."""
 
     requests: float = Field(ge=0)
     request_bytes: float = Field(ge=0)
@@ -37,32 +37,32 @@ class Work(Frozen):
 
 
 class Counting(SourcedFigure):
-    """How requests become transactions. `unit_kib` None: each is one, whatever its size."""
+    """How requests become transactions. `unit_kib` None: each request is one, of any size."""
 
     unit_kib: int | None = None
     most_units: int | None = None
     hourly_cap: int | None = None
 
     def units(self, request_bytes: float) -> int:
-        """How many transactions one request is."""
+        """Return how many transactions one request is."""
         if self.unit_kib is None:
             return 1
-        found = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
-        return found if self.most_units is None else min(found, self.most_units)
+        units = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
+        return units if self.most_units is None else min(units, self.most_units)
 
     def count(self, work: Iterable[Work], *, disks: int = 1) -> float:
-        """The transactions that are billed for work on `disks` equal disks, one after another."""
+        """Return the billed transactions for work on `disks` equal disks, one after another."""
         done = list(work)
-        found = sum(one.requests * self.units(one.request_bytes) for one in done)
+        transactions = sum(part.requests * self.units(part.request_bytes) for part in done)
         if self.hourly_cap is None:
-            return found
-        hours = math.ceil(sum(one.seconds for one in done) / _HOUR_S)
-        return min(found, float(self.hourly_cap * max(hours, 1) * disks))
+            return transactions
+        hours = math.ceil(sum(part.seconds for part in done) / _HOUR_S)
+        return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
 
 
 class Transactions(SourcedFigure):
-    """The charge of a disk type: `usd` for each `per` transactions; `tiers` are counted in ways of
-    their own."""
+    """The charge of a disk type: `usd` for each `per` transactions; `tiers` have their own
+    counting rules."""
 
     usd: float
     per: int = Field(ge=1)
@@ -70,22 +70,22 @@ class Transactions(SourcedFigure):
     tiers: dict[str, Counting] = Field(default_factory=dict)
 
     def counted_as(self, tier: str | None) -> Counting:
-        """How a disk of a tier is counted."""
+        """Return the counting rule of a disk of a tier."""
         return self.tiers.get(tier or "") or self.counting or Counting(source=self.source)
 
     def cost_usd(self, transactions: float) -> float:
-        """What so many transactions cost."""
+        """Return the cost of `transactions` in USD."""
         return transactions / self.per * self.usd
 
 
 class AddressPrice(SourcedFigure):
-    """What an hour of a public address costs while a machine uses it."""
+    """The hourly price of a public address while a machine uses it."""
 
     usd_per_hour: float
 
 
 class Minimum(SourcedFigure):
-    """The least time that is billed, in seconds."""
+    """The minimum billed time in seconds."""
 
     value: float
 
@@ -103,10 +103,14 @@ class Charges(Frozen):
     transactions: dict[str, Transactions] = Field(default_factory=dict)
 
     def figures(self) -> Iterator[SourcedFigure]:
-        """Everything with a figure in it."""
+        """Yield every item that holds a figure."""
         yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
-        for one in self.transactions.values():
-            yield from (one, *([one.counting] if one.counting else []), *one.tiers.values())
+        for figure in self.transactions.values():
+            yield from (
+                figure,
+                *([figure.counting] if figure.counting else []),
+                *figure.tiers.values(),
+            )
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> Charges:
@@ -116,11 +120,11 @@ class Charges(Frozen):
 
 @functools.cache
 def charges_of(cloud: str) -> Charges | None:
-    """The shipped charges of a provider; None where it lists none."""
+    """Return the shipped charges of a provider; None if it lists none."""
     text = shipped(cloud, CHARGES)
     return None if text is None else parse_charges(text, where=f"{cloud}/{CHARGES}")
 
 
 def parse_charges(text: str, *, where: str) -> Charges:
-    """Charges from YAML. Raises InvalidValue naming `where` and every fault."""
+    """Parse charges from YAML. Raises InvalidValue naming `where` and every fault."""
     return parse_book(Charges, text, where=where, wanted="list of charges")

@@ -1,11 +1,11 @@
-"""What a trial costs, before and after, and what a disk costs a month.
+"""The cost of a trial, before and after it runs, and the monthly cost of a disk.
 
     total = Σ hourly_usd × seconds / 3600 + fixed_usd + transactions_usd
     fixed_usd = Σ hourly_usd × max(0, minimum_s - seconds) / 3600
 
-over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the least
-billed time adds (an hour, of a disk that is billed by the hour). Transactions are counted as
-catalog/transactions.py says. What the system on a root disk does by itself, and traffic, are not
+over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the
+minimum billed time adds (an hour, for a disk that is billed by the hour). Transactions are counted
+by catalog/transactions.py. I/O of the operating system on a root disk and network traffic are not
 counted.
 """
 
@@ -70,7 +70,7 @@ class TrialCost(CellCost):
 
 
 class MonthCost(Frozen):
-    """What one disk costs in a month; None where a price is not known."""
+    """The monthly cost of one disk; None where a price is not known."""
 
     storage_usd: float | None
     transactions: float
@@ -78,15 +78,15 @@ class MonthCost(Frozen):
 
     @property
     def total_usd(self) -> float | None:
-        """Both together."""
+        """The sum of storage and transactions; None if either is unknown."""
         if self.storage_usd is None or self.transactions_usd is None:
             return None
         return self.storage_usd + self.transactions_usd
 
 
 class LeaseLike(Protocol):
-    """What is read of a lease (store.leases.Lease). Times are UTC, ISO 8601; `released_at` is None
-    while it is open, `hourly_usd` where no price is known."""
+    """The attributes of a lease (store.leases.Lease) that are used here. Times are UTC, ISO 8601;
+    `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
 
     @property
     def lease_id(self) -> str: ...  # noqa: D102 - told above
@@ -102,8 +102,8 @@ class LeaseLike(Protocol):
 
 
 def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) -> CellCost:
-    """What a rental costs for `seconds` and the `work` on its disks; nothing where none is rented,
-    and in the lab and the fake cloud."""
+    """Return the cost of a rental for `seconds` and the `work` on its disks; 0 without a rental, in
+    the lab, and in the fake cloud."""
     if rental is None or rental.scope.provider in EMULATED_PROVIDERS:
         return CellCost(seconds=seconds, hourly_usd=0.0, total_usd=0.0)
     parts = rental.prices or (PricePart(name="machine and disks", hourly_usd=rental.hourly_usd),)
@@ -132,16 +132,16 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
         known_usd=total,
         total_usd=None if unknown else total,
         unknown=tuple(unknown),
-        source="; ".join(dict.fromkeys(one for one in sources if one)),
+        source="; ".join(dict.fromkeys(source for source in sources if source)),
     )
 
 
 def cost_of_lease(
     lease: LeaseLike, rows: Iterable[Measurement], rental: Rental | None, *, now: datetime
 ) -> CellCost:
-    """What a lease has cost: its age in hours, to its release or to `now`, and what was done.
+    """Return the cost of a lease until its release or `now`, with the transactions of its runs.
 
-    `rows` are those of its runs. Without `rental` only the lease's hourly price is known of it.
+    `rows` are the measurements of its runs. Without `rental` only the hourly price is known.
     """
     seconds = age_s(lease, now)
     if rental is not None:
@@ -163,8 +163,9 @@ def spent_usd(
     transactions_usd: Mapping[str, float] | None = None,
     assume_price_usd_per_hour: float | None = None,
 ) -> float:
-    """What open and released leases have cost so far: hourly price × age, and by lease id what
-    transactions cost. A lease without a price costs what is assumed, else nothing (`unpriced`)."""
+    """Return the cost of open and released leases so far in USD: hourly price × age, plus
+    `transactions_usd` by lease id. A lease without a price counts with the assumed price, else with
+    0 (`unpriced`)."""
     done, total = transactions_usd or {}, 0.0
     for lease in leases:
         hourly = lease.hourly_usd
@@ -175,12 +176,12 @@ def spent_usd(
 
 
 def unpriced(leases: Iterable[LeaseLike]) -> tuple[str, ...]:
-    """The ids of the leases of which no price is known."""
+    """Return the ids of the leases without a known price."""
     return tuple(lease.lease_id for lease in leases if lease.hourly_usd is None)
 
 
 def age_s(lease: LeaseLike, now: datetime) -> float:
-    """How long a lease has been paid for, in seconds; never less than nothing."""
+    """Return how long a lease has been billed in seconds; never negative."""
     end = datetime.fromisoformat(lease.released_at) if lease.released_at else now
     return max(0.0, (end - datetime.fromisoformat(lease.created_at)).total_seconds())
 
@@ -195,8 +196,8 @@ def monthly(
     hours: float = MONTH_HOURS,
     tier: str | None = None,
 ) -> MonthCost:
-    """What one disk costs in a month of so many hours with the work that is done in it; `tier` is a
-    performance tier that is paid for in place of the size's own.
+    """Return the cost of one disk for a month of `hours` with the `work` done in it. `tier` is a
+    performance tier that is paid for instead of the size's own tier.
 
     At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """

@@ -1,12 +1,12 @@
-"""What a month of a disk costs, and what that buys: dollars for 1,000 IOPS and for 100 MB/s.
+"""The monthly price of a disk, and its price per 1,000 IOPS and per 100 MB/s.
 
     total           = storage + transactions of a month at the baseline, in blocks of 4 KiB
     per_1000_iops   = total / (random reads of 4 KiB a second / 1000)
     per_100_mb_per_s = total / (bytes a second read in blocks of 1 MiB / 10^8)
 
-The baseline is what is left when all credit is used up; figures of the burst are apart, because the
-month is paid for and the burst does not last it. No machine limits the disk here, and its queue is
-as long as it needs.
+The baseline is the rate after all credit is used up. Figures of the burst are separate, because the
+whole month is paid for and the burst does not last it. The disk is not limited by a machine here,
+and its queue is as deep as needed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def disk_price(
     *,
     tier: str | None = None,
 ) -> DiskPrice:
-    """The price of one disk of a spec; None stands for what is not known."""
+    """Return the price of one disk of a spec; None for figures that are not known."""
     bare = CatalogDisk(limits) if limits else None
     small = expect(bare, MachineLimits(""), _SMALL) if bare else None
     large = expect(bare, MachineLimits(""), _LARGE) if bare else None

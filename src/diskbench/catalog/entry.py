@@ -1,7 +1,7 @@
-"""The form of `limits.yaml`: the disk types of one provider, as it describes them.
+"""The form of `limits.yaml`: the disk types of one provider, as it documents them.
 
-Figures stay in the cloud's own units and formulas; `lookup` turns them into limits. Whatever holds
-a figure names its source, and a file with a figure that has none is refused (InvalidValue).
+Figures keep the cloud's own units and formulas; `lookup` turns them into limits. Every item with a
+figure names its source; a file with an unsourced figure is refused (InvalidValue).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Unit = Literal["MiB/s", "MB/s"]
 
 
 class FigureSource(Frozen):
-    """Where a figure was read. `as_of` is the date of the document; where it bears none, `read` is
-    the day on which it was read, and the figure is to be taken for weaker."""
+    """Where a figure was read. `as_of` is the date of the document. If the document has no date,
+    `read` is the day on which it was read, and the figure is less certain."""
 
     title: str = Field(min_length=1)
     as_of: str | None
@@ -36,21 +36,21 @@ class FigureSource(Frozen):
 
     @model_validator(mode="after")
     def _has_a_date(self) -> FigureSource:
-        for told in (self.as_of, self.read):
-            if told is not None and not _DATE.fullmatch(told):
-                raise ValueError(f"{told!r} is no date: write 2026, 2026-11 or 2026-11-21")
+        for date in (self.as_of, self.read):
+            if date is not None and not _DATE.fullmatch(date):
+                raise ValueError(f"{date!r} is no date: write 2026, 2026-11 or 2026-11-21")
         if self.as_of is None and self.read is None:
             raise ValueError(f"{self.title}: it has neither a date nor the day it was read on")
         return self
 
     def words(self) -> str:
-        """`EC2 User Guide … (2023-05-11)`, or with the day on which it was read."""
+        """Return `EC2 User Guide … (2023-05-11)`, or the same with the day it was read."""
         read = f"read {self.read}" if "undated" in self.title else f"undated, read {self.read}"
         return f"{self.title} ({self.as_of or read})"
 
 
 class SourcedFigure(Frozen):
-    """Anything with a figure in it; `source` is a key of the file's sources."""
+    """An item that holds a figure; `source` is a key of the file's sources."""
 
     source: str
 
@@ -63,7 +63,7 @@ class Size(SourcedFigure):
 
 
 class SizeStep(Frozen):
-    """A value up to a size; the last step has no end."""
+    """A value up to a size; the last step has no upper end."""
 
     up_to_gib: float | None = None
     value: float
@@ -78,11 +78,11 @@ class IopsStep(Frozen):
 
 
 class Quantity(SourcedFigure):
-    """IOPS or throughput of a disk of some size: clamp(base + per_gib × GiB, min, max), unless
-    `fixed`, or looked up in `steps` by size or `per_iops` by IOPS, or `per_throughput` × MiB/s.
+    """IOPS or throughput of a disk by size: clamp(base + per_gib × GiB, min, max), unless `fixed`,
+    or looked up in `steps` by size or in `per_iops` by IOPS, or `per_throughput` × MiB/s.
 
-    A `provisioned` quantity is what the user asks for within min and max, or its default. A burst
-    carries the capacity of its bucket in I/Os, or in the unit's own megabytes.
+    A `provisioned` quantity is requested by the user within min and max, or has a default. A burst
+    states the capacity of its bucket in I/Os, or in the unit's own megabytes.
     """
 
     unit: Unit | None = None
@@ -105,12 +105,12 @@ class Quantity(SourcedFigure):
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes in one of the unit; 1 for IOPS."""
+        """The bytes of one unit; 1 for IOPS."""
         return _UNIT_BYTES[self.unit] if self.unit else 1
 
     def value(self, size_gib: float, other: float | None = None) -> float:
-        """The figure for a size, in its own unit; `other` is the IOPS (for a throughput by IOPS)
-        or the throughput (for IOPS by throughput)."""
+        """Return the figure for a size in its own unit. `other` is the disk's IOPS (for a
+        throughput by IOPS) or its throughput (for IOPS by throughput)."""
         if self.fixed is not None:
             return self.fixed
         if self.steps:
@@ -126,7 +126,7 @@ class Quantity(SourcedFigure):
         return self.clamped(linear)
 
     def default_value(self, size_gib: float) -> float | None:
-        """What is provisioned when nothing is asked for; None where the user must say."""
+        """Return the provisioned default; None if the user must give a value."""
         if self.default is not None:
             return self.default
         per_gib = self.default_per_gib + self.default_per_tib / GIB_PER_TIB
@@ -135,19 +135,19 @@ class Quantity(SourcedFigure):
         return self.clamped((self.default_base or 0) + per_gib * size_gib)
 
     def capacity_value(self, size_gib: float) -> float | None:
-        """The bucket's capacity for a size, in I/Os or the unit's megabytes."""
+        """Return the bucket's capacity for a size, in I/Os or the unit's megabytes."""
         if self.capacity_per_tib is not None:
             return self.capacity_per_tib * size_gib / GIB_PER_TIB
         return self.capacity
 
     def clamped(self, value: float) -> float:
-        """`value` within min and max."""
+        """Return `value` clamped to min and max."""
         low = value if self.min is None else max(self.min, value)
         return low if self.max is None else min(self.max, low)
 
 
 class RatioLimit(SourcedFigure):
-    """At most so much per GiB, or per IOPS; up to `free` it does not count."""
+    """The largest ratio per GiB or per IOPS; values up to `free` are exempt."""
 
     max_per_gib: float | None = None
     max_per_iops: float | None = None
@@ -166,15 +166,15 @@ class Tier(Frozen):
 
 
 class ChosenTiers(SourcedFigure):
-    """A tier above the size's own may be chosen; those of `large` for disks above a size only."""
+    """Tiers above the size's own that may be chosen; those of `large` only above a size."""
 
     large: tuple[str, ...] = ()
     above_gib: int = 0
 
 
 class Tiers(SourcedFigure):
-    """The table of a type that is sold in sizes, smallest first. `chosen` is None where a disk is
-    always of its size's own tier."""
+    """The table of a type that is sold in sizes, smallest first. `chosen` is None if a disk always
+    has its size's own tier."""
 
     unit: Unit
     rows: tuple[Tier, ...] = Field(min_length=1)
@@ -182,11 +182,11 @@ class Tiers(SourcedFigure):
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes in one of the unit."""
+        """The bytes of one unit."""
         return _UNIT_BYTES[self.unit]
 
     def row(self, size_gib: float) -> Tier:
-        """The row that a size belongs to."""
+        """Return the row that a size belongs to."""
         return next((r for r in self.rows if size_gib <= r.gib), self.rows[-1])
 
 
@@ -197,8 +197,8 @@ class TierBurst(SourcedFigure):
 
 
 class OnDemandBurst(SourcedFigure):
-    """What a disk above a size reaches for as long as it is paid for; throughput in the unit of
-    the type's tiers."""
+    """The performance that a disk above a size reaches while on-demand bursting is paid for;
+    throughput in the unit of the type's tiers."""
 
     above_gib: int
     iops: float
@@ -206,16 +206,16 @@ class OnDemandBurst(SourcedFigure):
 
 
 class Accounting(SourcedFigure):
-    """What counts as one I/O: a larger one counts as several, a smaller one is charged as one of
-    `min_charge_kib`. None where no such rule is documented. `merges`: small ones in sequence may be
-    made one of `max_io_kib`."""
+    """What counts as one I/O: a larger request counts as several, a smaller one is charged as
+    `min_charge_kib`. None if no such rule is documented. `merges`: small sequential requests may be
+    merged into one of `max_io_kib`."""
 
     max_io_kib: int | None = None
     min_charge_kib: int | None = None
     merges: bool = False
 
     def rule(self) -> IoAccounting:
-        """The rule in bytes."""
+        """Return the rule in bytes."""
         return IoAccounting(
             None if self.max_io_kib is None else self.max_io_kib * KIB,
             None if self.min_charge_kib is None else self.min_charge_kib * KIB,
@@ -223,8 +223,7 @@ class Accounting(SourcedFigure):
 
 
 class LatencyFigure(SourcedFigure):
-    """Milliseconds that one request takes while nothing throttles it: at best, usually, and at
-    worst as far as it is promised."""
+    """Milliseconds that an unthrottled request takes: best, usual, and the promised worst."""
 
     best_ms: float | None = Field(default=None, gt=0)
     usual_ms: float | None = Field(default=None, gt=0)
@@ -232,13 +231,13 @@ class LatencyFigure(SourcedFigure):
 
 
 Place = Literal["network", "machine", "cache"]
-"""Where a disk is: behind the machine's path to its network disks; in the machine itself; or where
-the machine keeps its host cache, behind the limits of cached disks."""
+"""Where a disk is: behind the machine's path to network disks; inside the machine; or on the device
+that also holds the host cache, behind the limits of cached disks."""
 
 
 class DiskEntry(Frozen):
-    """One disk type. `apart` says that reads and writes have limits of their own; the `write_…`
-    figures are those of writes where they differ. `unknown` says why there are no figures."""
+    """One disk type. `apart`: reads and writes have separate limits; the `write_…` figures apply to
+    writes where they differ. `unknown` says why there are no figures."""
 
     title: str
     place: Place = "network"
@@ -262,20 +261,21 @@ class DiskEntry(Frozen):
     write_latency: LatencyFigure | None = None
 
     def sources(self) -> tuple[str, ...]:
-        """The keys of all sources that this type leans on, sorted."""
+        """The keys of all sources that this type refers to, sorted."""
         named = {v.source for _, v in self if isinstance(v, SourcedFigure)}
         return tuple(sorted(named | ({self.source} if self.source else set())))
 
 
 class HostCache(Frozen):
-    """Machines cache disks. `hit` names the disk type that the cache lies on: a hit is as fast."""
+    """Machines have a host cache. `hit` names the disk type that holds the cache: hits are as fast
+    as that type."""
 
     hit: str
 
 
 class Part(Frozen):
-    """Something to know that is no disk type: a kind of datastore, of controller, a setting. Its
-    further keys are figures of its own; a mapping among them has its own `source`."""
+    """An entry other than a disk type: a kind of datastore or controller, a setting. Its extra keys
+    are its own figures; a mapping among them has its own `source`."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -284,11 +284,11 @@ class Part(Frozen):
     speed: str = ""
 
     def figures(self) -> dict[str, Any]:
-        """Its own figures, by name."""
+        """Return its own figures by name."""
         return {k: v for k, v in (self.model_extra or {}).items() if not isinstance(v, Mapping)}
 
     def groups(self) -> dict[str, Mapping[str, Any]]:
-        """Figures with a source of their own, by the group's name."""
+        """Return figures that have their own source, by the group's name."""
         return {k: v for k, v in (self.model_extra or {}).items() if isinstance(v, Mapping)}
 
     @model_validator(mode="after")
@@ -301,16 +301,16 @@ class Part(Frozen):
         return self
 
     def sources(self) -> Iterator[str]:
-        """The keys of the sources that it leans on."""
+        """Yield the keys of the sources that it refers to."""
         if self.source is not None:
             yield self.source
         yield from (str(group["source"]) for group in self.groups().values())
 
 
 class Catalogue(Frozen):
-    """One provider's file. `accounting` is how it counts the requests of every disk, where it has
-    such a rule; `host_cache` is None where machines cache no disks. `parts` are things to know by
-    kind and name, `note` stands above them in a table."""
+    """One provider's file. `accounting` is its rule for counting the requests of every disk, if it
+    has one; `host_cache` is None if machines do not cache disks. `parts` are further entries by
+    kind and name; `note` is printed above them in a table."""
 
     format: Literal[1]
     cloud: str
@@ -346,35 +346,35 @@ class Catalogue(Frozen):
 
 
 def catalogue(cloud: str) -> Catalogue:
-    """The shipped file of one provider. Raises UnknownName for one without, InvalidValue for one
-    that breaks the rules."""
-    found = known_catalogue(cloud)
-    if found is None:
+    """Return the shipped file of a provider. Raises UnknownName if it has none, InvalidValue if the
+    file breaks the rules."""
+    known = known_catalogue(cloud)
+    if known is None:
         raise UnknownName("catalogue", cloud, catalogues())
-    return found
+    return known
 
 
 @functools.cache
 def known_catalogue(cloud: str) -> Catalogue | None:
-    """The shipped file of one provider; None for one that has none. Raises InvalidValue for one
-    that breaks the rules."""
+    """Return the shipped file of a provider; None if it has none. Raises InvalidValue if the file
+    breaks the rules."""
     text = shipped(cloud, LIMITS)
     return None if text is None else parse_catalogue(text, where=f"{cloud}/{LIMITS}")
 
 
 def caches_disks(cloud: str) -> bool:
-    """Whether a provider's machines cache disks (option `cache`), so that no `--cache` means
-    `none`; False for one without a catalogue."""
-    found = known_catalogue(cloud)
-    return found is not None and found.host_cache is not None
+    """Whether a provider's machines have a host cache (option `cache`), so that a missing `--cache`
+    means `none`; False for a provider without a catalogue."""
+    known = known_catalogue(cloud)
+    return known is not None and known.host_cache is not None
 
 
 @functools.cache
 def clouds() -> tuple[str, ...]:
-    """The providers whose disk types the catalogue knows, sorted."""
-    return tuple(name for name in catalogues() if (one := known_catalogue(name)) and one.disks)
+    """Return the providers with disk types in the catalogue, sorted."""
+    return tuple(name for name in catalogues() if (known := known_catalogue(name)) and known.disks)
 
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:
-    """A catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
+    """Parse a catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
     return parse_book(Catalogue, text, where=where, wanted="catalogue")

@@ -1,12 +1,11 @@
-"""What one load should get from a disk on a machine, for how long, and what limits it.
+"""The expected rate of one load on a disk of a machine, for how long, and what limits it.
 
     iops = min over gates of rate / cost, depth / latency and the load's own rate
 
 with the cost of a block at each gate (catalog/limit.py) and the latency of catalog/path.py.
-Computed three times: with the request sizes, latency and cache hits that are assumed, with the
-least and with the most favourable that are plausible (catalog/io_requests.py). `begin` holds from
-the credit that there is; `lasting` is where catalog/simulate.py ends under the same load without
-end.
+It is computed three times: with the assumed request sizes, latency and cache hits, with the least
+favourable and with the most favourable plausible ones (catalog/io_requests.py). `begin` holds with
+the given credit; `lasting` is the final rate of catalog/simulate.py under the same endless load.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 
 @dataclass(frozen=True)
 class CatalogDisk:
-    """One disk, or `count` equal ones that share a load evenly, as the catalogue knows them.
-    `time_scale` divides what their buckets hold (the lab)."""
+    """One catalogue disk, or `count` equal ones that share a load evenly. `time_scale` divides the
+    capacity of their buckets (the lab)."""
 
     limits: DiskLimits
     count: int = 1
@@ -56,29 +55,29 @@ def disk_of(
 def expect(
     disk: CatalogDisk, instance: MachineLimits, job: Load, *, credit: Sequence[float] | None = None
 ) -> Expectation | None:
-    """What a load gets from a disk on a machine; `credit` as the path of both has buckets, full
-    ones unless given. None where no limit is known."""
+    """Return what a load gets from a disk on a machine; None if no limit is known. `credit` has one
+    balance per bucket of the path; default: full."""
     return expect_on(path_of(disk, instance), job, credit=credit)
 
 
 def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
-    """The way through a machine to its disk."""
-    told = disk.limits
-    cache: Cache = "local" if told.place == "cache" else disk.cache
+    """Return the path through a machine to its disk."""
+    limits = disk.limits
+    cache: Cache = "local" if limits.place == "cache" else disk.cache
     gates = instance.gates if cache != "none" else without_cache(instance.gates)
     return Path(
-        (*disk_gates(told, count=disk.count, time_scale=disk.time_scale), *gates),
+        (*disk_gates(limits, count=disk.count, time_scale=disk.time_scale), *gates),
         cache=cache,
-        latency=told.latency,
-        write_latency=told.write_latency,
-        hit=told.hit if cache != "none" else None,
-        merges_to=told.accounting.max_io_bytes if told.merges else None,
+        latency=limits.latency,
+        write_latency=limits.write_latency,
+        hit=limits.hit if cache != "none" else None,
+        merges_to=limits.accounting.max_io_bytes if limits.merges else None,
     )
 
 
 def promised_path(promise: Promise, accounting: IoAccounting | None = None) -> Path:
-    """The way to a disk of which only its owner's expectation is known; `accounting` is how its
-    cloud counts requests, where that is known."""
+    """Return the path to a disk that has only its owner's promise; `accounting` is its cloud's rule
+    for counting requests, if known."""
     return Path(promise_gates(promise, accounting))
 
 

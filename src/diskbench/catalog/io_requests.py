@@ -1,17 +1,17 @@
-"""The requests that a job's blocks become on their way to the disk: nothing can be predicted
-without them, since a cloud counts requests and not blocks.
+"""The requests that a job's blocks become on the way to the disk. Every prediction needs them,
+since a cloud counts requests and not blocks.
 
-    direct            one request a block
-    buffered, random  one request a block, of whole pages (4 KiB)
+    direct            one request per block
+    buffered, random  one request per block, of whole pages (4 KiB)
     buffered, in sequence, written   requests of `WRITEBACK_BYTES`, several blocks together
     buffered, in sequence, read      requests of the read-ahead, several blocks together
 
-Held against a measurement: cunnie/cloud_storage_benchmarks (2018-04-15), gp2 of 20 GiB after its
-credit was gone gave 108 IOPS, 28.2 MB/s written (256 KiB each) and 13 MB/s read (128 KiB each).
+Checked against a measurement: cunnie/cloud_storage_benchmarks (2018-04-15), gp2 of 20 GiB without
+credit reached 108 IOPS, 28.2 MB/s written (256 KiB each) and 13 MB/s read (128 KiB each).
 
-In sequence a cloud may merge what the guest did not: one "attempts to merge" small requests that
-are physically sequential (EC2 User Guide, "I/O characteristics", 2023-01-19). It did not
-merge the reads of 2018; so merging is what may happen at best, and is not assumed.
+A cloud may merge sequential requests that the guest did not: one "attempts to merge" small requests
+that are physically sequential (EC2 User Guide, "I/O characteristics", 2023-01-19). It did not merge
+the reads of 2018; so merging is the best case and is not assumed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A gate: one limit that blocks pass on their way, with its bucket, of the disk or of the machine.
+"""A gate: one limit of the disk or the machine that blocks pass, with its bucket.
 
-What one block costs a gate:
+The cost of one block at a gate:
 
     cost = Σ over directions  share × per_block × charged
 
 with the requests of catalog/io_requests.py, each charged by catalog/bucket.py in I/Os or in bytes.
-The buckets of disk and machine are separate: whichever gate is tightest at a moment limits the rate
+The buckets of disk and machine are separate: the tightest gate at a moment limits the rate
 (MicrosoftDocs disks-performance.md, 2026-09-09; EC2 User Guide, "optimized instances", 2023-05-11).
 """
 
@@ -30,8 +30,8 @@ Way = Literal["read", "write"]
 
 @dataclass(frozen=True)
 class Gate:
-    """One limit. `refill_per_s` is the most that an idle bucket gains a second; None: the baseline.
-    `source` says where the figure stands."""
+    """One limit. `refill_per_s` is the fastest refill of an idle bucket per second; None: the
+    baseline. `source` names the source of the figure."""
 
     limit: LimitName
     counts: Literal["ios", "bytes"]
@@ -43,15 +43,15 @@ class Gate:
 
     @property
     def capacity(self) -> float:
-        """What the bucket holds; 0 where there is none."""
+        """The capacity of the bucket; 0 if there is none."""
         return bucket.capacity(self.allowance)
 
     def rate(self, *, has_credit: bool) -> float:
-        """What it lets through a second, in I/Os or bytes."""
+        """Return the rate that the gate allows, in I/Os or bytes per second."""
         return bucket.rate(self.allowance, has_credit=has_credit)
 
     def cost(self, load: Load, of_way: Mapping[Way, Issued]) -> float:
-        """What one block of the load costs here, in I/Os or bytes; 0 where nothing of it passes."""
+        """Return the cost of one block of the load in I/Os or bytes; 0 if it bypasses the gate."""
         return sum(
             share * of_way[way].per_block * self._charged(of_way[way].request_bytes)
             for way, share in ways(load).items()
@@ -59,7 +59,7 @@ class Gate:
         )
 
     def balance_after(self, balance: float, used_per_s: float, seconds: float) -> float:
-        """The balance after so much was used for a time; never above the capacity or below 0."""
+        """Return the balance after a usage for a time, between 0 and the capacity."""
         return bucket.balance_after(
             self.allowance, balance, used_per_s, seconds, refill_per_s=self.refill_per_s
         )
@@ -71,15 +71,15 @@ class Gate:
 
 
 def ways(load: Load) -> dict[Way, float]:
-    """The directions of a load with their shares, those with none left out."""
+    """Return the directions of a load with their shares, without those of share 0."""
     shares: dict[Way, float] = {"read": load.read_share, "write": 1 - load.read_share}
     return {way: share for way, share in shares.items() if share > 0}
 
 
 def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -> tuple[Gate, ...]:
-    """The gates of `count` equal disks that share a load evenly. `time_scale` divides the capacity
-    of their buckets (the lab)."""
-    source = "; ".join(one.words() for one in limits.sources)
+    """Return the gates of `count` equal disks that share a load evenly. `time_scale` divides the
+    capacity of their buckets (the lab)."""
+    source = "; ".join(source_.words() for source_ in limits.sources)
     return tuple(
         Gate(
             limit=limit,
@@ -95,11 +95,11 @@ def disk_gates(limits: DiskLimits, *, count: int = 1, time_scale: float = 1.0) -
 
 
 def promise_gates(promise: Promise, accounting: IoAccounting | None = None) -> tuple[Gate, ...]:
-    """What a disk's owner expects of it: a limit for reads and one for writes each. Its IOPS are of
-    requests up to `io_kib`, else as `accounting` counts them, else as OWN_ACCOUNTING does."""
+    """Return the limits that a disk's owner promised, separately for reads and writes. IOPS are of
+    requests up to `io_kib`, else counted by `accounting`, else by OWN_ACCOUNTING."""
     rate = None if promise.mb_per_s is None else promise.mb_per_s * 1e6
     iops = None if promise.iops is None else Allowance(promise.iops)
-    found = _sides(iops, None if rate is None else Allowance(rate))
+    sides = _sides(iops, None if rate is None else Allowance(rate))
     covers: tuple[Covers, ...] = ("read", "write")
     counted = accounting or OWN_ACCOUNTING
     if promise.io_kib is not None:
@@ -107,21 +107,21 @@ def promise_gates(promise: Promise, accounting: IoAccounting | None = None) -> t
     return tuple(
         Gate(limit, counts, allowance, covers=way, accounting=counted, source="--promise")
         for way in covers
-        for limit, counts, allowance in found
+        for limit, counts, allowance in sides
     )
 
 
 def without_cache(gates: Iterable[Gate]) -> tuple[Gate, ...]:
-    """Those that are not about the machine's host cache."""
+    """Return the gates that do not belong to the machine's host cache."""
     return tuple(gate for gate in gates if not gate.limit.startswith("vm-cached"))
 
 
 def _sides(
     iops: Allowance | None, rate: Allowance | None
 ) -> list[tuple[LimitName, Literal["ios", "bytes"], Allowance]]:
-    found: list[tuple[LimitName, Literal["ios", "bytes"], Allowance]] = []
+    sides: list[tuple[LimitName, Literal["ios", "bytes"], Allowance]] = []
     if iops is not None:
-        found.append(("disk-iops", "ios", iops))
+        sides.append(("disk-iops", "ios", iops))
     if rate is not None:
-        found.append(("disk-throughput", "bytes", rate))
-    return found
+        sides.append(("disk-throughput", "bytes", rate))
+    return sides

@@ -1,4 +1,4 @@
-"""The catalogue as it stands, for people: every disk type and machine, and each figure's source."""
+"""The catalogue as a readable listing: every disk type and machine, and each figure's source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ACCOUNTING = "what counts as one I/O of a limit or a promise"
 
 @dataclass(frozen=True)
 class ListingLine:
-    """One line about a thing: a figure or words, and where they stand."""
+    """One line about an item: figures or words, and their source."""
 
     name: str
     text: str
@@ -38,8 +38,8 @@ class ListingLine:
 
 @dataclass(frozen=True)
 class CatalogItem:
-    """A disk type, a machine or another part, with all that the catalogue knows of it. `tiers` are
-    the names of the lines that are tiers."""
+    """A disk type, a machine or another part, with everything that the catalogue states about it.
+    `tiers` are the names of the lines that describe tiers."""
 
     cloud: str
     name: str
@@ -50,9 +50,9 @@ class CatalogItem:
 
 
 class MachineRow(Frozen):
-    """One machine: what it sustains towards its network disks, and the most for a while where that
-    is more. `cached_…` is the path of disks with a host cache. Where caps depend on the disk type,
-    those are `caps`. MB are 10^6 bytes; None where no figure is published."""
+    """One machine: its lasting limits towards network disks, and its burst limits if higher.
+    `cached_…` is the path of disks with a host cache. `caps` are limits that depend on the disk
+    type. MB are 10^6 bytes; None where no figure is published."""
 
     cloud: str
     type: str
@@ -72,14 +72,14 @@ class MachineRow(Frozen):
 
 
 def disk_entries() -> Iterator[tuple[str, str, DiskEntry]]:
-    """Cloud, name and entry of every disk type."""
+    """Yield cloud, name and entry of every disk type."""
     for cloud in clouds():
         for name, entry in catalogue(cloud).disks.items():
             yield cloud, name, entry
 
 
 def machine_rows(books: Books, cloud: str | None = None) -> Iterator[MachineRow]:
-    """Every machine of which a limit or a price is known, of all providers or of one."""
+    """Yield every machine with a known limit or price, of all providers or of one."""
     for name in catalogues():
         if cloud in (None, name):
             book = books.of(name)
@@ -110,7 +110,7 @@ def _listed(
 
 
 def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[MachineRow]:
-    """The machines that have a price and belong to a series, sorted."""
+    """Yield the machines that have a price and belong to a series, sorted."""
     priced = {name for of_source in prices.machines.values() for name in of_source}
     for name in sorted(priced - book.types.keys()):
         series, vcpus, price = book.series_of(name), book.vcpus_of(name), prices.machine_price(name)
@@ -135,32 +135,34 @@ def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[Mac
 
 
 def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
-    """Everything of that name, of every provider: a disk type, one of its tiers, a part of its
-    title, a machine, another part. Raises InvalidValue with what is near."""
+    """Return every item of a name, of all providers: a disk type, one of its tiers, a part of its
+    title, a machine, another part. Raises InvalidValue with similar names."""
     things = list(_things(books))
-    found = [one for one in things if one.name.lower() == name.lower()]
-    found = found or _of_tier(things, name.upper()) or _of_title(things, name.lower())
-    if not found:
-        near = difflib.get_close_matches(name, sorted({one.name for one in things}), n=4)
+    matches = [item for item in things if item.name.lower() == name.lower()]
+    matches = matches or _of_tier(things, name.upper()) or _of_title(things, name.lower())
+    if not matches:
+        near = difflib.get_close_matches(name, sorted({item.name for item in things}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         raise InvalidValue(
             f"the catalogue knows nothing named {name!r}",
             advice=f"{hint}`diskbench catalog disks` and `instances` list what it knows",
         )
-    return tuple(found)
+    return tuple(matches)
 
 
 def _of_tier(things: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
-    """The disk type with such a tier, without its others."""
+    """Return the disk types with such a tier, without the lines of their other tiers."""
     return [
-        replace(one, lines=tuple(line for line in one.lines if line.name not in one.tiers - {tier}))
-        for one in things
-        if tier in one.tiers
+        replace(
+            item, lines=tuple(line for line in item.lines if line.name not in item.tiers - {tier})
+        )
+        for item in things
+        if tier in item.tiers
     ]
 
 
 def _of_title(things: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
-    return [one for one in things if one.kind == "disk type" and part in one.title.lower()]
+    return [item for item in things if item.kind == "disk type" and part in item.title.lower()]
 
 
 def _things(books: Books) -> Iterator[CatalogItem]:
@@ -176,7 +178,7 @@ def _things(books: Books) -> Iterator[CatalogItem]:
 
 
 def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
-    """What the catalogue knows beside disk types and machines (kinds of datastores, controllers,
+    """Yield the items other than disk types and machines (kinds of datastores, controllers,
     settings), of all providers or of one."""
     for name in catalogues():
         book = known_catalogue(name) if cloud in (None, name) else None
@@ -187,14 +189,14 @@ def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
                 lines = tuple(_part_lines(part, book.sources))
                 yield CatalogItem(name, part_name, kind, part.title, lines)
         if book.accounting is not None:
-            told = ListingLine(
+            line = ListingLine(
                 "", _words(book.accounting), book.sources[book.accounting.source].words()
             )
-            yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (told,))
+            yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (line,))
 
 
 def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
-    """The figures of a part, each with its source; its own first."""
+    """Yield the figures of a part, each with its source; its own first."""
     if part.source is not None:
         source = sources[part.source].words()
         if part.speed:
@@ -207,7 +209,7 @@ def _part_lines(part: Part, sources: Mapping[str, FigureSource]) -> Iterator[Lis
 
 
 def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[ListingLine]:
-    """The figures of an entry, each with its source."""
+    """Yield the figures of an entry, each with its source."""
     for name, value in entry:
         if name == "tiers" and isinstance(value, SourcedFigure):
             rows: Any = getattr(value, "rows", ())
@@ -218,7 +220,7 @@ def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[Listi
 
 
 def _words(figure: Frozen) -> str:
-    """`per_gib 3, min 100, max 16,000`: what is set, without the source."""
+    """Return the fields that are set, without the source: `per_gib 3, min 100, max 16,000`."""
     return _pairs(figure.model_dump(exclude_defaults=True, exclude={"source", "title", "name"}))
 
 
@@ -234,7 +236,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
     if isinstance(value, dict):
         return "(" + ", ".join(f"{k} {_value(v)}" for k, v in value.items() if v is not None) + ")"
     if isinstance(value, list | tuple):
-        return "; ".join(_value(one) for one in value)
+        return "; ".join(_value(item) for item in value)
     return str(value)
 
 
@@ -249,12 +251,12 @@ def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
 
 
 def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
-    told = row.model_dump(
+    figures = row.model_dump(
         exclude_none=True,
         exclude={"cloud", "type", "source", "price_source", "usd_per_hour", "caps"},
     )
     yield ListingLine(
-        "", ", ".join(f"{key} {_value(value)}" for key, value in told.items()), row.source
+        "", ", ".join(f"{key} {_value(value)}" for key, value in figures.items()), row.source
     )
     for disk, (read, write, read_rate, write_rate) in row.caps.items():
         text = f"read {read:,.0f} IOPS, {read_rate:,.0f} MiB/s; "

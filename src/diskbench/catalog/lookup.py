@@ -1,4 +1,4 @@
-"""The limits of one disk: what a cloud promises for a type, a size and what was provisioned."""
+"""The limits of one disk: what a cloud promises for a type, a size, and provisioned figures."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class SharedLimits:
 
 @dataclass(frozen=True)
 class RequestLatency:
-    """How long one request takes in milliseconds while nothing throttles it: at best, usually, and
-    at worst as far as it is promised; None where nothing is known."""
+    """The milliseconds that an unthrottled request takes: best, usual, and the promised worst; None
+    where nothing is known."""
 
     best_ms: float | None
     usual_ms: float | None
@@ -46,15 +46,15 @@ class RequestLatency:
 
     @property
     def usual(self) -> float:
-        """The usual latency, or the promised one where no usual one is known."""
+        """The usual latency in milliseconds, or the promised one if no usual one is known."""
         return self.worst_ms if self.usual_ms is None else self.usual_ms
 
 
 @dataclass(frozen=True)
 class DiskLimits:
-    """What one disk may do. `accounting` is how its requests are counted. `pools` is empty when the
-    catalogue knows no figure. `sources` say where all of it stands. `merges`: the cloud makes one
-    request of small ones in sequence. `write_latency` is that of writes where it differs, `hit`
+    """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
+    is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
+    cloud merges small sequential requests. `write_latency` is that of writes if it differs, `hit`
     that of the machine's host cache. `place` is where the disk is.
     """
 
@@ -72,7 +72,7 @@ class DiskLimits:
 
 
 def disk_types(cloud: str) -> tuple[str, ...]:
-    """The names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""
+    """Return the names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""
     return tuple(catalogue(cloud).disks)
 
 
@@ -83,7 +83,7 @@ def limits(
     iops: float | None = None,
     throughput: float | None = None,
 ) -> DiskLimits:
-    """The limits of a disk; `throughput` is in the unit in which the type is sold.
+    """Return the limits of a disk; `throughput` is in the unit in which the type is sold.
 
     Raises UnknownName for a cloud or type that does not exist, InvalidValue with the allowed range
     for a size, IOPS, throughput or ratio that is not sold.
@@ -97,8 +97,8 @@ def custom_limits(
     mib_per_s: float | None = None,
     io_kib: int | None = None,
 ) -> DiskLimits:
-    """The limits of a disk of no catalogue (`CUSTOM`): those given, and nothing else. `io_kib` is
-    the largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
+    """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
+    largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
     pool = SharedLimits(
         "both",
         Allowance(iops) if iops else None,
@@ -115,7 +115,7 @@ def limits_of(
     iops: float | None = None,
     throughput: float | None = None,
 ) -> DiskLimits:
-    """As `limits`, from a given catalogue."""
+    """Return the same as `limits`, from a given catalogue."""
     disk = book.disks.get(disk_type)
     if disk is None:
         raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
@@ -143,11 +143,11 @@ def limits_of(
     )
 
 
-def _latency(book: Catalogue, told: LatencyFigure | None) -> RequestLatency | None:
-    if told is None:
+def _latency(book: Catalogue, figure: LatencyFigure | None) -> RequestLatency | None:
+    if figure is None:
         return None
-    source = book.sources[told.source]
-    return RequestLatency(told.best_ms, told.usual_ms, told.worst_ms, source.words())
+    source = book.sources[figure.source]
+    return RequestLatency(figure.best_ms, figure.usual_ms, figure.worst_ms, source.words())
 
 
 def _tier_pools(
@@ -207,7 +207,7 @@ def _iops(
 def _asked(
     quantity: Quantity | None, name: str, field: str, size_gib: float, value: float | None
 ) -> float | None:
-    """What is provisioned: asked for, or the default. None where the type provisions none."""
+    """Return the provisioned value: as requested, or the default; None if the type has none."""
     if quantity is None or not quantity.provisioned:
         _not_sold(name, field, value)
         return None

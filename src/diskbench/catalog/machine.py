@@ -1,10 +1,10 @@
-"""What a machine lets through to its disks: its own gates, apart from those of the disks.
+"""The limits of a machine towards its disks: its own gates, separate from those of the disks.
 
-All of it stands in the provider's machines.yaml (catalog/machines.py). A network disk passes the
-machine's path, whose burst is a bucket; with a host cache it passes the path of cached disks, too;
-where a series caps a disk type, all disks of that type together have those caps. A disk of the
-machine's own passes what its local disks reach together, or, where it lies with the host cache,
-the path of cached disks alone.
+The figures are in the provider's machines.yaml (catalog/machines.py). I/O of a network disk passes
+the machine's path, whose burst is a bucket; with a host cache it also passes the path of cached
+disks. If a series caps a disk type, the caps apply to all disks of that type together. I/O of a
+local disk passes the joint limit of the local disks, or, if the disk shares the device of the host
+cache, only the path of cached disks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MB = 10**6
 
 @dataclass(frozen=True)
 class MachineLimits:
-    """The gates of one machine; `unknown` says why there are none, where figures are missing."""
+    """The gates of one machine; `unknown` says why there are none if figures are missing."""
 
     name: str
     gates: tuple[Gate, ...] = ()
@@ -36,7 +36,7 @@ class MachineLimits:
 
 
 def machine_of(books: Books, cloud: str, machine_type: str | None, disk_type: str) -> MachineLimits:
-    """The gates between a machine and its disks of a type."""
+    """Return the gates between a machine and its disks of a type."""
     name = machine_type or ""
     book = books.of(cloud).machines
     if not name or not (book.types or book.series):
@@ -56,8 +56,8 @@ def capped(
     source: str,
     accounting: IoAccounting = NO_RULE,
 ) -> MachineLimits:
-    """A machine of which the caps are given (the lab's `--vm-iops`, `--vm-throughput`); its
-    requests are counted as its disks count them."""
+    """Return a machine with given caps (the lab's `--vm-iops`, `--vm-throughput`); its requests are
+    counted by the rule of its disks."""
     gates: list[Gate] = []
     if iops:
         gates.append(Gate("vm-iops", "ios", Allowance(iops), accounting=accounting, source=source))
@@ -74,7 +74,7 @@ def _gates(
     entry = book.types.get(name)
     place = disk.place if disk else "network"
     if place == "machine" and disk is not None and disk.unknown is None:
-        return ()  # the disk type has figures of its own
+        return ()  # the disk type has its own figures
     if place == "machine":
         return _local(book, entry)
     if place == "cache":
@@ -128,7 +128,7 @@ def _cached(book: MachineBook, entry: MachineEntry) -> tuple[Gate, ...]:
 
 
 def _local(book: MachineBook, entry: MachineEntry | None) -> tuple[Gate, ...] | None:
-    """What the machine's own disks reach together."""
+    """Return the joint limits of the machine's local disks."""
     speed = entry.local.speed if entry and entry.local else None
     if speed is None:
         return None
@@ -140,7 +140,7 @@ def _local(book: MachineBook, entry: MachineEntry | None) -> tuple[Gate, ...] | 
 
 
 def _by_series(book: MachineBook, name: str, disk_type: str) -> tuple[Gate, ...] | None:
-    """The caps of all disks of one type together, by the machine's vCPUs."""
+    """Return the caps of all disks of one type together, by the machine's vCPUs."""
     series, vcpus = book.series_of(name), book.vcpus_of(name)
     fit = series.disks.get(disk_type) if series else None
     cap = fit.cap(vcpus) if fit and vcpus else None

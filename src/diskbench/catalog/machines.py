@@ -1,8 +1,8 @@
-"""The form of `machines.yaml`: what each machine of a provider lets through to its disks.
+"""The form of `machines.yaml`: the limits of each machine of a provider towards its disks.
 
-A machine is listed by its type (`types`), or belongs to a series whose caps go by disk type and
-vCPUs (`series`); `names` says how a type's name tells its series and vCPUs. A path has a baseline,
-which lasts, and may have a burst above it:
+A machine is listed by its type (`types`), or belongs to a series whose caps depend on disk type and
+vCPUs (`series`); `names` is the pattern that reads series and vCPUs from a type's name. A path has
+a lasting baseline and may have a burst above it:
 
     bucket of a burst   (burst - baseline) × burst.duration_s, full at first
     refill              at the baseline; at most one filling in burst.every_s where that is given
@@ -68,7 +68,7 @@ class MachineEntry(SourcedFigure):
 
 
 class Cap(Frozen):
-    """What all disks of one type may do on one machine, from `vcpus` on."""
+    """The joint limits of all disks of one type on a machine with at least `vcpus` vCPUs."""
 
     vcpus: int
     read_iops: float
@@ -83,13 +83,13 @@ class Cap(Frozen):
 
 
 class Fit(SourcedFigure):
-    """How a series takes one type of disk. No caps: none is known to be published."""
+    """How a series supports one type of disk. No caps: none is known to be published."""
 
     min_vcpus: int = 0
     caps: tuple[Cap, ...] = ()
 
     def cap(self, vcpus: int) -> Cap | None:
-        """The cap of a machine with so many vCPUs; None where none is known."""
+        """Return the cap of a machine with that number of vCPUs; None if none is known."""
         return max((c for c in self.caps if c.vcpus <= vcpus), key=lambda c: c.vcpus, default=None)
 
 
@@ -139,7 +139,7 @@ class MachineBook(Frozen):
 
     def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:
         alone = (("burst", self.burst), ("accounting", self.accounting), ("choices", self.choices))
-        yield from ((name, one) for name, one in alone if one is not None)
+        yield from ((name, figure) for name, figure in alone if figure is not None)
         for name, entry in self.types.items():
             yield name, entry
             if entry.local is not None and entry.local.speed is not None:
@@ -150,25 +150,25 @@ class MachineBook(Frozen):
 
     @property
     def tried(self) -> tuple[str, ...]:
-        """The machine types that are tried by default, in order."""
+        """Return the machine types that are tried by default, in order."""
         return self.choices.types if self.choices else ()
 
     def series_of(self, machine_type: str) -> Series | None:
-        """The series of a machine type, by its name; None for one that is not here."""
-        named = self.names.fullmatch(machine_type) if self.names else None
-        return self.series.get(named["series"]) if named else None
+        """Return the series of a machine type, by its name; None if it is not listed."""
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return self.series.get(match["series"]) if match else None
 
     def takers(self, disk_type: str) -> tuple[str, ...]:
-        """The series that take a type of disk."""
-        return tuple(name for name, one in self.series.items() if disk_type in one.disks)
+        """Return the series that support a type of disk."""
+        return tuple(name for name, series in self.series.items() if disk_type in series.disks)
 
     def vcpus_of(self, machine_type: str) -> int | None:
-        """The vCPUs of a machine type, as listed or as its name tells; None where neither does."""
+        """Return the vCPUs of a machine type, as listed or from its name; None if unknown."""
         listed = self.types.get(machine_type)
         if listed is not None:
             return listed.vcpus
-        named = self.names.fullmatch(machine_type) if self.names else None
-        return int(named["vcpus"]) if named and named["vcpus"] else None
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return int(match["vcpus"]) if match and match["vcpus"] else None
 
 
 def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:

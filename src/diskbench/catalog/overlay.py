@@ -1,8 +1,8 @@
-"""What was refreshed from a cloud's own APIs, to be laid over the shipped files: pure.
+"""Figures refreshed from a cloud's own APIs, as patches for the shipped files: pure.
 
-A patch has the form of the file that it is laid over, so that whatever holds for that file holds
-for both together: a figure without a listed source is refused. catalog/books.py lays overlays over
-the files; store/overlays.py reads and writes them.
+A patch has the form of the file that it patches, so that the rules of that file apply to the
+result: a figure without a listed source is refused. catalog/books.py applies overlays to the files;
+store/overlays.py reads and writes them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MACHINES: Final = "machines.yaml"
 PRICES: Final = "prices.yaml"
 REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
-"""The files of a provider that an overlay may patch. Its others are as they were shipped."""
+"""The files of a provider that an overlay may patch. Its other files stay as shipped."""
 FORMAT: Final = 2
 """Format number of overlays; format 1 patched files that each cloud had in a form of its own."""
 
@@ -48,21 +48,21 @@ class Overlay(Frozen):
 
 
 def digest_of(overlays: Sequence[Overlay]) -> str | None:
-    """A short name of what the overlays say, whatever their order; None for no overlay, which is
-    the shipped catalogue."""
+    """Return a digest of the overlays that does not depend on their order; None without overlays
+    (the shipped catalogue)."""
     if not overlays:
         return None
-    in_order = sorted(overlays, key=lambda one: one.cloud)
-    dumped = [one.model_dump(mode="json") for one in in_order]
+    in_order = sorted(overlays, key=lambda overlay: overlay.cloud)
+    dumped = [overlay.model_dump(mode="json") for overlay in in_order]
     text = json.dumps(dumped, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` over `below`: mappings are merged, everything else is replaced."""
-    found = dict(below)
+    """Return `below` patched with `above`: mappings are merged, other values replaced."""
+    result = dict(below)
     for key, value in above.items():
-        held = found.get(key)
+        held = result.get(key)
         both = isinstance(held, dict) and isinstance(value, dict)
-        found[key] = merged(held, value) if both else value  # type: ignore[arg-type]
-    return found
+        result[key] = merged(held, value) if both else value  # type: ignore[arg-type]
+    return result

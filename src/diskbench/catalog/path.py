@@ -1,4 +1,4 @@
-"""The way from a load to a disk: every gate on it, the host cache, and the time a request takes.
+"""The path from a load to a disk: its gates, the host cache, and the latency of a request.
 
 A block passes the gates of disk and machine. With a host cache (MicrosoftDocs
 disks-performance.md, 2026-09-09) it takes
@@ -61,22 +61,24 @@ class Path:
         return {way: issued(load, way, case, merges_to=self.merges_to) for way in ways(load)}
 
     def costs(self, load: Load, case: Case) -> tuple[float, ...]:
-        """What one block costs each gate; 0 where it does not pass it."""
+        """Return the cost of one block at each gate; 0 if it bypasses the gate."""
         made = self.requests(load, case)
-        found = []
+        costs = []
         for gate in self.gates:
             part = _part(gate)
-            passing = {w: one for w, one in made.items() if part in self._route(load, w, case)}
-            found.append(gate.cost(load, passing))
-        return tuple(found)
+            passing = {
+                w: issued_ for w, issued_ in made.items() if part in self._route(load, w, case)
+            }
+            costs.append(gate.cost(load, passing))
+        return tuple(costs)
 
     def bounds(
         self, load: Load, costs: Sequence[float], credit: Sequence[float], case: Case
     ) -> tuple[Bound, ...]:
-        """What each limit lets through now, tightest first; `credit` is each bucket's balance.
-        Where IOPS and throughput bind at the same rate (st1 at 1 MiB), throughput comes first: that
-        is what such disks are sold by."""
-        found = [
+        """Return the rate that each limit allows now, tightest first; `credit` is each bucket's
+        balance. If IOPS and throughput limit at the same rate (st1 at 1 MiB), throughput comes
+        first, because such disks are sold by throughput."""
+        bounds = [
             Bound(
                 limit=gate.limit,
                 iops=gate.rate(has_credit=balance > 0) / cost,
@@ -88,18 +90,18 @@ class Path:
         ]
         by_latency = self._by_latency(load, case)
         if by_latency is not None:
-            found.append(by_latency)
+            bounds.append(by_latency)
         if load.max_per_s is not None:
-            found.append(Bound(limit="offered", iops=load.max_per_s))
-        return tuple(sorted(found, key=lambda one: (one.iops, one.limit.endswith("iops"))))
+            bounds.append(Bound(limit="offered", iops=load.max_per_s))
+        return tuple(sorted(bounds, key=lambda bound: (bound.iops, bound.limit.endswith("iops"))))
 
     def full(self) -> tuple[float, ...]:
-        """The balance of every bucket when all are full."""
+        """Return the balance of every bucket when all are full."""
         return tuple(gate.capacity for gate in self.gates)
 
     def with_held_credit(self) -> Path:
-        """The same way while credit is held: every gate lets its burst through for ever."""
-        gates = (replace(one, allowance=Allowance(one.allowance.ceiling)) for one in self.gates)
+        """Return the path while credit is held: every gate allows its burst without end."""
+        gates = (replace(gate, allowance=Allowance(gate.allowance.ceiling)) for gate in self.gates)
         return replace(self, gates=tuple(gates))
 
     def _route(self, load: Load, way: Way, case: Case) -> frozenset[_Part]:
@@ -116,15 +118,17 @@ class Path:
             return None
         seconds, source = 0.0, ""
         for way, share in ways(load).items():
-            told = self.write_latency if way == "write" and self.write_latency else self.latency
-            told = told if "disk" in self._route(load, way, case) else self.hit
-            if told is None:
+            latency = self.write_latency if way == "write" and self.write_latency else self.latency
+            latency = latency if "disk" in self._route(load, way, case) else self.hit
+            if latency is None:
                 return None
-            ms = {"least": told.worst_ms, "assumed": told.usual, "best": told.best_ms}[case]
+            ms = {"least": latency.worst_ms, "assumed": latency.usual, "best": latency.best_ms}[
+                case
+            ]
             if ms is None:
                 return None
             seconds += share * ms / 1000
-            source = told.source
+            source = latency.source
         return Bound(limit="latency", iops=load.depth / seconds, source=source)
 
     @staticmethod
@@ -133,7 +137,7 @@ class Path:
 
 
 def tightest(bounds: Sequence[Bound]) -> float:
-    """The rate that the tightest bound leaves; infinite where there is none."""
+    """Return the rate of the tightest bound; infinite without bounds."""
     return bounds[0].iops if bounds else math.inf
 
 

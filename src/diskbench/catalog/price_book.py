@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Month(SourcedFigure):
-    """How many hours a month's price is for."""
+    """The number of hours that a monthly price covers."""
 
     value: float
 
@@ -50,8 +50,8 @@ class PricedDisk(SourcedFigure):
     def month_usd(
         self, size_gib: float, iops: float, throughput: float, tier: str | None = None
     ) -> float | None:
-        """A month of one disk; `iops` and `throughput` are what is provisioned, 0 where nothing.
-        None for a tier that has no price here."""
+        """Return the monthly price of one disk in USD; `iops` and `throughput` are the provisioned
+        figures or 0. None for a tier without a price."""
         if self.tiers:
             return self.tiers.get(tier or "")
         total, paid = self.per_gib * size_gib, float(self.free_iops)
@@ -78,7 +78,7 @@ class PriceBook(Frozen):
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> PriceBook:
-        named = {name: one.source for name, one in self.disks.items()}
+        named = {name: disk.source for name, disk in self.disks.items()}
         named |= {f"machines of {key}": key for key in self.machines}
         if self.month_hours is not None:
             named["month_hours"] = self.month_hours.source
@@ -88,7 +88,7 @@ class PriceBook(Frozen):
         return self
 
     def machine_price(self, machine_type: str) -> tuple[float, str] | None:
-        """The price of a machine an hour, and the key of its source; None where none is known."""
+        """Return the hourly price of a machine and the key of its source; None if unknown."""
         for key in reversed(self.machines):
             if machine_type in self.machines[key]:
                 return self.machines[key][machine_type], key

@@ -1,6 +1,6 @@
-"""What the parts of a rental cost by the hour: machines, disks, a public address.
+"""The hourly prices of the parts of a rental: machines, disks, a public address.
 
-Prices stand in each provider's own files; each holds for one region, and elsewhere none is made up.
+Prices are in each provider's own files and hold for one region; for other regions none is assumed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def priced_region(cloud: str) -> str | None:
-    """The region that a cloud's prices are of; None for what has none."""
+    """Return the region that a cloud's prices hold for; None without prices."""
     return price_book(cloud).region or None
 
 
 def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
-    """The price of a machine on demand; a spot machine costs at most that."""
+    """Return the on-demand price of a machine; a spot machine costs at most that."""
     charges = charges_of(cloud)
     return PricePart(
         name=f"machine {machine_type}",
@@ -46,23 +46,24 @@ def disk_part(
     what: str = "disk",
     tier: str | None = None,
 ) -> PricePart:
-    """The price of `count` equal disks, IOPS and throughput as provisioned, without transactions.
+    """Return the price of `count` equal disks with provisioned IOPS and throughput, without
+    transactions.
 
-    `tier` is a performance tier that is paid for in place of the size's own.
+    `tier` is a performance tier that is paid for instead of the size's own.
     """
     charges = charges_of(cloud)
-    one = disk_hourly_usd(books, cloud, disk, region, tier=tier)
+    hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
         name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
-        hourly_usd=None if one is None else one * disk.count,
+        hourly_usd=None if hourly_usd is None else hourly_usd * disk.count,
         minimum_s=_seconds(charges.disk_minimum if charges else None),
         source=_disk_source(books, cloud, disk.type),
     )
 
 
 def address_part(cloud: str, region: str) -> PricePart:
-    """The price of a public address that a running machine uses."""
+    """Return the price of a public address that a running machine uses."""
     charges = charges_of(cloud)
     known = charges is not None and charges.address is not None and charges.region == region
     address = charges.address if charges and known else None
@@ -74,16 +75,16 @@ def address_part(cloud: str, region: str) -> PricePart:
 
 
 def sum_usd(parts: Iterable[PricePart]) -> float | None:
-    """What an hour of all parts costs; None unless each price is known."""
-    found = [part.hourly_usd for part in parts]
-    known = [usd for usd in found if usd is not None]
-    return sum(known) if found and len(known) == len(found) else None
+    """Return the hourly price of all parts in USD; None unless each price is known."""
+    prices = [part.hourly_usd for part in parts]
+    known = [usd for usd in prices if usd is not None]
+    return sum(known) if prices and len(known) == len(prices) else None
 
 
 def disk_hourly_usd(
     books: Books, cloud: str, disk: DiskSpec, region: str, *, tier: str | None = None
 ) -> float | None:
-    """The price of one disk of a spec without transactions; None where it is not known.
+    """Return the hourly price of one disk of a spec without transactions; None if unknown.
 
     Throughput is in the unit in which the type is sold, as in all of the catalogue.
     """
@@ -105,7 +106,8 @@ def _tier(cloud: str, disk: DiskSpec) -> str | None:
 
 
 def _machine_source(books: Books, cloud: str, machine_type: str) -> str:
-    """`infracost …/x.golden (2024-07-01)`: where the price stands, or where the machine does."""
+    """Return the source of the machine's price, else that of the machine:
+    `infracost …/x.golden (2024-07-01)`."""
     book = books.of(cloud)
     if priced := book.prices.machine_price(machine_type):
         return book.prices.sources[priced[1]].words()

@@ -130,8 +130,8 @@ def find_published(name: str) -> tuple[Published, ...]:
     `iaas-2018/results/gp2`. Raises UnknownName."""
     wanted = name.strip().rstrip("/")
     figures = load_published()
-    found = tuple(f for f in figures if f.id == wanted or f.id.startswith(f"{wanted}/"))
-    if not wanted or not found:
+    matches = tuple(f for f in figures if f.id == wanted or f.id.startswith(f"{wanted}/"))
+    if not wanted or not matches:
         known = {prefix for f in figures for prefix in prefixes(f.id)}
         raise UnknownName(
             "published figure",
@@ -139,7 +139,7 @@ def find_published(name: str) -> tuple[Published, ...]:
             known,
             advice=_advice(wanted, known, "diskbench published list"),
         )
-    return found
+    return matches
 
 
 def prefixes(figure_id: str) -> tuple[str, ...]:
@@ -157,19 +157,19 @@ def filtered(
 ) -> tuple[Published, ...]:
     """Those that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's words,
     in any case."""
-    found = tuple(figures)
+    kept = tuple(figures)
     if seed is not None:
         _known("post", seed, SEEDS)
-        found = tuple(f for f in found if f.seed == seed)
+        kept = tuple(f for f in kept if f.seed == seed)
     if provider is not None:
         _known("provider with published figures", provider, {f.provider for f in load_published()})
-        found = tuple(f for f in found if f.provider == provider)
+        kept = tuple(f for f in kept if f.provider == provider)
     if disk is not None:
         part = disk.casefold()
-        found = tuple(f for f in found if f.disk_type == disk or part in f.disk.casefold())
-        if not found:
+        kept = tuple(f for f in kept if f.disk_type == disk or part in f.disk.casefold())
+        if not kept:
             raise UnknownName("published disk", disk, {f.disk_type for f in load_published()})
-    return found
+    return kept
 
 
 def rows(figures: Iterable[Published]) -> list[dict[str, object]]:

@@ -47,13 +47,13 @@ def beside(
     a file of GoBonnieGo's own, whose steps have other names."""
     names = _IMPORTED if gobonniego_file else {}
     rows = [row for row in measured if row.scope == "step"]
-    found = []
+    results = []
     for figure in figures:
         of_step = [row for row in rows if names.get(row.step, row.step) == figure.step]
-        one = _beside(figure, _of_direction(of_step, figure.direction))
-        if one is not None:
-            found.append(one)
-    return tuple(found)
+        result = _beside(figure, _of_direction(of_step, figure.direction))
+        if result is not None:
+            results.append(result)
+    return tuple(results)
 
 
 def _of_direction(rows: Iterable[Measurement], direction: str) -> list[Measurement]:

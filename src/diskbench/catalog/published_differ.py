@@ -38,21 +38,21 @@ def differences(
 ) -> tuple[str, ...]:
     """Reasons, the strongest first, each once. `marks` are ours (emulated, unverified, imported),
     `warnings` what to doubt in our steps, `year` is that of our run."""
-    told = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
-    figures = [one.figure for one in found]
-    told += _ours_doubted({figure.step for figure in figures}, warnings)
-    told += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
-    told += [words for figure in figures for words in _disk(asked, figure)]
-    told += [words for figure in figures for words in _machine(asked, figure)]
-    told += [words for one in found for words in _method(asked, one)]
-    told += [f"of theirs: {note}" for figure in figures for note in figure.notes]
-    told += [_sample(figure) for figure in figures]
-    told += [words for figure in figures for words in _age(figure, year)]
-    return tuple(dict.fromkeys(told))
+    reasons = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
+    figures = [pair.figure for pair in found]
+    reasons += _ours_doubted({figure.step for figure in figures}, warnings)
+    reasons += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
+    reasons += [words for figure in figures for words in _disk(asked, figure)]
+    reasons += [words for figure in figures for words in _machine(asked, figure)]
+    reasons += [words for pair in found for words in _method(asked, pair)]
+    reasons += [f"of theirs: {note}" for figure in figures for note in figure.notes]
+    reasons += [_sample(figure) for figure in figures]
+    reasons += [words for figure in figures for words in _age(figure, year)]
+    return tuple(dict.fromkeys(reasons))
 
 
 def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]:
-    codes = dict.fromkeys(one.code for one in warnings if one.step in steps)
+    codes = dict.fromkeys(warning.code for warning in warnings if warning.step in steps)
     if codes:
         yield f"ours is doubted ({', '.join(codes)}): diskbench results show tells why"
 
@@ -88,8 +88,8 @@ def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
         )
 
 
-def _method(asked: RunSubject, one: Beside) -> Iterator[str]:
-    figure = one.figure
+def _method(asked: RunSubject, ours: Beside) -> Iterator[str]:
+    figure = ours.figure
     if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
         yield f"theirs was {figure.tool} itself, ours is fio doing the same (docs/fidelity.md)"
     for name, value in figure.parameters.items():
@@ -98,9 +98,9 @@ def _method(asked: RunSubject, one: Beside) -> Iterator[str]:
             yield f"theirs is with {name}={value:g}, ours with {name}={used}"
     if figure.page_cache in _CACHES:
         yield _CACHES[figure.page_cache]
-    if _apart(figure.runtime_s, one.runtime_s, _RUNTIME_FACTOR):
+    if _apart(figure.runtime_s, ours.runtime_s, _RUNTIME_FACTOR):
         yield (
-            f"theirs lasted {figure.runtime_s:g} s, ours {one.runtime_s:.3g} s: "
+            f"theirs lasted {figure.runtime_s:g} s, ours {ours.runtime_s:.3g} s: "
             "burst credit and caches favour the shorter"
         )
 
@@ -121,6 +121,8 @@ def _sample(figure: Published) -> str:
     return "theirs is one test on one machine: nobody knows its spread"
 
 
-def _apart(one: float | None, other: float | None, factor: float) -> bool:
+def _apart(first: float | None, second: float | None, factor: float) -> bool:
     """Whether both are known and more than `factor` apart."""
-    return bool(one and other) and max(one or 0, other or 0) > factor * min(one or 0, other or 0)
+    return bool(first and second) and max(first or 0, second or 0) > factor * min(
+        first or 0, second or 0
+    )

@@ -167,8 +167,8 @@ class PostFile(Frozen):
 def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
     """The figures of a file, in its order. Raises InvalidValue naming every fault."""
     try:
-        found = PostFile.model_validate(read_yaml(text))
-        return tuple(_figures(found, seed))
+        file = PostFile.model_validate(read_yaml(text))
+        return tuple(_figures(file, seed))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
             f"{seed}.yaml holds no published figures: {error}",

@@ -15,8 +15,8 @@ def published_frame() -> pl.DataFrame:
     """One row a figure, in the order of the posts and their tables."""
     import polars as pl
 
-    found = rows(load_published())
-    for row in found:
+    flat = rows(load_published())
+    for row in flat:
         row["parameters"] = json.dumps(row["parameters"])
     numbers = {
         "memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev",
@@ -30,4 +30,4 @@ def published_frame() -> pl.DataFrame:
         "notes": pl.List(pl.String()),
         "approximate": pl.Boolean(),
     }
-    return pl.DataFrame(found, schema={name: special.get(name, pl.String()) for name in found[0]})
+    return pl.DataFrame(flat, schema={name: special.get(name, pl.String()) for name in flat[0]})

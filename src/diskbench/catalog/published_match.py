@@ -130,8 +130,8 @@ def _workload(asked: RunSubject, figure: Published) -> str | None:
 def _same(theirs: str, ours: str | None, form: str) -> str | None:
     if theirs == ours:
         return None
-    told = "is not known" if ours is None else f"is {form.format(ours)}"
-    return f"theirs is {form.format(theirs)}, ours {told}"
+    ours_words = "is not known" if ours is None else f"is {form.format(ours)}"
+    return f"theirs is {form.format(theirs)}, ours {ours_words}"
 
 
 def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
@@ -140,8 +140,8 @@ def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
     return f"theirs is {form.format(theirs)}, ours {form.format(ours)}"
 
 
-def _octaves(one: float, other: float) -> float:
-    return abs(math.log2(one / other))
+def _octaves(first: float, second: float) -> float:
+    return abs(math.log2(first / second))
 
 
 def _distance(asked: RunSubject, figure: Published, parted: Parted) -> tuple[int, float]:

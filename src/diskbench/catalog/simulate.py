@@ -1,14 +1,14 @@
-"""Buckets over a sequence of stages: when credit runs out, and at what rate it goes on.
+"""Simulate buckets over a sequence of stages: when credit runs out, and the rate after that.
 
-Between two events nothing changes, so time goes from event to event: a bucket is empty, a stage has
-run its time or moved its bytes. While the rate is r blocks a second, the balance B of a gate that a
-block costs c changes by
+Nothing changes between two events, so the simulation steps from event to event: a bucket becomes
+empty, a stage reaches its time or its bytes. At a rate of r blocks per second, the balance B of a
+gate that charges c per block changes by
 
     dB/dt = baseline - r·c        at most refill_per_s upwards, within 0 … capacity
 
-and r is what the tightest gate lets through: its burst while B > 0, its baseline after that. A
+and r is the rate of the tightest gate: its burst while B > 0, its baseline after that. A
 bucket that starts full lasts C / (burst - baseline) under full load: 1,862 s for a gp2 of 20 GiB
-(EC2 User Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are apart.
+(EC2 User Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are separate.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class Simulation:
     left: tuple[float, ...]
 
     def of_stage(self, number: int) -> tuple[Leg, ...]:
-        """The legs of one stage."""
+        """Return the legs of one stage."""
         return tuple(leg for leg in self.legs if leg.stage == number)
 
     def first_empty(self, gate: int) -> Emptied | None:
-        """When a gate's bucket was first empty; None: never."""
-        return next((one for one in self.emptied if one.gate == gate), None)
+        """Return when a gate's bucket was first empty; None: never."""
+        return next((event for event in self.emptied if event.gate == gate), None)
 
 
 def simulate(
@@ -87,9 +87,9 @@ def simulate(
     case: Case = "assumed",
     credit: Sequence[float] | None = None,
 ) -> Simulation:
-    """What a path does under stages, one after the other, from full buckets or the given balances.
+    """Simulate stages one after the other on a path, from full buckets or the given balances.
 
-    Only the last stage may be without end. A load that no known limit bounds ends its stage.
+    Only the last stage may be endless. A load that no known limit bounds ends its stage.
     """
     balances = list(path.full() if credit is None else credit)
     legs, emptied, begun = list[Leg](), list[Emptied](), list[tuple[float, ...]]()
@@ -116,7 +116,7 @@ def simulate(
             moving = () if stage.credit_is_held else zip(path.gates, costs, strict=True)
             for index, (gate, cost) in enumerate(moving):
                 was = balances[index]
-                # Exactly the time in which it empties leaves nothing, whatever rounding says.
+                # After exactly the time to empty, the balance is 0 despite rounding errors.
                 done = was > 0 and drains[index] > 0 and was / drains[index] <= length
                 balances[index] = 0.0 if done else gate.balance_after(was, rate * cost, length)
                 if done:
@@ -129,8 +129,8 @@ def simulate(
 
 def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
     """What each bucket loses a second; nothing where it loses only what rounding makes of it."""
-    found = []
+    drains = []
     for gate, cost in zip(path.gates, costs, strict=True):
         drain = rate * cost - gate.allowance.baseline
-        found.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
-    return found
+        drains.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
+    return drains

@@ -1,4 +1,4 @@
-"""What the catalogue says a disk does under one steady load, as a polars frame."""
+"""The simulated course of a catalogue disk under one steady load, as a polars frame."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def course_frame(
     credit: float = 1.0,
     time_scale: float = 1.0,
 ) -> pl.DataFrame:
-    """One row a stretch of time in which nothing changes; docs/api.md lists the columns.
+    """Return one row per stretch of time with a constant rate; docs/api.md lists the columns.
 
-    `credit` is how full the buckets are at first (1 is full). Raises UnknownName, InvalidValue.
+    `credit` is the initial fill of the buckets (1 is full). Raises UnknownName, InvalidValue.
     """
     import polars as pl
 
     machine = machine_of(books, provider, instance_type, disk)
-    told = limits(provider, disk, size_gib, iops, throughput)
-    path = path_of(CatalogDisk(told, time_scale=time_scale), machine)
+    disk_limits = limits(provider, disk, size_gib, iops, throughput)
+    path = path_of(CatalogDisk(disk_limits, time_scale=time_scale), machine)
     held = [balance * credit for balance in path.full()]
     course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
     rows = [

@@ -1,7 +1,7 @@
 """What may be bought for a disk beyond its type, size, IOPS and throughput: pure.
 
 A performance tier above the size's own (`tiers.chosen` of a disk type), and bursting on demand
-(`on_demand`): the rules and figures stand in the provider's limits.yaml.
+(`on_demand`): the rules and figures are in the provider's limits.yaml.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLimits:
-    """What a disk of `size_gib` may do in a tier above its own. Raises UnknownName for a tier that
-    is not sold, InvalidValue for one that this disk cannot have."""
+    """Return the limits of a disk of `size_gib` in a tier above its own. Raises UnknownName for a
+    tier that is not sold, InvalidValue for one that this disk cannot have."""
     table = _tiers_to_choose(cloud, disk_type, tier)
     assert table.chosen is not None
     own = limits(cloud, disk_type, size_gib)
@@ -48,7 +48,7 @@ def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLim
 
 
 def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
-    """Refuse bursting on demand where it is not sold. Raises InvalidValue."""
+    """Raise InvalidValue for on-demand bursting that is not sold for the disk."""
     on_demand = _entry(cloud, disk_type).on_demand
     if on_demand is None:
         sold = _types_with(cloud, lambda entry: entry.on_demand is not None)

@@ -1,12 +1,12 @@
 """How many transactions a disk is charged for: expected before a run, and counted after it.
 
-Before a run they are those of a disk that is busy all the time and keeps its promise,
+Before a run they are those of a disk that is always busy and reaches its promised rates,
 
     requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
 
 with c the cost of one request (catalog/bucket.py) and the burst rate where there is one; afterwards
-those of the rows. A disk that is faster than its promise makes more than expected; requests that
-the guest answers from its memory, or merges, are counted though the cloud never saw them.
+those of the rows. A disk that is faster than promised makes more than expected. Requests that the
+guest serves from memory or merges are counted although the cloud never receives them.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Charge:
 
 
 def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
-    """The charge of a disk; None where its transactions cost nothing."""
+    """Return the charge of a disk; None if its transactions are free."""
     ours = charges_of(cloud)
-    found = ours.transactions.get(disk.type) if ours else None
-    if ours is None or found is None:
+    charge = ours.transactions.get(disk.type) if ours else None
+    if ours is None or charge is None:
         return None
     limited = disk_limits(cloud, disk)
-    source = ours.sources[found.source]
+    source = ours.sources[charge.source]
     return Charge(
-        counting=found.counted_as(limited.tier if limited else None),
-        price=found if region == ours.region else None,
+        counting=charge.counted_as(limited.tier if limited else None),
+        price=charge if region == ours.region else None,
         source=source.words(),
     )
 
@@ -60,9 +60,9 @@ def expected_work(
     seconds: float,
     requests_per_s: float | None = None,
 ) -> Work:
-    """The dearest work that `disk.count` disks can do in a time with requests of one of the sizes,
-    and at most `requests_per_s` of them; none where a disk's limits are not known."""
-    found = disk_limits(cloud, disk)
+    """Return the most expensive work that `disk.count` disks can do in `seconds` with requests of
+    one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
+    disk_limits_ = disk_limits(cloud, disk)
     charged = charge_of(cloud, disk, None)
     works = [
         Work(
@@ -71,7 +71,7 @@ def expected_work(
             seconds=seconds,
         )
         for size in request_sizes
-        if found is not None and (rate := _most_per_s(found, size)) is not None
+        if disk_limits_ is not None and (rate := _most_per_s(disk_limits_, size)) is not None
     ]
     units = charged.counting.units if charged else (lambda _: 1)
     return max(
@@ -82,38 +82,38 @@ def expected_work(
 
 
 def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
-    """What the jobs of measured steps did, one after another; calls of fsync are no transactions.
+    """Return the work of the jobs of measured steps, in order; fsync calls are not transactions.
 
-    The time of a step is told once, by its longest row, so that hours are not counted twice.
+    The time of a step is counted once, in its longest row, so that hours are not counted twice.
     """
     of_jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.ios]
     works: list[Work] = []
-    told: dict[tuple[str, int, int | None], float] = {}
-    for row in sorted(of_jobs, key=lambda one: -one.runtime_ns):
+    seconds_of: dict[tuple[str, int, int | None], float] = {}
+    for row in sorted(of_jobs, key=lambda row_: -row_.runtime_ns):
         step = (row.run_id, row.step_index, row.round)
-        seconds = 0.0 if step in told else row.runtime_ns / NS_PER_S
-        told[step] = seconds
+        seconds = 0.0 if step in seconds_of else row.runtime_ns / NS_PER_S
+        seconds_of[step] = seconds
         works.append(Work(requests=row.ios, request_bytes=row.bytes / row.ios, seconds=seconds))
     return tuple(works)
 
 
 def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
-    """What the catalogue promises for one disk of a spec; None for a disk that it does not know."""
+    """Return the catalogue's limits of one disk of a spec; None for an unknown disk."""
     try:
         return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
     except UserError:
         return None
 
 
-def _most_per_s(found: DiskLimits, request_bytes: int) -> float | None:
+def _most_per_s(disk: DiskLimits, request_bytes: int) -> float | None:
     rates = [
-        rate for pool in found.pools if (rate := _of_pool(pool, found, request_bytes)) is not None
+        rate for pool in disk.pools if (rate := _of_pool(pool, disk, request_bytes)) is not None
     ]
     return max(rates, default=None)
 
 
-def _of_pool(pool: SharedLimits, found: DiskLimits, request_bytes: int) -> float | None:
-    rule = found.accounting
+def _of_pool(pool: SharedLimits, disk: DiskLimits, request_bytes: int) -> float | None:
+    rule = disk.accounting
     operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
     sides = []
     if pool.iops is not None:

@@ -1,11 +1,11 @@
-"""The files of the catalogue: read from each provider's folder, checked whole, every fault named.
+"""Read the catalogue's files from each provider's folder, and report every fault in a file.
 
 A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
 
     limits.yaml     disk types and what they promise (catalog/entry.py)
-    machines.yaml   what machines let through to their disks (catalog/machines.py)
+    machines.yaml   the limits of machines towards their disks (catalog/machines.py)
     prices.yaml     what disks and machines cost (catalog/price_book.py)
-    charges.yaml    what is charged beside hours (catalog/charges.py)
+    charges.yaml    what is charged besides hourly prices (catalog/charges.py)
 
 and any of them may be missing.
 """
@@ -41,8 +41,8 @@ def catalogues() -> tuple[str, ...]:
 
 
 def shipped(cloud: str, name: str) -> str | None:
-    """The text of a file of a provider's catalogue; None where it has no such file. Raises
-    InvalidValue for a plugin whose folder is not there."""
+    """Return the text of a file of a provider's catalogue; None if it has no such file. Raises
+    InvalidValue for a plugin whose folder does not exist."""
     folder = _folders().get(cloud)
     file = folder / name if folder is not None else None
     return file.read_text(encoding="utf-8") if file is not None and file.is_file() else None
@@ -70,8 +70,8 @@ def _folder(name: str, reference: str) -> Traversable:
 
 
 def read_yaml(text: str) -> object:
-    """What the YAML in `text` says. Raises yaml.YAMLError."""
-    # libyaml reads the same many times as fast; some builds of PyYAML are without.
+    """Parse the YAML in `text`. Raises yaml.YAMLError."""
+    # libyaml is many times faster; some builds of PyYAML lack it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
 
@@ -84,7 +84,7 @@ def parse_book(
     wanted: str,
     patch: Mapping[str, Any] | None = None,
 ) -> Book:
-    """What `model` makes of the YAML in `text`, with `patch`, what was refreshed, laid over it.
+    """Validate the YAML in `text`, patched with `patch` (refreshed figures), as `model`.
 
     Raises InvalidValue saying that `where` is no `wanted`, and naming every fault.
     """

@@ -1,4 +1,4 @@
-"""A matrix that runs: where each of its cells stands."""
+"""A running matrix: the state of each of its cells."""
 
 from typing import Any, Final, Literal
 
@@ -24,12 +24,12 @@ CampaignState = Literal["running", "cancelling", "done"]
 
 
 class CellRow(Frozen):
-    """One cell of a matrix and where it stands.
+    """One cell of a matrix and its state.
 
-    `attempt` counts from 1 when the cell first gets its turn; every attempt is a trial of its own,
-    `trial_id` the newest. `not_before` is UTC. `owner` is the process that works on it; `cancel` is
-    True once somebody asked to stop this cell alone. `cost_usd` is what one attempt is expected to
-    cost until it is over, then what it did cost. Cells with the same `machine` use one in turn.
+    `attempt` is 1 from the first start; every attempt is a separate trial, `trial_id` is the
+    newest. `not_before` is UTC. `owner` is the process that runs it; `cancel` is True once a user
+    asked to stop only this cell. `cost_usd` is the expected cost of one attempt until it ends, then
+    its actual cost. Cells with the same `machine` share it one after another.
     """
 
     campaign_id: str
@@ -62,7 +62,7 @@ class CellRow(Frozen):
 
     @property
     def problem(self) -> Problem | None:
-        """Why it failed, or did the last time."""
+        """Why the cell failed, or why its last attempt did."""
         if self.error is None:
             return None
         return Problem(
@@ -74,7 +74,7 @@ class CellRow(Frozen):
 
 
 def error_columns(problem: Problem | None) -> dict[str, Any]:
-    """The columns of a cell that hold `problem`, so that `CellRow.problem` is it again."""
+    """Return the columns of a cell that store `problem`; `CellRow.problem` reads it back."""
     if problem is None:
         return dict.fromkeys(ERROR_COLUMNS)
     return {

@@ -43,7 +43,7 @@ class Replicated(Frozen):
 
 
 class Difference(Frozen):
-    """A fact that is not the same on both sides."""
+    """A fact that differs between the sides."""
 
     fact: str
     a: tuple[str, ...]
@@ -95,7 +95,7 @@ class Side(Frozen):
 
 
 class Comparison(Frozen):
-    """All that was compared, and what was not."""
+    """Everything that was compared, and what was not."""
 
     format: Literal[1] = 1
     a: Side

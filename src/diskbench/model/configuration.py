@@ -1,4 +1,4 @@
-"""What was measured again and again in one way, with its history: a page of the published site."""
+"""One repeatedly measured configuration with its history: a page of the published site."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A disk as asked for, and as it stands attached to a machine."""
+"""A disk as requested, and as attached to a machine."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ CUSTOM = "custom"
 
 
 class DiskSpec(Frozen):
-    """What to rent: nothing in it was looked up.
+    """The disk to rent, as requested; nothing in it was looked up.
 
     `type` is the cloud's own name (`gp2`, `Premium_LRS`, `pd-ssd`). `iops` and
     `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
@@ -32,8 +32,8 @@ class DiskSpec(Frozen):
 class SshAccess(Frozen):
     """How to reach and verify a machine that was made for a lease; paths are on the controller.
 
-    `config` is an OpenSSH configuration that says all the rest for `address`; `host_key` is the
-    public line (`ssh-ed25519 AAAA…`) that the machine must show.
+    `config` is an OpenSSH configuration with all other settings for `address`; `host_key` is the
+    public key line (`ssh-ed25519 AAAA…`) that the machine must present.
     """
 
     config: str

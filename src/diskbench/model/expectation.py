@@ -182,14 +182,19 @@ class PlanExpectation(Frozen):
     @property
     def gone_s(self) -> float | None:
         """When the first bucket is empty; None: never."""
-        return min((one.gone_s for one in self.credits if one.gone_s is not None), default=None)
+        return min(
+            (credit.gone_s for credit in self.credits if credit.gone_s is not None), default=None
+        )
 
     def step(self, index: int, run: int = 1, of_round: int | None = None) -> StepExpectation | None:
         """A step by its index in the plan, in a run counted from 1; a round that was not foreseen
         is expected as the last one that was, and a run without steps as the last one with them."""
-        told = max((one.run for one in self.steps if one.run <= run), default=run)
-        found = [one for one in self.steps if one.index == index and one.run == told]
-        return next((one for one in found if one.round == of_round), found[-1] if found else None)
+        stored_run = max((step.run for step in self.steps if step.run <= run), default=run)
+        candidates = [step for step in self.steps if step.index == index and step.run == stored_run]
+        return next(
+            (step for step in candidates if step.round == of_round),
+            candidates[-1] if candidates else None,
+        )
 
     def of(self, step: StepExpectation | None) -> Expectation | None:
         """What a step should get, from the credit that is left when it begins."""

@@ -1,4 +1,4 @@
-"""What was found on a machine, as found."""
+"""Facts read from a machine, unchanged."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class CpuFacts(Frozen):
 
 
 class DiskFacts(Frozen):
-    """The block device under the target, from sysfs and lsblk; None where they do not say."""
+    """The block device under the target, from sysfs and lsblk; None where they give no value."""
 
     name: str
     path: str

@@ -1,4 +1,4 @@
-"""What `diskbench doctor` finds out."""
+"""The findings of `diskbench doctor`."""
 
 from typing import Literal
 
@@ -59,13 +59,13 @@ class DoctorDocument(Frozen):
 
 
 def worst_state(findings: tuple[Finding, ...]) -> FindingState:
-    """The state that stands for all; ok for none."""
-    states = {one.state for one in findings}
+    """Return the worst state of all findings; ok without any."""
+    states = {finding.state for finding in findings}
     return "problem" if "problem" in states else "warning" if "warning" in states else "ok"
 
 
 def refusal(check: str, where: str, error: DiskbenchError) -> Finding:
-    """An error as the finding that it is."""
+    """Return an error as a finding."""
     return Finding(
         check=check, where=where, state="problem", told=error.message, advice=error.advice
     )

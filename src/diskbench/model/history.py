@@ -1,4 +1,4 @@
-"""The history of what is measured again and again: what `diskbench regressions` prints as JSON."""
+"""The history of repeated measurements: the JSON document of `diskbench regressions`."""
 
 from typing import Literal
 

@@ -1,8 +1,8 @@
-"""What a person means by an id, or by the beginning of one: one rule for every command.
+"""Resolve a typed id or id prefix: one rule for every command.
 
-An id typed in full means that thing. The beginning of one means the only thing that it fits; a
-thing and its parts (the runs of a trial, the trials of a matrix) count as that one thing. A
-beginning that fits several is refused with a list of them, and an empty one always is.
+A full id means the object with that id. A prefix means the only object that it matches; an object
+and its parts (the runs of a trial, the trials of a matrix) count as one. A prefix that matches
+several objects is refused with a list of them; an empty prefix is always refused.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class Known:
-    """Something that has an id. `kind` (`run`, `lease`) and `where` are what a person is told of
-    it; `means` is what a command acts on when it is named (the lease of a run; default: itself).
-    `part_of` are the ids of what it belongs to."""
+    """An object with an id. `kind` (`run`, `lease`) and `where` are shown to the user; `means` is
+    the id that a command acts on when this one is typed (the lease of a run; default: its own id).
+    `part_of` are the ids of the objects that it belongs to."""
 
     id: str
     kind: str
@@ -37,13 +37,13 @@ class Known:
 
     @property
     def stands_for(self) -> str:
-        """The id of what a command acts on."""
+        """The id that a command acts on."""
         return self.means or self.id
 
 
 def beginning(text: str, kind: str) -> str:
-    """The id, or the beginning of one, that was typed; in lower case. Raises InvalidValue for an
-    empty one, which would fit everything."""
+    """Return the typed id or prefix in lower case. Raises InvalidValue for an empty one, which
+    would match everything."""
     wanted = text.strip().lower()
     if not wanted:
         raise InvalidValue(
@@ -53,27 +53,27 @@ def beginning(text: str, kind: str) -> str:
 
 
 def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> Known:
-    """The one of `known` that `text` means.
+    """Return the object of `known` that `text` means.
 
-    Raises InvalidValue for an empty text and for one that fits several, UnknownName (with
-    `advice`) for one that fits none. `kind` says in messages what was looked for.
+    Raises InvalidValue for an empty text or several matches, UnknownName (with `advice`) for no
+    match. `kind` names the kind of object in messages.
     """
     wanted = beginning(text, kind)
     every = list(known)
-    found = [one for one in every if one.id == wanted]
-    found = found or [one for one in every if one.id.startswith(wanted)]
-    found = _wholes(found)
-    if not found:
-        raise UnknownName(kind, text.strip(), {one.stands_for for one in every}, advice=advice)
-    if len({one.stands_for for one in found}) == 1:
-        return found[0]
-    raise several(text, found)
+    matches = [thing for thing in every if thing.id == wanted]
+    matches = matches or [thing for thing in every if thing.id.startswith(wanted)]
+    matches = _wholes(matches)
+    if not matches:
+        raise UnknownName(kind, text.strip(), {thing.stands_for for thing in every}, advice=advice)
+    if len({thing.stands_for for thing in matches}) == 1:
+        return matches[0]
+    raise several(text, matches)
 
 
 def several(text: str, found: Sequence[Known]) -> InvalidValue:
-    """The refusal of a beginning that fits more than one thing, with the list of them."""
-    shown = sorted(found, key=lambda one: (one.id, one.kind))[:SHOWN]
-    lines = "".join(f"\n  {described(one)}" for one in shown)
+    """Return the error for a prefix that matches several objects, with the list of them."""
+    shown = sorted(found, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
+    lines = "".join(f"\n  {described(thing)}" for thing in shown)
     more = "\n  and others" if len(found) > SHOWN else ""
     return InvalidValue(
         f"{text.strip()!r} is the beginning of several:{lines}{more}",
@@ -81,19 +81,21 @@ def several(text: str, found: Sequence[Known]) -> InvalidValue:
     )
 
 
-def described(one: Known) -> str:
-    """A thing in one line: id, what it is, where, and its age."""
-    return ", ".join(word for word in (f"{one.id}  {one.kind}", one.where, age(one.id)) if word)
+def described(thing: Known) -> str:
+    """Return an object in one line: id, kind, place and age."""
+    return ", ".join(
+        word for word in (f"{thing.id}  {thing.kind}", thing.where, age(thing.id)) if word
+    )
 
 
 def owned(lease_id: str, owner: str | None) -> str:
-    """A lease of others in one line: its full id, who its tags say rented it, and its age."""
+    """Return another user's lease in one line: full id, owner from its tags, and age."""
     whose = f"owner {owner}" if owner else "no owner tagged"
     return ", ".join(word for word in (f"lease {lease_id}", whose, age(lease_id)) if word)
 
 
 def age(ulid: str, *, now: float | None = None) -> str:
-    """How old what has this id is (`3 h old`); "" where the id does not say when it was made."""
+    """Return the age of the object with this id (`3 h old`); "" if the id has no time in it."""
     try:
         made = ULID.from_str(ulid.upper()).timestamp
     except ValueError:
@@ -103,6 +105,6 @@ def age(ulid: str, *, now: float | None = None) -> str:
 
 
 def _wholes(found: list[Known]) -> list[Known]:
-    """Without the parts of what is there itself."""
-    ids = {one.id for one in found}
-    return [one for one in found if not ids.intersection(one.part_of)]
+    """Return the objects without parts of others in the list."""
+    ids = {thing.id for thing in found}
+    return [thing for thing in found if not ids.intersection(thing.part_of)]

@@ -1,4 +1,4 @@
-"""A provider's own options: one pydantic model, whence flags, matrix fields and schemas come."""
+"""A provider's own options: one pydantic model from which flags, matrix fields and schemas come."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def option(
     disk and not the machine, so that cells which differ in it may share one machine. `scopes` says
     that it also tells where leases are listed: `gc` and `doctor` take it, too.
     """
-    said: Any = {
+    extra: Any = {
         "flag": flag,
         "metavar": metavar or ("|".join(values) or None),
         "values": tuple(values),
@@ -73,7 +73,7 @@ def option(
         "of_disk": of_disk,
         "scopes": scopes,
     }
-    return Field(default, description=about, json_schema_extra={_EXTRA: said}, **bounds)
+    return Field(default, description=about, json_schema_extra={_EXTRA: extra}, **bounds)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Option:
 
 @functools.cache
 def options_of_model(model: type[Options]) -> tuple[Option, ...]:
-    """The options that a model declares, in its order."""
+    """Return the options that a model declares, in its order."""
     hints = typing.get_type_hints(model)
     return tuple(
         _option(model, name, hints[name], info) for name, info in model.model_fields.items()
@@ -109,34 +109,34 @@ def options_of_model(model: type[Options]) -> tuple[Option, ...]:
 
 @functools.cache
 def own_options(provider: str) -> tuple[Option, ...]:
-    """The options that a provider has of its own; none for one that is not installed."""
-    found = known_plugin(provider)
-    return () if found is None else _of_plugin(found)
+    """Return the provider's own options; empty for a provider that is not installed."""
+    plugin = known_plugin(provider)
+    return () if plugin is None else _of_plugin(plugin)
 
 
 @functools.cache
 def all_options() -> tuple[tuple[Plugin, Option], ...]:
-    """Every option of every installed plugin, with its plugin; one that several take, several
-    times."""
-    return tuple((one, option) for one in plugins() for option in _of_plugin(one))
+    """Return every option of every installed plugin, with its plugin; an option of several plugins
+    occurs several times."""
+    return tuple((plugin, option) for plugin in plugins() for option in _of_plugin(plugin))
 
 
 @functools.cache
 def disk_options(group: str) -> frozenset[str]:
-    """The stored names of a group's options that describe the disk and not the machine."""
+    """Return the stored names of a group's options that describe the disk and not the machine."""
     model = option_model(group)
     every = options_of_model(model) if model is not None else ()
-    return frozenset(one.field for one in every if one.of_disk)
+    return frozenset(option_.field for option_ in every if option_.of_disk)
 
 
 @functools.cache
 def option_model(group: str) -> type[Options] | None:
-    """The model of a group of options; None when no installed plugin has it."""
-    for one in plugins():
-        for model in one.option_models():
+    """Return the model of a group of options; None if no installed plugin has it."""
+    for plugin in plugins():
+        for model in plugin.option_models():
             if model.group == group:
-                found: type[Options] = model
-                return found
+                found_model: type[Options] = model
+                return found_model
     return None
 
 
@@ -146,13 +146,13 @@ def owners(name: str) -> Iterator[Plugin]:
 
 
 def _of_plugin(plugin: Plugin) -> tuple[Option, ...]:
-    return tuple(one for model in plugin.option_models() for one in options_of_model(model))
+    return tuple(option_ for model in plugin.option_models() for option_ in options_of_model(model))
 
 
 def _option(model: type[Options], field: str, hint: Any, info: FieldInfo) -> Option:  # noqa: ANN401 - a type
     extra = info.json_schema_extra
-    said: Any = extra.get(_EXTRA, {}) if isinstance(extra, dict) else {}
-    flag = said.get("flag") or f"--{field.replace('_', '-')}"
+    declared: Any = extra.get(_EXTRA, {}) if isinstance(extra, dict) else {}
+    flag = declared.get("flag") or f"--{field.replace('_', '-')}"
     return Option(
         group=model.group,
         panel=model.panel,
@@ -162,11 +162,11 @@ def _option(model: type[Options], field: str, hint: Any, info: FieldInfo) -> Opt
         kind=_kind(hint),
         default=info.get_default(),
         about=info.description or "",
-        metavar=said.get("metavar"),
-        values=said.get("values", ()),
-        in_key=said.get("in_key", "pair"),
-        of_disk=said.get("of_disk", False),
-        scopes=said.get("scopes", False),
+        metavar=declared.get("metavar"),
+        values=declared.get("values", ()),
+        in_key=declared.get("in_key", "pair"),
+        of_disk=declared.get("of_disk", False),
+        scopes=declared.get("scopes", False),
         bounds=tuple(info.metadata),
     )
 
@@ -174,7 +174,7 @@ def _option(model: type[Options], field: str, hint: Any, info: FieldInfo) -> Opt
 def _kind(hint: Any) -> type:  # noqa: ANN401 - a type
     """str, int, float or bool of `int | None` and the like."""
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
-        (hint,) = (one for one in typing.get_args(hint) if one is not type(None))
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
     if typing.get_origin(hint) is Literal:
         return str
     assert isinstance(hint, type), f"an option is text, a number or a switch, not {hint}"

@@ -1,7 +1,7 @@
 """Whether something that carries a lease's tags was made for the lease: pure.
 
 Tags are copied by hand ("launch more like this") and by clouds (snapshots, restored disks). So a
-thing is ours only when its tag, its name and, where one was written down, its id agree.
+resource is ours only if its tag, its name and, where an id was recorded, its id agree.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def is_named_for(lease_id: str, name: str | None) -> bool:
-    """Whether a name is `diskbench-LEASE-KIND`, as all that is made for a lease is called."""
+    """Whether a name is `diskbench-LEASE-KIND`, the form of every name made for a lease."""
     begin = f"diskbench-{lease_id}-"
     return name is not None and name.startswith(begin) and bool(_KIND.fullmatch(name[len(begin) :]))
 
 
 def was_made(told: str, made: Collection[str]) -> bool:
-    """Whether `told` (`volume vol-0abc`) is among what was written down as made, or nothing of its
-    kind was written down."""
-    kinds = {one.partition(" ")[0] for one in made}
+    """Whether `told` (`volume vol-0abc`) was recorded as made, or nothing of its kind was
+    recorded."""
+    kinds = {resource.partition(" ")[0] for resource in made}
     return told in made or told.partition(" ")[0] not in kinds
 
 
 def is_ours(lease_id: str, name: str | None, told: str, made: Collection[str] = ()) -> bool:
-    """Whether what carries the tag of a lease, is called `name` and is `told` as `kind id` was made
-    for it."""
+    """Whether a resource with the tag of a lease was made for it; `told` is its `kind id`, `name`
+    its name."""
     return is_named_for(lease_id, name) and was_made(told, made)
 
 
@@ -53,7 +53,7 @@ class Which:
         return is_ours(self.lease_id, name, told, self.made)
 
     def warn(self, told: Collection[str]) -> None:
-        """Say in the log what carries the tag and is left alone."""
+        """Log the resources that carry the tag and are left alone."""
         if told and not self.copied:
             logging.getLogger(__name__).warning(
                 "lease %s: %s %s; left alone", self.lease_id, ", ".join(sorted(told)), NOT_OURS

@@ -27,7 +27,7 @@ class Problem(Frozen):
 
 
 def problem_of(error: BaseException) -> Problem:
-    """An error as data; one that diskbench does not raise on purpose is a fault of its own."""
+    """Return an error as data; an unexpected exception is reported as a fault of diskbench."""
     if not isinstance(error, DiskbenchError):
         return Problem(kind=type(error).__name__, message=f"a fault in diskbench: {error!r}")
     return Problem(

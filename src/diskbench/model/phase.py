@@ -106,4 +106,4 @@ class StepPhases(Frozen):
     @property
     def stalled_s(self) -> float:
         """Seconds in which it stalled, together."""
-        return sum(one.seconds for one in self.stalls)
+        return sum(stall.seconds for stall in self.stalls)

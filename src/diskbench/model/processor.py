@@ -1,7 +1,7 @@
-"""What kept the processor of a load generator busy while a step ran, and whose work that was.
+"""What kept the load generator's processor busy during a step, and which work it was.
 
-Two accounts are looked at, because each misses what the other sees: the kernel's own counters of
-every core, and what fio says of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
+Two sources are used, because each misses what the other sees: the kernel's counters of every core,
+and fio's CPU time of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
 
     interrupts   half or more of its busy time was irq and softirq
     steal        half or more of it was taken by the hypervisor; or STEAL of all processor time was
@@ -39,7 +39,7 @@ _MOST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What was used of the machine's cores during one step; None where nobody counted.
+    """The use of the machine's cores during one step; None where it was not counted.
 
     `busiest_core`, and `core_steal` and `core_interrupts` of the same core, are fractions of the
     step's time; `steal` is a fraction of the time of all cores. In cores: `busiest_job` is one
@@ -59,7 +59,7 @@ class Processor:
 
     @property
     def others(self) -> float | None:
-        """What processes and kernel threads other than fio's used, in cores."""
+        """The use by processes and kernel threads other than fio's, in cores."""
         if self.processes is None or self.all_jobs is None:
             return None
         return max(0.0, self.processes - self.all_jobs)
@@ -67,42 +67,47 @@ class Processor:
 
 @dataclass(frozen=True, slots=True)
 class BusyWith:
-    """One thing that used the processor up, and the figures that show it, each a clause."""
+    """One cause of a busy processor, and the figures that show it, each a clause."""
 
     worker: Worker
     words: tuple[str, ...]
 
 
-def busy_with(found: Processor) -> tuple[BusyWith, ...]:
-    """All that used the processor up, the load generator first; nothing where it had time left."""
-    told: dict[Worker, list[str]] = {}
-    core = found.busiest_core
+def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
+    """Return the causes of a busy processor, the load generator first; empty if it had time
+    left."""
+    evidence: dict[Worker, list[str]] = {}
+    core = processor.busiest_core
     if core is not None and core >= BUSY_CORE:
-        whose, words = _of_core(found, core)
-        told[whose] = [f"the busiest core was {percent(core)} busy (limit {percent(BUSY_CORE)})"]
-        told[whose] += words
-    if _is_job_busy(found):
-        told.setdefault("generator", []).append(_job_words(found))
-    if found.steal is not None and found.steal >= STEAL:
-        told.setdefault("steal", []).append(
-            f"the hypervisor took {percent(found.steal)} of the processor time "
+        whose, words = _of_core(processor, core)
+        evidence[whose] = [
+            f"the busiest core was {percent(core)} busy (limit {percent(BUSY_CORE)})"
+        ]
+        evidence[whose] += words
+    if _is_job_busy(processor):
+        evidence.setdefault("generator", []).append(_job_words(processor))
+    if processor.steal is not None and processor.steal >= STEAL:
+        evidence.setdefault("steal", []).append(
+            f"the hypervisor took {percent(processor.steal)} of the processor time "
             f"(limit {percent(STEAL)})"
         )
     order: tuple[Worker, ...] = ("generator", "interrupts", "process", "steal")
-    return tuple(BusyWith(one, tuple(told[one])) for one in order if one in told)
+    return tuple(
+        BusyWith(worker, tuple(evidence[worker])) for worker in order if worker in evidence
+    )
 
 
 def busiest(found: Iterable[Processor]) -> Processor:
     """Of several rounds of a step the one whose processor had least time left; the load generator
     at its limit comes before anything else that was."""
 
-    def key(one: Processor) -> tuple[bool, bool, float, float]:
-        workers = [each.worker for each in busy_with(one)]
+    def key(processor: Processor) -> tuple[bool, bool, float, float]:
+        workers = [busy.worker for busy in busy_with(processor)]
         return (
             "generator" in workers,
             bool(workers),
-            one.busiest_core or one.busiest_job or 0.0,
-            one.steal or 0.0,
+            processor.busiest_core or processor.busiest_job or 0.0,
+            processor.steal or 0.0,
         )
 
     return max(found, key=key, default=Processor())
@@ -114,20 +119,22 @@ def percent(fraction: float) -> str:
     return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
 
 
-def _of_core(found: Processor, core: float) -> tuple[Worker, list[str]]:
-    """Whose work filled the busiest core, with the figures beside that of the core."""
-    if (found.core_interrupts or 0.0) >= _MOST * core:
-        share = percent(found.core_interrupts or 0.0)
+def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
+    """Return the work that filled the busiest core, with figures in addition to the core's."""
+    if (processor.core_interrupts or 0.0) >= _MOST * core:
+        share = percent(processor.core_interrupts or 0.0)
         return "interrupts", [f"interrupts (irq and softirq) used {share} of it"]
-    if (found.core_steal or 0.0) >= _MOST * core:
-        return "steal", [f"the hypervisor took {percent(found.core_steal or 0.0)} of it"]
-    jobs = found.all_jobs
+    if (processor.core_steal or 0.0) >= _MOST * core:
+        return "steal", [f"the hypervisor took {percent(processor.core_steal or 0.0)} of it"]
+    jobs = processor.all_jobs
     if jobs is None:
         return "generator", ["how much of it the load generator used is not known"]
-    if _is_job_busy(found):
+    if _is_job_busy(processor):
         return "generator", []
-    others = found.others
-    by_others = others is not None and others >= BUSY_CORE and (found.busiest_job or 0) < LITTLE_CPU
+    others = processor.others
+    by_others = (
+        others is not None and others >= BUSY_CORE and (processor.busiest_job or 0) < LITTLE_CPU
+    )
     if jobs >= LITTLE_CPU and not by_others:
         return "generator", [f"fio's jobs together used {percent(jobs)} of a core"]
     words = f"fio's jobs together used {percent(jobs)} of a core"
@@ -136,14 +143,16 @@ def _of_core(found: Processor, core: float) -> tuple[Worker, list[str]]:
     return "process", [f"{words}, all other processes {others:.2f} cores"]
 
 
-def _is_job_busy(found: Processor) -> bool:
-    return found.busiest_job is not None and found.busiest_job >= BUSY_CORE
+def _is_job_busy(processor: Processor) -> bool:
+    return processor.busiest_job is not None and processor.busiest_job >= BUSY_CORE
 
 
-def _job_words(found: Processor) -> str:
-    share = found.busiest_job or 0.0
-    words = f"fio's job{f' {found.job}' if found.job else ''} used {percent(share)} of a core"
-    if found.job_user is None:
+def _job_words(processor: Processor) -> str:
+    share = processor.busiest_job or 0.0
+    words = (
+        f"fio's job{f' {processor.job}' if processor.job else ''} used {percent(share)} of a core"
+    )
+    if processor.job_user is None:
         return words
-    user, system = percent(found.job_user), percent(max(0.0, share - found.job_user))
+    user, system = percent(processor.job_user), percent(max(0.0, share - processor.job_user))
     return f"{words} (usr_cpu {user}, sys_cpu {system}; limit {percent(BUSY_CORE)})"

@@ -1,4 +1,4 @@
-"""What the owner of a disk expects of it, as typed: for disks that no catalogue knows."""
+"""The performance that a disk's owner expects, as typed: for disks in no catalogue."""
 
 from pydantic import Field
 
@@ -18,10 +18,10 @@ class Promise(Frozen):
 
     def words(self) -> str:
         """`5,000 IOPS, 100 MB/s, by --promise`."""
-        told = []
+        parts = []
         if self.iops is not None:
             size = f" of up to {self.io_kib:,} KiB" if self.io_kib is not None else ""
-            told.append(f"{self.iops:,.0f} IOPS{size}")
+            parts.append(f"{self.iops:,.0f} IOPS{size}")
         if self.mb_per_s is not None:
-            told.append(f"{self.mb_per_s:,g} MB/s")
-        return f"{', '.join(told)}, by --promise"
+            parts.append(f"{self.mb_per_s:,g} MB/s")
+        return f"{', '.join(parts)}, by --promise"

@@ -105,7 +105,7 @@ def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapp
     another version of the provider, stays as it is stored."""
     if isinstance(value, Options):
         return value.model_dump(mode="json", exclude_defaults=True)
-    stored = {name: one for name, one in value.items() if one is not None}
+    stored = {name: item for name, item in value.items() if item is not None}
     if not stored or (model := option_model(group)) is None:
         return stored
     try:

@@ -1,4 +1,4 @@
-"""What several trials say together: what `diskbench results show` prints of a matrix."""
+"""The statistics of several trials: what `diskbench results show` prints for a matrix."""
 
 from typing import Literal
 

@@ -48,10 +48,10 @@ class Threshold(Frozen):
 
         Raises ValueError that says what was not understood.
         """
-        found = _FORM.fullmatch(text.strip())
-        if found is None:
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
             raise ValueError(f"{text!r} is no threshold: write for instance 'sync p99 < 10ms'")
-        direction, metric, unit = found["direction"], found["metric"], found["unit"]
+        direction, metric, unit = match["direction"], match["metric"], match["unit"]
         if direction is not None and direction not in get_args(Direction):
             raise ValueError(
                 f"{text!r}: {direction!r} is no direction: {', '.join(get_args(Direction))}"
@@ -71,8 +71,8 @@ class Threshold(Frozen):
         return cls.model_validate(
             {
                 "metric": metric,
-                "bound": found["bound"],
-                "limit": float(found["number"]) * scale,
+                "bound": match["bound"],
+                "limit": float(match["number"]) * scale,
                 "step": step,
                 "direction": direction,
                 "source": source,

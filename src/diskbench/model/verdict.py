@@ -89,8 +89,8 @@ class Judged(Frozen):
 
 def believe_words(believe: Believe, reasons: Sequence[Reason]) -> str:
     """The verdict with what made it so: the reasons of that weight."""
-    told = "" if believe == "yes" else doubt_words(reasons, believe)
-    return f"{believe}: {told}" if told else believe
+    reason_words = "" if believe == "yes" else doubt_words(reasons, believe)
+    return f"{believe}: {reason_words}" if reason_words else believe
 
 
 class Verdict(Frozen):

@@ -1,7 +1,7 @@
-"""Whose turn it is: which cells of a matrix may begin now, and which may never. Pure.
+"""Admission: which cells of a matrix may start now, and which can never start. Pure.
 
-Limits are never passed, not even by cells whose end is uncertain: what runs counts with what it is
-expected to cost at least, and a cell that would pass the budget is refused before it begins.
+Limits are never exceeded. A running cell counts against the budget with its lowest expected cost,
+even when its end is uncertain, and a cell that would exceed the budget is refused before it starts.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AdmissionMoment:
-    """What a decision depends on beside the cells: the time, UTC in ISO 8601 and as seconds since
-    the matrix began; what its leases have cost so far; whether it is being cancelled."""
+    """The inputs of a decision other than the cells: the time (UTC in ISO 8601, and seconds since
+    the matrix started), the cost of its leases so far, and whether it is being cancelled."""
 
     now: str
     elapsed_s: float
     spent_usd: float = 0.0
     cancelling: bool = False
     machines: tuple[CellRow, ...] = ()
-    """A cell of each shared machine that stands, whoever may use it next."""
+    """One cell of each shared machine that is still rented, whichever cell uses it next."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Positions of cells that begin now, and of those that never will, each with its reason."""
+    """Positions of the cells that start now, and of those that never will, each with a reason."""
 
     begin: tuple[int, ...] = ()
     refuse: tuple[tuple[int, Problem], ...] = ()
 
 
 def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> Decision:
-    """What may begin, in the order of the cells' positions."""
+    """Return which cells may start, in the order of their positions."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
     if moment.cancelling:
         return Decision(refuse=tuple((cell.position, _CANCELLED) for cell in waiting))
@@ -57,7 +57,7 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> 
     committed = moment.spent_usd + sum(cell.cost_usd or 0.0 for cell in live)
     begin: list[int] = []
     refuse: list[tuple[int, Problem]] = []
-    for cell in sorted(waiting, key=lambda one: one.position):
+    for cell in sorted(waiting, key=lambda row: row.position):
         late = _too_late(cell, limits, moment)
         if late is not None:
             refuse.append((cell.position, late))
@@ -66,7 +66,7 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> 
             continue
         over = _too_dear(cell, limits, committed)
         if over is not None:
-            # While others run, what they really cost is not known yet: this cell waits for it.
+            # The actual cost of the running cells is not known yet, so this cell waits for it.
             if not live and not begin:
                 refuse.append((cell.position, over))
             continue
@@ -77,8 +77,8 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> 
 
 
 def full(cells: Sequence[CellRow], limits: Limits) -> set[str]:
-    """The providers, and the regions (`PROVIDER/REGION`), where those cells have every place that
-    there is: no other one needs to be looked at, unless it has a machine already."""
+    """Return the providers and regions (`PROVIDER/REGION`) whose limits these cells use up. No
+    further cell there can start, unless it already has a machine."""
     live = [cell for cell in cells if cell.state in LIVE]
     most = dict(limits.per)
     most |= {cell.partition: 1 for cell in live if one_at_a_time(cell.cell.provider)}
@@ -87,8 +87,8 @@ def full(cells: Sequence[CellRow], limits: Limits) -> set[str]:
 
 
 class _Places:
-    """Who may run beside whom, and how many may begin in a minute. A machine that cells share has
-    one of them at a time, and keeps its place from one to the next."""
+    """Which cells may run at the same time, and how many may start in a minute. A shared machine
+    runs one cell at a time and keeps its place from one cell to the next."""
 
     def __init__(
         self, limits: Limits, live: Sequence[CellRow], begun_lately: Sequence[CellRow]
@@ -106,7 +106,7 @@ class _Places:
         self._begun.update(_names(cell))
 
     def keep(self, cell: CellRow) -> None:
-        """The place of the machine that the cell shares."""
+        """Occupy the place of the machine that the cell shares."""
         if cell.machine is not None and cell.machine not in self._kept:
             self._kept.add(cell.machine)
             self._taken.update(_names(cell))
@@ -133,7 +133,7 @@ class _Places:
 
 
 def _begun_lately(cells: Sequence[CellRow], now: str) -> list[CellRow]:
-    """The cells whose newest attempt got its turn in the last minute."""
+    """Return the cells whose newest attempt started in the last minute."""
     since = datetime.fromisoformat(now) - timedelta(minutes=1)
     return [
         cell

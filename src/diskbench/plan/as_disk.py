@@ -1,4 +1,4 @@
-"""A disk of the catalogue named by a person for a run that nobody planned: pure.
+"""A catalogue disk that the user names for a run without a plan (`--as-disk`): pure.
 
 PROVIDER:gp2:20   PROVIDER:Premium_LRS:256:cache=readonly   PROVIDER:io1:100:iops=5000
 """
@@ -31,11 +31,11 @@ _MORE = frozenset({"iops", "throughput", "cache"})
 
 
 def way_of_words(words: str, machine: str | None, books: Books) -> Way:
-    """The way to a disk from what was typed, on a machine type of the same cloud where one is
-    known. Raises InvalidValue for words of another form, UserError for a disk of no catalogue."""
+    """Return the path to the disk that the user typed, through a machine type of the same cloud if
+    it is known. Raises InvalidValue for a malformed text, UserError for an unknown disk."""
     cloud, disk_type, size_gib, more = _read(words)
     figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
-    found = limits(cloud, disk_type, size_gib, **figures)
+    disk_limits = limits(cloud, disk_type, size_gib, **figures)
     cache = more.get("cache", "none").lower().replace("-", "")
     if cache not in _CACHES:
         raise InvalidValue(
@@ -43,10 +43,12 @@ def way_of_words(words: str, machine: str | None, books: Books) -> Way:
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
     on = machine_of(books, cloud, machine, disk_type)
-    sources = [one.words() for one in found.sources] + [gate.source for gate in on.gates]
+    sources = [source.words() for source in disk_limits.sources] + [
+        gate.source for gate in on.gates
+    ]
     return Way(
-        path_of(CatalogDisk(found, 1, _CACHES[cache]), on),
-        found,
+        path_of(CatalogDisk(disk_limits, 1, _CACHES[cache]), on),
+        disk_limits,
         tuple(dict.fromkeys(sources)),
         (on.unknown,) if on.unknown else (),
     )
@@ -54,8 +56,8 @@ def way_of_words(words: str, machine: str | None, books: Books) -> Way:
 
 @dataclass(frozen=True)
 class Named:
-    """The parts of a disk that a person named. `throughput` is in the unit that the cloud sells;
-    `cache` is the host's: none, readonly, readwrite; None where hosts cache no disks."""
+    """The parts of a typed disk. `throughput` is in the unit in which the cloud sells it. `cache`
+    is the host cache: none, readonly or readwrite; None where hosts do not cache disks."""
 
     cloud: str
     disk_type: str
@@ -66,7 +68,7 @@ class Named:
 
 
 def named_disk(words: str) -> Named:
-    """What a person typed, in parts. Raises InvalidValue for words of another form."""
+    """Split a typed disk into its parts. Raises InvalidValue for a malformed text."""
     cloud, disk_type, size_gib, more = _read(words)
     cache = more.get("cache", "none" if caches_disks(cloud) else None)
     return Named(
@@ -80,9 +82,9 @@ def named_disk(words: str) -> Named:
 
 
 class Hint(Frozen):
-    """What a person says of a disk that nobody rented through diskbench: a disk of a catalogue, the
-    machine type that it was attached to, or what its owner expects. Typed when a run is imported it
-    is kept in the run's labels, by these names."""
+    """What the user states about a disk that diskbench did not rent: its catalogue type, the
+    machine type that it was attached to, or the performance that its owner expects. For an imported
+    run these are stored in the run's labels under the same names."""
 
     as_disk: str | None = None
     as_machine: str | None = None
@@ -90,16 +92,16 @@ class Hint(Frozen):
 
     @property
     def has_cache(self) -> bool:
-        """Whether the disk is said to have a host cache."""
+        """Whether the user stated a host cache for the disk."""
         return self.as_disk is not None and _read(self.as_disk)[3].get("cache", "none") != "none"
 
     def labels(self) -> dict[str, str]:
-        """As they are kept with a run."""
+        """Return the values as labels of a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
     def way(self, books: Books, provider: str = "") -> Way | None:
-        """The way to the disk; None where nothing was said. `provider` is the run's, whose requests
-        are counted as its catalogue does. Raises InvalidValue, UserError."""
+        """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
+        its catalogue says how requests are counted. Raises InvalidValue, UserError."""
         if self.as_disk is not None:
             return way_of_words(self.as_disk, self.as_machine, books)
         if self.promise is not None:
@@ -108,7 +110,7 @@ class Hint(Frozen):
 
 
 def hint_of(labels: Mapping[str, str]) -> Hint:
-    """What the labels of a run say of its disk."""
+    """Read a disk hint from the labels of a run."""
     return Hint(**{name: labels[name] for name in Hint.model_fields if name in labels})
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a cell after an attempt: done, failed, or its turn again later. Pure."""
+"""The state of a cell after an attempt: done, failed, or queued for a later retry. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FIRST_WAIT_S = 60.0
 LONGEST_WAIT_S = 3600.0
-"""Before the second attempt, doubled each time, up to the longest; our choice."""
+"""Seconds before the second attempt; doubled for each further one up to the maximum. Our choice."""
 
 
 def after(
@@ -26,11 +26,11 @@ def after(
     cancelling: bool,
     now: str,
 ) -> dict[str, Any]:
-    """The columns that change. `end` is how its runs ended; None for a machine that was not had,
-    for the reason `problem`. With both, `problem` is why they were stopped.
+    """Return the columns that change. `end` is how the cell's runs ended; None when no machine
+    could be had, for the reason `problem`. With both, `problem` is why the runs were stopped.
 
-    A cell that was stopped is cancelled with its matrix, else it keeps its turn: its process was
-    asked to end, not the cell.
+    A stopped cell becomes cancelled if its matrix is; otherwise it stays queued, because its worker
+    process was stopped and not the cell.
     """
     states = {run.state for run in end.runs} if end else set()
     if end and states == {"done"}:
@@ -53,6 +53,6 @@ def after(
 
 
 def zone_of(row: CellRow) -> str | None:
-    """Where this attempt looks: each attempt in the next of the zones that the matrix allows; None
-    leaves it to the provider, which tries all of the region's."""
+    """Return the zone of this attempt: each attempt takes the next zone that the matrix allows.
+    None leaves the choice to the provider, which tries every zone of the region."""
     return row.zones[(row.attempt - 1) % len(row.zones)] if row.zones else None

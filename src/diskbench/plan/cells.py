@@ -1,4 +1,4 @@
-"""Flags, as typed, to cells: one a host and replicate. Pure; every refusal names the value."""
+"""Typed flags to cells: one per host and replicate. Pure; every error names the bad value."""
 
 import math
 import re
@@ -17,19 +17,19 @@ from diskbench.units import GIB, parse_duration_s
 ROOT = "root"
 """The disk that a machine boots from: measured through a file only."""
 NEW_DEVICE, NEW_DIRECTORY = "/dev/new-disk", "/new-disk"
-"""What a disk is called in a draft, before it is there and has a name."""
+"""The placeholder name of a disk in a draft plan, before the disk exists."""
 SMALL_GIB = 4
-"""Profiles use 4 GiB unless told otherwise; of a new disk no larger than that they use seven
-eighths, which leaves room for a filesystem; our choice."""
+"""Profiles use 4 GiB by default. On a new disk of at most that size they use seven eighths, which
+leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 _LONGEST_WAIT_S = 30 * 86400
-"""Longest time that --if-busy takes; longer ones mean `wait`. Our choice."""
+"""The longest time that --if-busy accepts; for longer ones there is `wait`. Our choice."""
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the user typed for one `diskbench run`, before anything was looked up."""
+    """The flags of one `diskbench run` as typed, before anything is looked up."""
 
     provider: str
     profile: str
@@ -49,7 +49,7 @@ class Request:
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
-    """The cells of a request. Raises InvalidValue for what cannot be meant."""
+    """Return the cells of a request. Raises InvalidValue for flags that contradict each other."""
     for name, count in (("--runs", request.runs), ("--replicates", request.replicates)):
         if count < 1:
             raise InvalidValue(
@@ -109,7 +109,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
 
 
 def if_busy(text: str) -> str:
-    """What `--if-busy` says, as a cell has it: wait, fail, share, or whole seconds."""
+    """Return `--if-busy` as a cell stores it: wait, fail, share, or whole seconds."""
     if text in ("wait", "fail", "share"):
         return text
     try:
@@ -127,8 +127,8 @@ def if_busy(text: str) -> str:
 
 
 def rented_target(request: Request) -> TargetSpec:
-    """What will be written to on a machine that is rented: the disk that comes with it, named when
-    it is there. Raises InvalidValue for a target that was typed."""
+    """Return the target on a rented machine: the rented disk, whose name is known once it is
+    attached. Raises InvalidValue if the user typed a target."""
     for flag, value in (
         ("--path", request.path),
         ("--device", request.device),
@@ -155,7 +155,7 @@ def rented_target(request: Request) -> TargetSpec:
 
 
 def target_spec(request: Request) -> TargetSpec:
-    """Where may be written to; a device needs its identity typed."""
+    """Return the target that may be written to; for a device the user must type its identity."""
     if request.path and request.device:
         raise InvalidValue(
             f"both --path {request.path} and --device {request.device} are given",
@@ -197,27 +197,27 @@ def target_spec(request: Request) -> TargetSpec:
 
 
 def promise(request: Request) -> Promise | None:
-    """What was typed as `--promise iops=5000,mb_per_s=100`; raises InvalidValue."""
+    """Return the promise of `--promise iops=5000,mb_per_s=100`. Raises InvalidValue."""
     text = request.promise
     if text is None:
         return None
     if not plugin(request.provider).promise_by_owner:
         raise InvalidValue(
             f"--promise does not go with --provider {request.provider}: its catalogue promises",
-            advice=f"it is for {', '.join(one.name for one in plugins() if one.promise_by_owner)}",
+            advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )
     return read_promise(text)
 
 
 def read_promise(text: str) -> Promise:
-    """`iops=5000,io_kib=32,mb_per_s=100`; raises InvalidValue."""
+    """Parse `iops=5000,io_kib=32,mb_per_s=100`. Raises InvalidValue."""
     figures = key_values("--promise", text.split(","))
     try:
         read = {key: float(value) for key, value in figures}
         if any(not 0 < value < math.inf for value in read.values()):
             raise ValueError
-        found = Promise.model_validate(read)
+        promised = Promise.model_validate(read)
         if read.keys() - Promise.model_fields.keys():
             raise ValueError
     except ValueError:
@@ -227,28 +227,28 @@ def read_promise(text: str) -> Promise:
             "that a request above 32 KiB counts as several I/Os",
             field="promise",
         ) from None
-    if found.io_kib is not None and found.iops is None:
+    if promised.io_kib is not None and promised.iops is None:
         raise InvalidValue(
             f"--promise {text!r}: io_kib says how I/Os are counted, and no iops are promised",
             advice="add iops=N, or leave io_kib out",
             field="promise",
         )
-    return found
+    return promised
 
 
 def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """`k=v` texts as sorted pairs; raises InvalidValue for one without a key, or a key twice."""
-    found: dict[str, str] = {}
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key."""
+    values: dict[str, str] = {}
     for pair in pairs:
         key, sep, value = pair.partition("=")
         if not sep or not key.strip():
             raise InvalidValue(
                 f"{flag} {pair!r} is not of the form key=value", field=field_of(flag)
             )
-        if key.strip() in found:
+        if key.strip() in values:
             raise InvalidValue(f"{flag} {key.strip()} is given twice", field=field_of(flag))
-        found[key.strip()] = value.strip()
-    return tuple(sorted(found.items()))
+        values[key.strip()] = value.strip()
+    return tuple(sorted(values.items()))
 
 
 def _size_bytes(size_gib: float | None) -> int | None:

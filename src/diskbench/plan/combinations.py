@@ -1,8 +1,8 @@
 """Axes to combinations of fields, as a matrix of GitHub Actions makes them: pure.
 
-The product of the axes is taken, what `exclude` matches is left out, then each entry of `include`
-extends the combinations whose axes it does not contradict, or is one of its own where there are
-none. Each field remembers where in the file it was given, so that a mistake can be shown there.
+The axes are multiplied and combinations that match `exclude` are dropped. Then each entry of
+`include` extends the combinations whose axes it does not contradict; if there are none, it becomes
+a combination of its own. Each field keeps its position in the file, so that errors can point to it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from diskbench.model.matrix import CellFields, Matrix
 
 Place = tuple[str | int, ...]
-"""Where something stands in a file: `("axes", "disk", 1, "size")`."""
+"""A position in a matrix file: `("axes", "disk", 1, "size")`."""
 
 MAX_COMBINATIONS = 10_000
-"""More than anybody pays for, and few enough to be planned at once; our choice."""
+"""More cells than anybody would pay for, yet few enough to plan at once; our choice."""
 
 
 HOW_TO_MEASURE = frozenset(
     {"profile", "parameters", "runs", "replicates", "labels", "filesystem", "if_busy"}
 )
-"""Fields that mean the same to every provider."""
+"""Fields that have the same meaning for every provider."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """Fields that go together, and the place of each; `own` are those of its axes (of `include`
-    for one that is its own), which `include` may not change. `parts` are the values of axes and
-    the entries of `include` that it is made of."""
+    """The fields of one combination and the place of each. `own` are the fields from its axes (or
+    from `include`, if it exists only there), which `include` may not change. `parts` are the
+    places of the axis values and `include` entries that it is made of."""
 
     fields: Mapping[str, Any]
     places: Mapping[str, Place]
@@ -48,52 +48,52 @@ class Combination:
 
     @property
     def at(self) -> Place:
-        """Where to point at when no single field is to blame."""
+        """The place to point to when no single field is wrong."""
         return self.parts[-1] if self.parts else ("defaults",)
 
 
 def combinations(matrix: Matrix) -> tuple[Combination, ...]:
-    """All combinations in the order of the file. Raises InvalidValue for axes that set the same
-    field, and for more than MAX_COMBINATIONS."""
+    """Return all combinations in the order of the file. Raises InvalidValue if two axes set the
+    same field, and for more than MAX_COMBINATIONS combinations."""
     for first, second, field, _ in overlaps(matrix):
         raise InvalidValue(
             f"the axes {first!r} and {second!r} both set {field!r}",
             advice="let one axis set it, with a mapping of the fields that go together",
         )
-    kept = [one for one in _product(matrix) if not _excluded(matrix, one)]
+    kept = [combination for combination in _product(matrix) if not _excluded(matrix, combination)]
     extended, alone = _included(matrix, kept)
-    return tuple(_over_defaults(matrix, one) for one in (*extended, *alone))
+    return tuple(_over_defaults(matrix, combination) for combination in (*extended, *alone))
 
 
 def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
-    """`(axis, other axis, field, place)` of each field that two axes set."""
+    """Yield `(axis, other axis, field, place)` for each field that two axes set."""
     seen: dict[str, str] = {}
     for axis, values in matrix.axes.items():
-        named: dict[str, Place] = {}
+        places: dict[str, Place] = {}
         for index, value in enumerate(values):
             for field, content in value.given().items():
                 place: Place = ("axes", axis, index, field)
                 if field in MAPPING_FIELDS:
-                    named.update({f"{field}.{key}": (*place, key) for key in dict(content)})
+                    places.update({f"{field}.{key}": (*place, key) for key in dict(content)})
                 else:
-                    named.setdefault(field, place)
-        for field, place in named.items():
+                    places.setdefault(field, place)
+        for field, place in places.items():
             if field in seen:
                 yield seen[field], axis, field, place
             seen.setdefault(field, axis)
 
 
 def idle_excludes(matrix: Matrix) -> Iterator[int]:
-    """Entries of `exclude` that match no combination."""
-    found = products(matrix)
+    """Yield the index of each `exclude` entry that matches no combination."""
+    crossed = products(matrix)
     for index, entry in enumerate(matrix.exclude):
-        if not any(_matches(entry, fields) for fields in found):
+        if not any(_matches(entry, fields) for fields in crossed):
             yield index
 
 
 def products(matrix: Matrix) -> list[dict[str, Any]]:
-    """The fields of each combination of the axes, over the defaults, before `exclude`."""
-    return [_effective(matrix, one) for one in _product(matrix)]
+    """Return the fields of each combination of the axes, with defaults, before `exclude`."""
+    return [_effective(matrix, combination) for combination in _product(matrix)]
 
 
 def _product(matrix: Matrix) -> Iterator[Combination]:
@@ -121,7 +121,7 @@ def _product(matrix: Matrix) -> Iterator[Combination]:
 def _included(
     matrix: Matrix, originals: list[Combination]
 ) -> tuple[list[Combination], list[Combination]]:
-    """The originals with what was added to them, and the entries that are of their own."""
+    """Return the combinations with what `include` added, and the entries that extend none."""
     extended, alone = list(originals), list[Combination]()
     if (checks := len(originals) * len(matrix.include)) > INCLUDE_CHECKS:
         raise InvalidValue(
@@ -135,8 +135,8 @@ def _included(
         places = {name: (*at, name) for name in given}
         fitting = [
             n
-            for n, one in enumerate(originals)
-            if not _contradicts(given, one.own) and not _moves(matrix, given, one)
+            for n, original in enumerate(originals)
+            if not _contradicts(given, original.own) and not _moves(matrix, given, original)
         ]
         for n in fitting:
             old = extended[n]
@@ -155,38 +155,43 @@ def _contradicts(given: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
     return any(name in own and own[name] != value for name, value in given.items())
 
 
-def _moves(matrix: Matrix, given: Mapping[str, Any], one: Combination) -> bool:
-    """Whether an entry names another provider: then it is no extension, whatever the axes are."""
-    here = _effective(matrix, one).get("provider")
+def _moves(matrix: Matrix, given: Mapping[str, Any], combination: Combination) -> bool:
+    """Whether an entry names another provider: then it never extends the combination."""
+    here = _effective(matrix, combination).get("provider")
     return bool(given.get("provider", here) != here)
 
 
-def _over_defaults(matrix: Matrix, one: Combination) -> Combination:
-    places = {name: ("defaults", name) for name in _defaults(matrix, one)}
-    return Combination(_effective(matrix, one), {**places, **one.places}, one.own, one.parts)
+def _over_defaults(matrix: Matrix, combination: Combination) -> Combination:
+    places = {name: ("defaults", name) for name in _defaults(matrix, combination)}
+    return Combination(
+        _effective(matrix, combination),
+        {**places, **combination.places},
+        combination.own,
+        combination.parts,
+    )
 
 
-def _effective(matrix: Matrix, one: Combination) -> dict[str, Any]:
-    return merged(_defaults(matrix, one), one.fields)
+def _effective(matrix: Matrix, combination: Combination) -> dict[str, Any]:
+    return merged(_defaults(matrix, combination), combination.fields)
 
 
-def _defaults(matrix: Matrix, one: Combination) -> dict[str, Any]:
-    """The defaults that lie under a combination: for one of another provider than theirs, those
-    that say how to measure, since regions and disks of one mean nothing to another."""
+def _defaults(matrix: Matrix, combination: Combination) -> dict[str, Any]:
+    """Return the defaults that apply to a combination. For another provider than that of the
+    defaults only those about measuring apply: regions and disks differ between providers."""
     given = matrix.defaults.given()
     theirs = given.get("provider")
-    if theirs is None or one.fields.get("provider", theirs) == theirs:
+    if theirs is None or combination.fields.get("provider", theirs) == theirs:
         return given
     return {name: value for name, value in given.items() if name in HOW_TO_MEASURE}
 
 
-def _excluded(matrix: Matrix, one: Combination) -> bool:
-    fields = _effective(matrix, one)
+def _excluded(matrix: Matrix, combination: Combination) -> bool:
+    fields = _effective(matrix, combination)
     return any(_matches(entry, fields) for entry in matrix.exclude)
 
 
 def _matches(entry: CellFields, fields: Mapping[str, Any]) -> bool:
-    """Whether a combination has all fields of an entry; of a mapping, the keys that it names."""
+    """Whether a combination has all fields of an entry; in a mapping, only the keys it names."""
     given = entry.given()
     return bool(given) and all(
         all(dict(fields.get(name) or {}).get(key) == want for key, want in dict(value).items())
@@ -197,8 +202,8 @@ def _matches(entry: CellFields, fields: Mapping[str, Any]) -> bool:
 
 
 def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`under` with `over` on top; mappings are merged key by key."""
-    found = {**under, **over}
+    """Return `under` overridden by `over`; mappings are merged key by key."""
+    result = {**under, **over}
     for name in MAPPING_FIELDS & under.keys() & over.keys() - {"promise"}:
-        found[name] = {**under[name], **over[name]}
-    return found
+        result[name] = {**under[name], **over[name]}
+    return result

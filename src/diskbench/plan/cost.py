@@ -1,4 +1,4 @@
-"""What a plan will cost: its rental for as long as it takes, and the transactions of its steps."""
+"""The cost of a plan: the rental for its duration, and the transactions of its steps."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ _FIO_BLOCK_BYTES = 4096
 
 
 def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
-    """What a trial costs if its steps take as long as expected, all its runs together; `longest`:
-    with loops that go on to their last round. Nothing where nothing is rented."""
+    """Return the cost of all runs of a trial if its steps take as long as expected. `longest`: its
+    loops run to their last round. The cost is 0 if nothing is rented."""
     seconds = sum(step.expected_s * times for step, times in repetitions(plan, longest=longest))
     work = _work(plan, longest=longest)
     return cost_of(plan.rental, renting_s(plan) + seconds, work)
 
 
 def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
-    """The most that the steps can do in their time on a disk that is charged for it."""
+    """Return the most requests that the steps can make, for a disk that charges for them."""
     rental = plan.rental
     if rental is None or rental.disk is None:
         return ()
     cloud = rental.cloud or rental.scope.provider
     if charge_of(cloud, rental.disk, rental.scope.region) is None:
         return ()
-    found = []
+    work = []
     for step, times in repetitions(plan, longest=longest):
         of_step = jobs(parse(step.job).sections)
         sizes = sorted({size for job in of_step for size in request_sizes(job)})
         rate = _asked_per_s(of_step)
-        found.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))
-    return found
+        work.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))
+    return work
 
 
 def request_sizes(job: Job) -> tuple[int, ...]:
-    """The sizes in bytes of a job's requests; none where it only touches names of files."""
+    """Return the request sizes of a job in bytes; empty for a job of file operations only."""
     engine = (job.get("ioengine") or "").lower()
     if engine == "null" or engine in METADATA_ENGINES:
         return ()
@@ -61,6 +61,6 @@ def request_sizes(job: Job) -> tuple[int, ...]:
 
 
 def _asked_per_s(of_step: Sequence[Job]) -> float | None:
-    """The rate that the jobs of a step are held to together; None where one of them is not."""
+    """Return the summed rate limit of a step's jobs; None if one of them has no limit."""
     rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
     return float(sum(rates)) if rates and all(rates) else None

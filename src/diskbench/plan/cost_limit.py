@@ -1,4 +1,4 @@
-"""Whether what is planned stays within a limit of money: pure."""
+"""Whether the planned trials stay within a cost limit: pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CostLimit:
-    """The most that a command may cost, and what an hour costs where no price is known."""
+    """The most that a command may cost, and the assumed hourly price where none is known; USD."""
 
     usd: float | None = None
     assume_price_usd_per_hour: float | None = None
@@ -26,8 +26,8 @@ class CostLimit:
 def cost_limit(
     provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
 ) -> CostLimit:
-    """The limit as typed. Raises InvalidValue for what is no sum of money, and for a limit that
-    means nothing: where nothing is rented, nothing is paid."""
+    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
+    for a limit where nothing is rented and so nothing is paid."""
     for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
         if value is None:
             continue
@@ -55,10 +55,10 @@ def check_cost(
     limit_name: str = "--max-cost",
     assume_name: str = "--assume-price",
 ) -> float:
-    """What all of it costs together, at most `limit_usd`; with None any sum may be.
+    """Return the total cost in USD, at most `limit_usd`; None sets no limit.
 
-    Where a price is not known, an hour costs what is assumed. Raises CostRefused when it is more
-    than the limit, or when there is a limit, and a price is neither known nor assumed.
+    Where a price is not known, the assumed hourly price counts. Raises CostRefused if the total
+    exceeds the limit, or if there is a limit and a price is neither known nor assumed.
     """
     totals = [cost.total_or(assume_price_usd_per_hour) for cost in costs]
     if limit_usd is None:
@@ -83,6 +83,6 @@ def check_cost(
 
 
 def _parts(costs: Sequence[CellCost]) -> str:
-    """What the sum is made of where that is not plain: `, $0.20 of it for transactions`."""
+    """Return the breakdown of the sum if there is one to show: `, $0.20 of it for transactions`."""
     transactions = math.fsum(cost.transactions_usd for cost in costs)
     return f", {format_usd(transactions)} of it for transactions" if transactions else ""

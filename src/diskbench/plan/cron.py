@@ -1,9 +1,9 @@
 """When a schedule is due: cron expressions in a timezone, and what clock changes do to them.
 
 croniter does the arithmetic, as it does in DBOS's scheduler, so both know the same times. An hour
-that does not exist is due at the first moment after it. In an hour that comes twice croniter rings
-twice; a job of fixed hours is to run once, as cron(8) has it ("will not be run twice"), so the
-second ring is told from the first by `comes_again`.
+that does not exist is due at the first moment after it. In an hour that occurs twice croniter
+returns two times; a job of fixed hours must run once, as cron(8) says ("will not be run twice"), so
+`comes_again` identifies the second.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def check_cron(cron: str) -> None:
     for position, (name, field) in enumerate(zip(names, fields, strict=True)):
         alone = ["*"] * len(fields)
         alone[position] = field
-        # R is drawn anew by whoever reads it: no two processes would agree when it is due.
+        # R is random in each process: no two processes would agree on when it is due.
         drawn = any(re.match(r"[rR](\(|/|$)", part) for part in field.split(","))
         if drawn or not croniter.is_valid(" ".join(alone), second_at_beginning=True):
             raise InvalidValue(
@@ -81,38 +81,38 @@ def check_zone(name: str) -> ZoneInfo:
     known = available_timezones()
     if name in known:
         return ZoneInfo(name)
-    folded = {one.casefold(): one for one in known} | {
-        one.rpartition("/")[2].casefold(): one for one in known
+    folded = {zone_name.casefold(): zone_name for zone_name in known} | {
+        zone_name.rpartition("/")[2].casefold(): zone_name for zone_name in known
     }
     meaning = name.casefold().replace(" ", "_")
     near = [meaning] if meaning in folded else difflib.get_close_matches(meaning, folded, n=3)
-    meant = dict.fromkeys(folded[one] for one in near)
+    meant = dict.fromkeys(folded[zone_name] for zone_name in near)
     hint = f"did you mean {' or '.join(meant)}? " if meant else ""
     raise UnknownName("timezone", name, (), advice=f"{hint}names are like Europe/Berlin, or UTC")
 
 
 def due(cron: str, zone: str, after: datetime, until: datetime, *, most: int) -> list[datetime]:
-    """When it was due after `after` and up to `until`, in the timezone, oldest first; of very many
-    the newest `most`. Times that come again are among them."""
-    found: deque[datetime] = deque(maxlen=most)
+    """Return the due times after `after` up to and including `until`, in the timezone, oldest
+    first; at most the newest `most`. Times that occur twice are included twice."""
+    times: deque[datetime] = deque(maxlen=most)
     end = until.astimezone(UTC)  # two times of one timezone compare by what the clock shows
     for moment in _rings(cron, zone, after):
         if moment > end:
             break
-        found.append(moment)
-    return list(found)
+        times.append(moment)
+    return list(times)
 
 
 def upcoming(cron: str, zone: str, after: datetime, count: int) -> list[datetime]:
-    """The next times that it will begin, in the timezone."""
-    found: list[datetime] = []
+    """Return the next `count` due times in the timezone, without repeats."""
+    times: list[datetime] = []
     for moment in _rings(cron, zone, after):
         if comes_again(cron, moment):
             continue
-        found.append(moment)
-        if len(found) == count:
+        times.append(moment)
+        if len(times) == count:
             break
-    return found
+    return times
 
 
 def comes_again(cron: str, moment: datetime) -> bool:
@@ -131,7 +131,7 @@ def comes_again(cron: str, moment: datetime) -> bool:
 
 
 def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
-    """Every due time after a moment, for as long as there are any."""
+    """Yield every due time after a moment, as long as there are any."""
     cursor = croniter(cron, after.astimezone(ZoneInfo(zone)), second_at_beginning=True)
     while True:
         try:

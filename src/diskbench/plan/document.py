@@ -1,4 +1,4 @@
-"""What `diskbench plan --output json` prints."""
+"""The document that `diskbench plan --output json` prints."""
 
 from typing import Literal
 
@@ -9,9 +9,9 @@ from diskbench.model.spec import Plan
 
 
 class PlannedTrial(Frozen):
-    """One trial: its plan with what it should find, and what it costs if its steps take as long as
-    expected, and at most, with loops to their last round. `asked` says whether the provider was, or
-    the catalogue alone."""
+    """One trial: its plan with its expectation, its cost if the steps take as long as expected, and
+    its highest cost, with loops run to their last round. `asked` says whether the provider itself
+    was queried or only the catalogue."""
 
     plan: Plan
     asked: bool
@@ -20,7 +20,7 @@ class PlannedTrial(Frozen):
 
 
 class RefusedTrial(Frozen):
-    """One that cannot be measured; `address` is None for a machine that would be rented."""
+    """A trial that cannot be measured; `address` is None for a machine that would be rented."""
 
     address: str | None
     replicate: int

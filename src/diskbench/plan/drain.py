@@ -1,4 +1,4 @@
-"""How long a load must last until nothing of a disk's burst credit is left (MR-3): pure.
+"""How long a load must run until a disk's burst credit is used up (MR-3): pure.
 
     drain = 1.2 · max over the disk's buckets of C / (R_burst − R_base)
 
@@ -19,6 +19,6 @@ BEYOND = 1.2
 
 
 def drain_s(rental: Rental | None) -> int | None:
-    """Whole seconds; None where no catalogue knows the disk, or it has no bucket."""
+    """Return whole seconds; None if the disk is in no catalogue or has no bucket."""
     bursts = scaled_bursts_s(rental) if rental is not None else []
     return math.ceil(BEYOND * max(bursts)) if bursts else None

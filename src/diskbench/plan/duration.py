@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator
 from diskbench.model.spec import Plan, Step
 
 RENTING_S = 360.0
-"""Seconds that a machine is rented beside measuring: to come up and to go; our estimate."""
+"""Seconds that a machine is rented in addition to measuring, to start and stop; our estimate."""
 RENTING_HERE_S = {"lab": 10.0, "fake": 1.0}
-"""The same where the machine is made of this one; measured 2026-11 on two cores."""
+"""The same for an emulated machine on this computer; measured 2026-11 on two cores."""
 
 
 def renting_s(plan: Plan) -> float:
-    """How long the plan's machine is rented beside measuring; 0 where nothing is rented."""
+    """Return the seconds that the machine is rented besides measuring; 0 if nothing is rented."""
     if plan.rental is None:
         return 0.0
     return RENTING_HERE_S.get(plan.rental.scope.provider, RENTING_S)
 
 
 def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
-    """Each step, and how often it runs in all runs together: those of a loop for the fewest rounds
-    it has, or with `longest` for the most."""
+    """Yield each step and how often it runs in all runs together. Steps of a loop count with the
+    fewest rounds, or with `longest` with the most."""
     runs = len(plan.run_ids)
     loop = plan.loop
     for position, step in enumerate(plan.steps):
@@ -30,12 +30,12 @@ def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
 
 
 def longest_s(plan: Plan) -> float:
-    """How long the plan's steps may take, in seconds: a loop may go on to its last round."""
+    """Return how long the plan's steps may take in seconds, with loops run to their last round."""
     return sum(step.expected_s * times for step, times in repetitions(plan, longest=True))
 
 
 def left_s(plan: Plan, done: Iterable[str]) -> float:
-    """How long what is left of the plan may take, in seconds: `done` are the names of the steps
-    that have ended, one of a loop once for each of its rounds."""
+    """Return how long the rest of the plan may take in seconds. `done` are the names of the
+    finished steps; a step of a loop occurs once for each finished round."""
     expected = {step.name: step.expected_s for step in plan.steps}
     return max(longest_s(plan) - sum(expected.get(name, 0.0) for name in done), 0.0)

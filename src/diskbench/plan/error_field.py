@@ -1,8 +1,8 @@
 """Which place of a cell an error is about, and the error in the words of a matrix file: pure.
 
-What an error is about is its `field`. Its text names the flags of `diskbench run` (`--size 20.5`),
-since the rules of the flags are those of the fields: shown for a matrix, flags are called as their
-fields. Nothing is decided by the text.
+An error names its subject in `field`. Its text names the flags of `diskbench run` (`--size 20.5`),
+because flags and fields share their rules; for a matrix the flags in the text are replaced by the
+field names. No decision depends on the text.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 
 def in_fields(text: str) -> str:
-    """`text` with the names of fields in place of flags."""
+    """Return `text` with each flag replaced by the name of its field."""
 
-    def named(found: re.Match[str]) -> str:
-        field = field_of(found[0])
-        return field if field in cell_model().model_fields else found[0]
+    def field_name(match: re.Match[str]) -> str:
+        field = field_of(match[0])
+        return field if field in cell_model().model_fields else match[0]
 
-    return _FLAG.sub(named, text)
+    return _FLAG.sub(field_name, text)
 
 
 def blamed(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The field of a cell that an error is about, and for one of a mapping its key; () for an error
-    that is about none of the `fields` that the cell has."""
+    """Return the field of a cell that an error is about, followed by the key if the field is a
+    mapping; () if the error is about none of the cell's `fields`."""
     name, _, key = error.field.partition(".")
     if name in MAPPING_FIELDS and key:
         return name, key

@@ -1,9 +1,9 @@
-"""What a plan should find, step by step, with the credit that is left when each begins: pure.
+"""The expected result of each step of a plan, and the credit left when it starts: pure.
 
-Every step is taken to load the disk as far as it goes, or as far as its own rate lets it; balances
-go from step to step and from run to run (catalog/simulate.py). A loop counts with its fewest
-rounds. The course is computed with the request sizes that are assumed, and with the least and the
-most favourable, which give the range in which credit is gone.
+Every step is assumed to load the disk fully, or up to its own rate limit; bucket balances carry
+over from step to step and from run to run (catalog/simulate.py). A loop counts with its fewest
+rounds. The course is computed with the assumed request sizes, and with the least and the most
+favourable ones; these give the range of times at which credit runs out.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _Turn = tuple[int, int | None, "Step"]
 
 
 def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpectation | None:
-    """What a plan should find, on another way to its disk if one is given; None where nothing is
-    known of it."""
+    """Return what a plan should measure, on the path `way` instead of its own if given; None if
+    the path is unknown."""
     way = way or way_of(plan, books)
     if way is None:
         return None
     turns = list(in_turn(plan))
     asked = _asked(plan, turns, way)
-    course = simulate(way.path, [one.stage for one in asked])
+    course = simulate(way.path, [step_load.stage for step_load in asked])
     book = _Book(way.path)
     steps = tuple(
-        _step(turn, number, one, course, way, book)
-        for number, (turn, one) in enumerate(zip(turns, asked, strict=True))
+        _step(turn, number, step_load, course, way, book)
+        for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
     )
     return PlanExpectation(
         expectations=tuple(book.found),
         steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, way.path),
-        seconds=sum(one.seconds for one in steps),
+        seconds=sum(step_load.seconds for step_load in steps),
         price=_price(plan, books, way),
         sources=way.sources,
         unknown=way.unknown,
@@ -66,7 +66,7 @@ def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpe
 
 
 def in_turn(plan: Plan) -> Iterator[_Turn]:
-    """The steps of all runs, one after the other, with their run and round, both from 1."""
+    """Yield the steps of all runs in order, with their run and round, both counted from 1."""
     first = plan.loop.first if plan.loop else len(plan.steps)
     rounds = plan.loop.min_rounds if plan.loop else 0
     for run in range(1, len(plan.run_ids) + 1):
@@ -86,18 +86,18 @@ def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[StepLoad]:
     for _, _, step in turns:
         if step.index in known:
             continue
-        one = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
+        step_load = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
         if way.holds_credit and step.role == "fill":
-            one = replace(one, stage=replace(one.stage, credit_is_held=True))
-        known[step.index] = one
-        found = expect_on(way.path, one.stage.load) if one.stage.load else None
-        if found is not None:
-            rates[step.name] = found.begin.iops
+            step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
+        known[step.index] = step_load
+        expected = expect_on(way.path, step_load.stage.load) if step_load.stage.load else None
+        if expected is not None:
+            rates[step.name] = expected.begin.iops
     return [known[step.index] for _, _, step in turns]
 
 
 class _Book:
-    """The expectations of a plan; alike ones are kept once."""
+    """The expectations of a plan; equal ones are stored once."""
 
     def __init__(self, path: Path) -> None:
         self.found: list[Expectation] = []
@@ -105,26 +105,28 @@ class _Book:
         self._known: dict[tuple[Load, tuple[float, ...], bool], int | None] = {}
 
     def number(self, load: Load, credit: tuple[float, ...], *, is_held: bool) -> int | None:
-        """The place of what a load should get from such balances, or while they are held; None
-        where nothing is known."""
+        """Return the index of the expectation for a load that starts with these balances, or runs
+        while credit is held; None if nothing is known."""
         key = (load, credit, is_held)
         if key not in self._known:
             path = self._path.with_held_credit() if is_held else self._path
-            one = expect_on(path, load, credit=path.full() if is_held else credit)
-            self._known[key] = None if one is None else len(self.found)
-            if one is not None:
-                self.found.append(_brief(one))
+            expected = expect_on(path, load, credit=path.full() if is_held else credit)
+            self._known[key] = None if expected is None else len(self.found)
+            if expected is not None:
+                self.found.append(_brief(expected))
         return self._known[key]
 
 
-def _brief(one: Expectation) -> Expectation:
-    """Without the sources of its bounds: they stand once in the plan."""
+def _brief(expected: Expectation) -> Expectation:
+    """Return the expectation without the sources of its bounds; the plan lists them once."""
 
     def of(level: ExpectedLevel) -> ExpectedLevel:
         bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
         return level.model_copy(update={"bounds": bounds})
 
-    return one.model_copy(update={"begin": of(one.begin), "lasting": of(one.lasting)})
+    return expected.model_copy(
+        update={"begin": of(expected.begin), "lasting": of(expected.lasting)}
+    )
 
 
 def _step(
@@ -157,11 +159,14 @@ def _step(
 
 
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
-    """The steps without those of runs that are as the run before: a plan is kept with every run."""
+    """Yield the steps without runs that equal the run before. Every run stores its plan, so this
+    keeps it small."""
     before: list[object] = []
-    for _, of_run in groupby(steps, key=lambda one: one.run):
+    for _, of_run in groupby(steps, key=lambda step: step.run):
         kept = list(of_run)
-        alike = [(one.index, one.round, one.load, round(one.mean_iops or 0, 3)) for one in kept]
+        alike = [
+            (step.index, step.round, step.load, round(step.mean_iops or 0, 3)) for step in kept
+        ]
         if alike != before:
             yield from kept
         before = list(alike)
@@ -173,15 +178,15 @@ def _credits(
     held = [index for index, gate in enumerate(path.gates) if gate.capacity]
     if not held:
         return ()
-    stages = [one.stage for one in asked]
+    stages = [step_load.stage for step_load in asked]
     soonest = simulate(path, stages, case="least")
     latest = simulate(path, stages, case="best")
-    found = []
+    ranges = []
     for index in held:
         gate, empty = path.gates[index], course.first_empty(index)
         turn = turns[empty.stage] if empty else None
         early, late = soonest.first_empty(index), latest.first_empty(index)
-        found.append(
+        ranges.append(
             CreditRange(
                 bucket=gate.limit,
                 gone_s=empty.at_s if empty else None,
@@ -192,7 +197,7 @@ def _credits(
                 step=turn[2].name if turn else None,
             )
         )
-    return tuple(found)
+    return tuple(ranges)
 
 
 def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:

@@ -1,8 +1,8 @@
-"""What steps that nobody planned should have got, from what they did: pure.
+"""The expectation of steps that ran without a plan, computed from what was measured: pure.
 
-The buckets of the disk start full and are charged with what was done, at the rate at which it was
-done; between steps they refill. So each step is promised what the credit left at its beginning
-gives, as in a plan (plan/expectation.py), which takes the promised rates instead of measured ones.
+The disk's buckets start full, are charged with the measured I/O at the measured rate, and refill
+between steps. Each step is then expected to reach what the credit left at its start allows, as in a
+plan (plan/expectation.py), which uses promised rates instead of measured ones.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PastStep:
-    """A step as it went: its load (None: not one load), blocks a second, for how long, and how long
-    nothing was done before it."""
+    """A measured step: its load (None: not a single load), blocks per second, its duration, and the
+    idle time before it; seconds."""
 
     load: Load | None
     iops: float | None
@@ -32,38 +32,40 @@ class PastStep:
 
 @dataclass(frozen=True)
 class Recalled:
-    """What a step should have got, and what was left of each bucket when it began (1 is full)."""
+    """What a step should have reached, and the fill of each bucket when it started (1 is full)."""
 
     expected: Expectation
     credit: dict[LimitName, float]
 
 
 def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
-    """One for each step, in order; None where its load, or every limit, is unknown."""
+    """Return one item per step, in order; None where its load or every limit is unknown."""
     stages: list[Stage] = []
     numbers = []
-    for one in done:
-        if one.idle_s > 0:
-            stages.append(Stage(None, seconds=one.idle_s))
+    for step in done:
+        if step.idle_s > 0:
+            stages.append(Stage(None, seconds=step.idle_s))
         numbers.append(len(stages))
         held = (
-            one.load.model_copy(update={"max_per_s": one.iops}) if one.load and one.iops else None
+            step.load.model_copy(update={"max_per_s": step.iops})
+            if step.load and step.iops
+            else None
         )
-        stages.append(Stage(held, seconds=max(one.seconds, 0.0)))
+        stages.append(Stage(held, seconds=max(step.seconds, 0.0)))
     course = simulate(path, stages)
     known: dict[tuple[Load, tuple[float, ...]], Expectation | None] = {}
-    found: list[Recalled | None] = []
-    for one, number in zip(done, numbers, strict=True):
+    results: list[Recalled | None] = []
+    for step, number in zip(done, numbers, strict=True):
         credit = course.credit[number]
-        if one.load is None:
-            found.append(None)
+        if step.load is None:
+            results.append(None)
             continue
-        key = (one.load, credit)
+        key = (step.load, credit)
         if key not in known:
-            known[key] = expect_on(path, one.load, credit=credit)
+            known[key] = expect_on(path, step.load, credit=credit)
         expected = known[key]
-        found.append(Recalled(expected, _shares(path, credit)) if expected else None)
-    return found
+        results.append(Recalled(expected, _shares(path, credit)) if expected else None)
+    return results
 
 
 def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:

@@ -1,4 +1,4 @@
-"""The way from a plan's machine to its disk, from what was rented or promised: pure."""
+"""The path from a plan's machine to its disk, from what was rented or promised: pure."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 
 @dataclass(frozen=True)
 class Way:
-    """A path, where its figures stand, and what of it is not known. `limits` are those of one disk;
-    None for one of no catalogue. `holds_credit`: steps that fill the disk spend no burst credit."""
+    """A path, the sources of its figures, and what is unknown about it. `limits` are those of one
+    disk; None if it is in no catalogue. `holds_credit`: filling the disk spends no burst credit."""
 
     path: Path
     limits: DiskLimits | None = None
@@ -49,43 +49,43 @@ class Way:
 
 
 def way_of(plan: Plan, books: Books) -> Way | None:
-    """The way to a plan's disk; None where no limit of it is known."""
+    """Return the path to a plan's disk; None if none of its limits is known."""
     rental, promise = plan.rental, plan.cell.promise
     if rental is None:
         return promised_way(promise, plan.cell.provider) if promise else None
     limit = rental.spec.number("iops_limit")
     if limit is not None:
         return _limited(limit, rental, promise)
-    found = _rented(rental, books)
-    if found is not None and found.path.gates:
-        return found
+    rented = _rented(rental, books)
+    if rented is not None and rented.path.gates:
+        return rented
     return promised_way(promise, cloud_of(rental)) if promise is not None else None
 
 
 def promised_way(promise: Promise, cloud: str) -> Way:
-    """The way to a disk of which its owner said what to expect; `cloud` counts its requests."""
+    """Return the path to a disk with the limits that its owner promised; requests are counted by
+    the rule of `cloud`."""
     return Way(promised_path(promise, _accounting(cloud)), sources=("--promise",))
 
 
 def _accounting(cloud: str) -> IoAccounting | None:
-    """How a cloud counts the requests of every disk; None where it has no such rule."""
+    """Return how a cloud counts the requests of every disk; None if it has no such rule."""
     book = known_catalogue(cloud)
     return book.accounting.rule() if book and book.accounting else None
 
 
 def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
-    """The way to disks with an IOPS limit that was set on each, and what else is expected of
-    them."""
+    """Return the path to disks with an IOPS limit set on each, and their promised limits."""
     cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
     rule = book.accounting if book else None
-    told = f"; {book.sources[rule.source].words()}" if book and rule else ""
+    source_words = f"; {book.sources[rule.source].words()}" if book and rule else ""
     gate = Gate(
         "disk-iops",
         "ios",
         Allowance(limit * count),
         accounting=rule.rule() if rule else NO_RULE,
-        source=f"--iops-limit{told}",
+        source=f"--iops-limit{source_words}",
     )
     if promise is None:
         return Way(Path((gate,)), sources=(gate.source,))
@@ -94,7 +94,7 @@ def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
 
 
 def cloud_of(rental: Rental) -> str:
-    """Whose catalogue the disk stands in."""
+    """Return the provider whose catalogue lists the disk."""
     return rental.cloud or rental.scope.provider
 
 
@@ -102,47 +102,47 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     if rental.disk is None:
         return None
     cloud, spec = cloud_of(rental), rental.spec
-    found = _limits(cloud, rental.disk, spec)
-    if found is None:
+    disk = _limits(cloud, rental.disk, spec)
+    if disk is None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
     machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
     if on_lab:
-        found = replace(found, accounting=cut_at(found.accounting, LAB_CUT_BYTES))
+        disk = replace(disk, accounting=cut_at(disk.accounting, LAB_CUT_BYTES))
     rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
-    caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", found.accounting)
+    caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", disk.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
         machine = caps
     elif caps.gates:
         machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
-    if on_lab:  # a disk of this machine takes the time that it was told to take, and no other
+    if on_lab:  # a lab disk has exactly the latency that --latency sets
         median_ms = spec.number("latency_ms") or 0.0
-        told = RequestLatency(median_ms, None, median_ms, "--latency")
-        found = replace(found, latency=told if median_ms else None, write_latency=None)
+        latency = RequestLatency(median_ms, None, median_ms, "--latency")
+        disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
     cache = (spec.text("cache") or "none").lower().replace("-", "")
     path = path_of(
-        CatalogDisk(found, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
+        CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)
-    told_by = [one.words() for one in found.sources]
-    told_by += [gate.source for gate in machine.gates]
+    sources = [source.words() for source in disk.sources]
+    sources += [gate.source for gate in machine.gates]
     unknown = (machine.unknown,) if machine.unknown else ()
-    if not found.pools:
+    if not disk.pools:
         unknown = (*unknown, f"limits of {rental.disk.type}")
-    return Way(path, found, tuple(dict.fromkeys(told_by)), unknown, rental.holds_credit)
+    return Way(path, disk, tuple(dict.fromkeys(sources)), unknown, rental.holds_credit)
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
-    """What one disk may do, in the performance tier and with the bursting that was asked for."""
+    """Return the limits of one disk in the requested performance tier and bursting mode."""
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
-    found = disk_limits(cloud, disk)
-    if found is None:
+    sold = disk_limits(cloud, disk)
+    if sold is None:
         return None
     try:
         if tier := spec.text("performance_tier"):
-            found = tier_limits(cloud, disk.type, tier, disk.size_gib)
-        return bursting_limits(cloud, found) if spec.flag("bursting") else found
-    except UserError:  # the catalogue sells neither for this disk, and does not know what it does
-        return found
+            sold = tier_limits(cloud, disk.type, tier, disk.size_gib)
+        return bursting_limits(cloud, sold) if spec.flag("bursting") else sold
+    except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
+        return sold

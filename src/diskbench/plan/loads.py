@@ -1,9 +1,9 @@
-"""What a step asks of its disk, read from its job file: pure.
+"""The load that a step puts on its disk, read from its job file: pure.
 
-Jobs of one step that differ in nothing but their number and direction are one load. Others are told
-apart by `is_one`: their load is that of the smallest blocks, which uses credit up the soonest, and
-no expectation is made of it. A job that waits for each of its writes (fsync, O_SYNC) makes each
-block a request; what a filesystem's journal adds is not known.
+Jobs of one step that differ only in count and direction are one load. Others have `is_one` False:
+the load is then that of the smallest blocks, which uses up credit soonest, and no expectation is
+derived from it. In a job that waits for each write (fsync, O_SYNC) each block is one request; what
+a filesystem's journal adds is unknown.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Step
 
 READ_AHEAD_KB = 128
-"""The kernel's read-ahead where nobody looked (Documentation/block/queue-sysfs.rst)."""
+"""The kernel's default read-ahead, used if none was recorded
+(Documentation/block/queue-sysfs.rst)."""
 _IN_FLIGHT = frozenset({"libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio"})
-"""Engines that keep `iodepth` requests under way; the others wait for each."""
+"""Engines that keep `iodepth` requests in flight; the others wait for each request."""
 
 
 @dataclass(frozen=True)
 class StepLoad:
-    """A stage, and whether its load is that of all jobs of the step."""
+    """A stage, and whether its load represents all jobs of the step."""
 
     stage: Stage
     is_one: bool
@@ -48,24 +49,24 @@ def asked_by(
     read_ahead_kb: int | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> StepLoad:
-    """What a step asks for. `whole` is what percentages of its sizes count of, in bytes; `rates`
-    are the IOPS expected of earlier steps, by name, for those that ask for a share of them."""
-    found = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
-    if not found:
+    """Return the load of a step. `whole` is the size in bytes that percentages refer to; `rates`
+    are the expected IOPS of earlier steps by name, for steps whose rate is a share of them."""
+    io_jobs = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
+    if not io_jobs:
         return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
-    loads = [_load(job, ahead, rates or {}, warm=warm) for job in found]
-    shapes = {(one.block_bytes, one.random, one.direct) for one in loads}
-    is_one = len(shapes) == 1 and all(_is_one_size(job) for job in found)
+    loads = [_load(job, ahead, rates or {}, warm=warm) for job in io_jobs]
+    shapes = {(part.block_bytes, part.random, part.direct) for part in loads}
+    is_one = len(shapes) == 1 and all(_is_one_size(job) for job in io_jobs)
     load = _together(loads)
-    timed = [seconds(job.get("runtime")) + _before(job) for job in found if _is_timed(job)]
+    timed = [seconds(job.get("runtime")) + _before(job) for job in io_jobs if _is_timed(job)]
     if timed:
         return StepLoad(Stage(load, seconds=max(timed)), is_one)
-    moved = sum(moved_bytes(job, whole) * count(job, "numjobs") for job in found)
+    moved = sum(moved_bytes(job, whole) * count(job, "numjobs") for job in io_jobs)
     if not moved:
         return StepLoad(Stage(load, seconds=step.expected_s), is_one)
-    most = [seconds(job.get("runtime")) for job in found]
+    most = [seconds(job.get("runtime")) for job in io_jobs]
     return StepLoad(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
 
 
@@ -85,7 +86,7 @@ def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Lo
         in_flight = count(job, "iodepth")
     depth: int | None = in_flight * clones
     if not direct and not waits and (not random or share < 1):
-        depth = None  # the page cache takes writes, and reads ahead in sequence
+        depth = None  # the page cache absorbs writes and reads ahead sequentially
     return Load(
         block_bytes=block,
         read_share=share,
@@ -99,14 +100,14 @@ def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Lo
 
 
 def _together(loads: Sequence[Load]) -> Load:
-    """One load of all jobs: depths and rates add up, directions have their mean."""
-    smallest = min(loads, key=lambda one: one.block_bytes)
-    depths = [one.depth for one in loads]
+    """Combine the jobs' loads: depths and rates are summed, read shares averaged."""
+    smallest = min(loads, key=lambda load: load.block_bytes)
+    depths = [load.depth for load in loads]
     known = [depth for depth in depths if depth is not None]
-    rates = [one.max_per_s for one in loads if one.max_per_s is not None]
+    rates = [load.max_per_s for load in loads if load.max_per_s is not None]
     return smallest.model_copy(
         update={
-            "read_share": sum(one.read_share for one in loads) / len(loads),
+            "read_share": sum(load.read_share for load in loads) / len(loads),
             "depth": sum(known) if len(known) == len(depths) else None,
             "max_per_s": sum(rates) if len(rates) == len(loads) else None,
         }

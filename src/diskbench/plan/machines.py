@@ -15,21 +15,21 @@ _DISK = {
     "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
     "zone": None,
 }  # fmt: skip
-"""What a disk is, and not the machine that it is attached to."""
+"""Fields that describe the disk and not the machine."""
 
 
 def machine_name(cell: MatrixCell) -> str | None:
-    """The name of the machine that the cell may share, the same for all cells that may; None for
-    one whose machine is there and is not rented.
+    """Return the name of the machine that the cell may share, equal for all cells that may share
+    it; None if the machine is not rented.
 
-    Cells share a machine when all is equal that makes one: where it stands, who pays, who reaches
-    it, its type, image and network. `PROVIDER/us-east-1/m5.large~1f0c3a`
+    Cells share a machine if everything that defines it is equal: region and zones, account, route,
+    type, image and network. `PROVIDER/us-east-1/m5.large~1f0c3a`
     """
     spec = cell.cell.rent
     if spec is None:
         return None
-    told = f"{_machine(spec).model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
-    digest = hashlib.sha256(told.encode()).hexdigest()[:6]
+    identity = f"{_machine(spec).model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:6]
     parts = (cell.partition, spec.instance_type)
     return f"{'/'.join(part for part in parts if part)}~{digest}"
 

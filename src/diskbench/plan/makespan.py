@@ -1,4 +1,4 @@
-"""How long a matrix takes when so many cells may run at once, and what it has at once: pure."""
+"""How long a matrix takes with its concurrency limits, and how much runs at once: pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALL = ""
 
 @dataclass(frozen=True)
 class Task:
-    """A cell as far as time goes. Those of one `machine` follow each other on it."""
+    """A cell for scheduling. Tasks of one `machine` run on it one after another."""
 
     provider: str
     partition: str
@@ -30,11 +30,11 @@ class Task:
 
 
 def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
-    """When each task begins, in seconds from the first, if each takes as long as expected.
+    """Return when each task starts, in seconds from the first, if each takes as long as expected.
 
-    A place that is free goes to the first task in order that is let in: one that waits for its own
-    region's turn holds up no other. A machine that several tasks use in turn has one place from the
-    first of them to the last.
+    A free place goes to the first task in order that the limits admit: a task that waits for its
+    region delays no other. A machine shared by several tasks occupies one place from the first of
+    them to the last.
     """
     numbers = _chains(tasks)
     whole = [
@@ -50,7 +50,7 @@ def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
 
 
 def _chains(tasks: Sequence[Task]) -> list[list[int]]:
-    """The numbers of the tasks, those of one machine together, in the order of their first."""
+    """Return the tasks' numbers grouped by machine, in the order of each group's first task."""
     chains: dict[object, list[int]] = {}
     for number, task in enumerate(tasks):
         chains.setdefault(number if task.machine is None else task.machine, []).append(number)
@@ -66,7 +66,7 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
     running: list[tuple[float, int]] = []
     now, left = 0.0, len(tasks)
     while left:
-        free = [queue[0] for queue in waiting.values() if _let_in(tasks[queue[0]], taken, limits)]
+        free = [queue[0] for queue in waiting.values() if _admits(tasks[queue[0]], taken, limits)]
         if free:
             number = min(free)
             task = tasks[number]
@@ -83,19 +83,19 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
 
 
 def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
-    """Seconds from the first beginning to the last end; 0 for no tasks."""
+    """Return the seconds from the first start to the last end; 0 without tasks."""
     ends = (start + t.seconds for start, t in zip(starts(tasks, limits), tasks, strict=True))
     return max(ends, default=0.0)
 
 
 def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
-    """The most tasks of a partition that can run at once."""
+    """Return the most tasks of a partition that can run at once."""
     here = [task for task in tasks if task.partition == partition]
     return min(len(_chains(here)), *(limit_of(name, here[0], limits) for name in _names(here[0])))
 
 
 def limit_of(name: str, task: Task, limits: Limits) -> int:
-    """How many may run at once of what a name stands for."""
+    """Return how many tasks may run at once under a name: a provider, a partition, or all."""
     if name == _ALL:
         return limits.max_parallel
     if name == task.partition and one_at_a_time(task.provider):
@@ -104,13 +104,12 @@ def limit_of(name: str, task: Task, limits: Limits) -> int:
 
 
 def one_at_a_time(provider: str) -> bool:
-    """Whether the provider's machines are there: each measures one thing at a time, whatever the
-    limits."""
-    found = known_plugin(provider)
-    return found is not None and found.one_at_a_time
+    """Whether the provider's machines run one trial at a time, whatever the limits."""
+    plugin = known_plugin(provider)
+    return plugin is not None and plugin.one_at_a_time
 
 
-def _let_in(task: Task, taken: Counter[str], limits: Limits) -> bool:
+def _admits(task: Task, taken: Counter[str], limits: Limits) -> bool:
     return all(taken[name] < limit_of(name, task, limits) for name in _names(task))
 
 

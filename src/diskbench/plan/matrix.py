@@ -1,4 +1,4 @@
-"""From a matrix to its cells: pure. Each is the cell that `run` with the same flags makes."""
+"""Expand a matrix into cells: pure. Each equals the cell of `run` with the same flags."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from diskbench.plan.combinations import Combination
 
 DEFAULT_PROFILE = "default"
-"""The profile of `run` where none is named."""
+"""The default profile of `run`."""
 
 _NAMED = frozenset({
     "provider", "region", "instance_type", "host", "disk", "path", "device", "size", "iops",
     "throughput", "count", "profile", "parameters", "runs", "filesystem", "replicates",
 })  # fmt: skip
-"""Fields that have a place of their own in a key."""
+"""Fields that have their own part in a key."""
 _UNNAMED = frozenset({
     "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group",
     "ssh_cidr", "endpoint_url", "stripe",
 })  # fmt: skip
-"""Fields that say how a machine is reached or paid: they stand in no key."""
+"""Fields about access to a machine or its payment: they are not part of a key."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is compared with other blocks: a combination as cells, one a replicate. `name` is
-    readable; blocks that differ in what no name tells have the same one."""
+    """The unit of comparison: the cells of one combination, one per replicate. `name` is readable
+    but not unique: blocks that differ only in fields outside the name share it."""
 
     combination: Combination
     cells: tuple[Cell, ...]
@@ -60,29 +60,32 @@ class Block:
 
 
 def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
-    """All cells in the order in which they begin.
+    """Return all cells in the order in which they start.
 
-    Raises InvalidValue or UnknownName for what no flags of `run` can mean, and for a cell that is
-    there twice. Whether a provider has such a disk is for the provider to say.
+    Raises InvalidValue or UnknownName for fields that `run` would refuse as flags, and for
+    duplicate cells. Whether the provider sells such a disk is checked by the provider.
     """
     chosen = combinations(matrix)
     check_cells(chosen, matrix)
-    blocks = [block(one, matrix) for one in chosen]
+    blocks = [block(combination, matrix) for combination in chosen]
     for first, second in duplicates(blocks):
         raise InvalidValue(
             f"{first.name} is there twice ({_place(first)} and {_place(second)})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
-    found = _matrix_cells(blocks)
+    cells = _matrix_cells(blocks)
     if matrix.reuse_host:
-        found = [one.model_copy(update={"machine": machine_name(one)}) for one in found]
-    return ordered(found, matrix.order, seed)
+        cells = [
+            combination.model_copy(update={"machine": machine_name(combination)})
+            for combination in cells
+        ]
+    return ordered(cells, matrix.order, seed)
 
 
 def check_cells(chosen: Iterable[Combination], matrix: Matrix) -> None:
-    """Raise InvalidValue for more cells than are planned at once, before any is made."""
+    """Raise InvalidValue for more cells than may be planned at once, before creating any."""
     most = matrix.limits.max_replicates if matrix.limits.until_ci is not None else None
-    count = sum(most or one.fields.get("replicates") or 1 for one in chosen)
+    count = sum(most or combination.fields.get("replicates") or 1 for combination in chosen)
     if count > CELLS:
         raise InvalidValue(
             f"the matrix has {count:,} cells, replicates included",
@@ -91,7 +94,7 @@ def check_cells(chosen: Iterable[Combination], matrix: Matrix) -> None:
 
 
 def block(combination: Combination, matrix: Matrix) -> Block:
-    """The cells of a combination. Raises UserError as `run` with the same flags does."""
+    """Return the block of a combination. Raises UserError as `run` with the same flags does."""
     fields = dict(combination.fields)
     provider = fields.get("provider")
     if provider is None:
@@ -114,33 +117,33 @@ def block(combination: Combination, matrix: Matrix) -> Block:
 
 
 def duplicates(blocks: Iterable[Block]) -> Iterable[tuple[Block, Block]]:
-    """Pairs of blocks that measure the same."""
+    """Yield pairs of blocks that measure the same."""
     seen: dict[object, Block] = {}
-    for one in blocks:
-        if one.identity in seen:
-            yield seen[one.identity], one
-        seen.setdefault(one.identity, one)
+    for later in blocks:
+        if later.identity in seen:
+            yield seen[later.identity], later
+        seen.setdefault(later.identity, later)
 
 
 def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
     blocks = list(blocks)
-    often = Counter(one.name for one in blocks)
-    found: list[MatrixCell] = []
-    for one in blocks:
-        name = one.name if often[one.name] == 1 else f"{one.name}~{_digest(one)}"
-        for cell in one.cells:
-            found.append(
+    often = Counter(block_.name for block_ in blocks)
+    cells: list[MatrixCell] = []
+    for block_ in blocks:
+        name = block_.name if often[block_.name] == 1 else f"{block_.name}~{_digest(block_)}"
+        for cell in block_.cells:
+            cells.append(
                 MatrixCell(
-                    position=len(found),
+                    position=len(cells),
                     key=f"{name}#{cell.replicate}",
                     block=name,
                     cell=cell,
-                    zones=one.zones,
-                    route=one.route,
-                    partition=one.partition,
+                    zones=block_.zones,
+                    route=block_.route,
+                    partition=block_.partition,
                 )
             )
-    return found
+    return cells
 
 
 def _request(
@@ -181,7 +184,7 @@ def _pairs(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    """A value as it would be typed."""
+    """Return a value as the user would type it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
@@ -203,8 +206,8 @@ def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _partition(fields: Mapping[str, Any]) -> str:
-    """What limits count by: the provider and its region; for machines that are there, the machine,
-    since it measures one thing at a time."""
+    """Return the unit that limits count: provider and region; for machines that are not rented the
+    machine itself, since it runs one trial at a time."""
     provider = fields["provider"]
     known = plugin(provider)
     place = fields.get(known.place_option)
@@ -215,13 +218,13 @@ def _partition(fields: Mapping[str, Any]) -> str:
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    """`PROVIDER/us-east-1/m5.large/gp2-20GiB/default`: what is not given is left out."""
+    """Return `PROVIDER/us-east-1/m5.large/gp2-20GiB/default`, without fields that are not given."""
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
     return "/".join(str(part) for part in (*parts, _disk_name(fields), _load_name(fields)) if part)
 
 
 def _disk_name(fields: Mapping[str, Any]) -> str:
-    own = {one.name: one.in_key for one in own_options(fields["provider"])}
+    own = {option.name: option.in_key for option in own_options(fields["provider"])}
     kinds = ("disk", *(name for name, how in own.items() if how == "disk"), "path", "device")
     words = [str(fields[n]).strip("/").replace("/", "-") for n in kinds if n in fields]
     for name, unit in (("size", "GiB"), ("iops", "iops"), ("throughput", "MBps")):
@@ -229,12 +232,12 @@ def _disk_name(fields: Mapping[str, Any]) -> str:
             words.append(f"{fields[name]:g}{unit}")
     words += [f"x{fields['count']}"] if fields.get("count", 1) > 1 else []
     words += [_text(fields[name]) for name, how in own.items() if how == "value" and name in fields]
-    other = [
+    options = [
         f"{name}={_text(value)}"
         for name, value in fields.items()
         if name not in _NAMED | _UNNAMED and own.get(name, "pair") == "pair"
     ]
-    return ",".join(["-".join(words), *sorted(other)])
+    return ",".join(["-".join(words), *sorted(options)])
 
 
 def _load_name(fields: Mapping[str, Any]) -> str:
@@ -245,10 +248,10 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     return ",".join([*words, *sorted(_pairs(fields.get("parameters") or {}))])
 
 
-def _digest(one: Block) -> str:
-    told = f"{one.cells[0].model_dump_json()}{one.zones}{one.route}"
-    return hashlib.sha256(told.encode()).hexdigest()[:6]
+def _digest(block_: Block) -> str:
+    identity = f"{block_.cells[0].model_dump_json()}{block_.zones}{block_.route}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:6]
 
 
-def _place(one: Block) -> str:
-    return ".".join(str(part) for part in one.combination.at)
+def _place(block_: Block) -> str:
+    return ".".join(str(part) for part in block_.combination.at)

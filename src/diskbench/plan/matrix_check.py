@@ -1,7 +1,7 @@
-"""What a matrix means, checked cell by cell: every mistake with its line, all together. Pure.
+"""Check the meaning of a matrix cell by cell, and report every mistake with its line. Pure.
 
-What must be asked of others (which providers there are, what a provider says of a cell, what a
-profile takes) is asked through `World`.
+Facts from outside (known providers, a provider's check of a cell, a profile's parameters) come
+through `World`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class World(Protocol):
-    """What a matrix is checked against."""
+    """The facts that a matrix is checked against."""
 
     def providers(self) -> Sequence[str]:
         """The names of all providers."""
@@ -45,7 +45,7 @@ class World(Protocol):
         ...
 
     def check(self, cell: Cell) -> None:
-        """Raise UserError for what the provider refuses without looking."""
+        """Raise UserError for a cell that the provider refuses without querying its API."""
         ...
 
     def check_shared(self, cell: Cell) -> None:
@@ -54,11 +54,11 @@ class World(Protocol):
 
 
 def mistakes_in(form: Form, world: World) -> list[Mistake]:
-    """Everything that is wrong with a file, in the order of its lines."""
-    found = list(form.mistakes)
+    """Return every mistake in a file, in the order of its lines."""
+    mistakes = list(form.mistakes)
     if form.matrix is not None:
-        found += _Checker(form, form.matrix, world).mistakes()
-    return sorted(set(found))
+        mistakes += _Checker(form, form.matrix, world).mistakes()
+    return sorted(set(mistakes))
 
 
 class _Checker:
@@ -66,7 +66,7 @@ class _Checker:
         self._form, self._matrix, self._world = form, matrix, world
         self._wrong = set(form.wrong)
         self._meant: dict[tuple[str, str], str] = {}
-        """What was probably meant by a name that does not exist."""
+        """For an unknown name: the name that was probably meant."""
 
     def mistakes(self) -> Iterator[Mistake]:
         yield from self._names()
@@ -92,8 +92,8 @@ class _Checker:
         if not made and not self._wrong:
             yield self._at(("exclude",), "no cell is left", "exclude less")
         blocks: list[Block] = []
-        for one in made:
-            yield from self._cell(self._as_meant(one), blocks)
+        for combination in made:
+            yield from self._cell(self._as_meant(combination), blocks)
         for earlier, later in duplicates(blocks):
             yield self._at(
                 later.combination.at,
@@ -104,7 +104,7 @@ class _Checker:
             yield from self._limits(blocks)
 
     def _names(self) -> Iterator[Mistake]:
-        """Providers and profiles that do not exist: told once each, wherever they are named."""
+        """Yield unknown providers and profiles, once for each place that names them."""
         for place, fields in self._all_fields():
             if fields.provider is not None and fields.provider not in self._world.providers():
                 known = self._world.providers()
@@ -134,7 +134,7 @@ class _Checker:
                 yield self._at(("axes", axis), f"axes.{axis} has no value", "leave it out")
 
     def _excludes(self) -> Iterator[Mistake]:
-        """Entries that match nothing: mostly one value is misspelt."""
+        """Yield `exclude` entries that match nothing; usually one value is misspelt."""
         wrong_fields = {str(part) for place in self._wrong for part in place[-2:]}
         for index in idle_excludes(self._matrix):
             entry = self._matrix.exclude[index].given()
@@ -144,17 +144,19 @@ class _Checker:
             yield self._idle(place, entry)
 
     def _idle(self, place: Place, entry: dict[str, Any]) -> Mistake:
-        found = products(self._matrix)
+        crossed = products(self._matrix)
         for name, value in entry.items():
             if name in MAPPING_FIELDS:
                 continue
-            known = {_text(one[name]): one[name] for one in found if name in one}
+            known = {_text(fields[name]): fields[name] for fields in crossed if name in fields}
             if value in known.values():
                 continue
-            told = f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
+            message = (
+                f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
+            )
             hint = near(value, known) if isinstance(value, str) else ""
             others = f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
-            return self._at((*place, name), told, hint or others)
+            return self._at((*place, name), message, hint or others)
         return self._at(
             place,
             f"{shown_place(place)} matches nothing: no combination has all of it together",
@@ -164,47 +166,51 @@ class _Checker:
     def _axis_is_wrong(self) -> bool:
         return any(place[:1] == ("axes",) and len(place) <= 3 for place in self._wrong)
 
-    def _is_tainted(self, one: Combination) -> bool:
-        """Whether a combination leans on something that was told to be wrong already: what else
-        is said of it would be wrong for that reason only."""
+    def _is_tainted(self, combination: Combination) -> bool:
+        """Whether a combination depends on a field that was already reported. Further errors of it
+        would only be consequences."""
         for place in self._wrong:
-            if any(place[: len(part)] == part for part in one.parts):
+            if any(place[: len(part)] == part for part in combination.parts):
                 return True
             of_axis = place[:1] == ("axes",) and len(place) == 2
             if of_axis or (place[:1] == ("defaults",) and len(place) == 1):
                 return True
             if place[:1] == ("defaults",) and (
-                place[1] not in one.places or one.places[str(place[1])][:1] == ("defaults",)
+                place[1] not in combination.places
+                or combination.places[str(place[1])][:1] == ("defaults",)
             ):
                 return True
         return False
 
-    def _as_meant(self, one: Combination) -> Combination:
+    def _as_meant(self, combination: Combination) -> Combination:
         fields = {
-            name: self._meant.get((name, str(value)), value) for name, value in one.fields.items()
+            name: self._meant.get((name, str(value)), value)
+            for name, value in combination.fields.items()
         }
-        return replace(one, fields=fields)
+        return replace(combination, fields=fields)
 
-    def _cell(self, one: Combination, blocks: list[Block]) -> Iterator[Mistake]:
-        tainted = self._is_tainted(one)
-        known = one.fields.get("provider") in self._world.providers()
-        if known and (wrong := until_mistake_of(one, self._matrix.limits, self._world.rents)):
+    def _cell(self, combination: Combination, blocks: list[Block]) -> Iterator[Mistake]:
+        tainted = self._is_tainted(combination)
+        known = combination.fields.get("provider") in self._world.providers()
+        if known and (
+            wrong := until_mistake_of(combination, self._matrix.limits, self._world.rents)
+        ):
             yield self._at(*wrong)
             return
         try:
-            made = block(one, self._matrix)
+            made = block(combination, self._matrix)
             self._world.check(made.cells[-1])
             if self._matrix.reuse_host and made.cells[-1].rent is not None:
                 self._world.check_shared(made.cells[-1])
         except UserError as error:
-            # A name that does not exist is wrong whatever stands beside it.
+            # An unknown name is wrong whatever the other fields are.
             if not tainted or isinstance(error, UnknownName):
-                yield self._about(one, error)
+                yield self._about(combination, error)
             return
         if tainted:
             return
         blocks.append(made)
-        profile = self._world.profile(one.fields.get("profile") or DEFAULT_PROFILE)
+        profile = self._world.profile(combination.fields.get("profile") or DEFAULT_PROFILE)
         taken = {parameter.name: parameter for parameter in profile.parameters}
         for key, value in made.cells[0].parameters:
             try:
@@ -217,28 +223,32 @@ class _Checker:
                     )
                 read_value(taken[key], value)
             except UserError as error:
-                yield self._about(one, error)
+                yield self._about(combination, error)
 
-    def _about(self, one: Combination, error: DiskbenchError) -> Mistake:
-        """An error of a cell, at the field that it is about."""
-        found = blamed(error, one.fields)
-        if not found:
-            place = one.places.get("disk") or one.places.get("provider") or one.at
-            return self._told(place, error)
-        place = one.places.get(found[0], one.at)
-        if len(found) > 1:
-            # A mapping may be given in several places: the key says which.
-            holders = [("defaults",), *one.parts]
-            wanted: list[Place] = [(*at, *found) for at in reversed(holders)]
-            wanted += [(*at, found[1]) for at in reversed(holders)]
+    def _about(self, combination: Combination, error: DiskbenchError) -> Mistake:
+        """Return an error of a cell as a mistake at the field that it is about."""
+        path = blamed(error, combination.fields)
+        if not path:
+            place = (
+                combination.places.get("disk")
+                or combination.places.get("provider")
+                or combination.at
+            )
+            return self._mistake(place, error)
+        place = combination.places.get(path[0], combination.at)
+        if len(path) > 1:
+            # A mapping may be given in several places: the key identifies the right one.
+            holders = [("defaults",), *combination.parts]
+            wanted: list[Place] = [(*at, *path) for at in reversed(holders)]
+            wanted += [(*at, path[1]) for at in reversed(holders)]
             place = next((at for at in wanted if at in self._form.document.lines), place)
-        return self._told(place, error)
+        return self._mistake(place, error)
 
     def _limits(self, blocks: Sequence[Block]) -> Iterator[Mistake]:
         for place, message, advice in until_mistakes(self._matrix):
             yield self._at(place, message, advice)
-        known = {one.partition for one in blocks}
-        known |= {one.cells[0].provider for one in blocks}
+        known = {block_.partition for block_ in blocks}
+        known |= {block_.cells[0].provider for block_ in blocks}
         for limit in ("per", "calls_per_minute"):
             for key in getattr(self._matrix.limits, limit):
                 if key not in known and not self._wrong:
@@ -249,16 +259,16 @@ class _Checker:
                     )
 
     def _error(self, place: Place, value: str, error: UserError) -> Mistake:
-        """An error of a single name; what was meant by it is used from here on, or nothing that
-        leans on it is looked at."""
+        """Return the mistake of a single name. From here on the probably meant name replaces it; if
+        there is none, combinations that depend on it are not checked."""
         meant = nearest(value, error.known) if isinstance(error, UnknownName) else None
         if meant is None:
             self._wrong.add(self._form.document.known(place))
         else:
             self._meant[str(place[-1]), value] = meant
-        return self._told(place, error)
+        return self._mistake(place, error)
 
-    def _told(self, place: Place, error: DiskbenchError) -> Mistake:
+    def _mistake(self, place: Place, error: DiskbenchError) -> Mistake:
         advice = error.short_advice if isinstance(error, UnknownName) else error.advice
         return self._at(place, in_fields(error.message), in_fields(advice))
 

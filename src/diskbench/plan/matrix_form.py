@@ -1,7 +1,7 @@
-"""The form of a matrix file: every key and value that is wrong, told with its line: pure.
+"""Check the form of a matrix file: report every wrong key and value with its line. Pure.
 
-What is wrong is told, then what was probably meant takes its place (`sise` is `size`, `20g` is 20)
-or it is taken out, and the rest is read: so that one mistake hides no other.
+Each wrong key or value is reported and then replaced by what was probably meant (`sise` by `size`,
+`20g` by 20), or removed. Then the rest is read, so that one mistake does not hide another.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _KINDS = {
     "model": "a mapping",
 }
 _BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
-"""The bounds that pydantic names, in words."""
+"""The names of pydantic's bounds, in words."""
 _NAME = "unnamed"
 _NAME_LENGTH = 100
-"""As much of a name as is compared with known ones: the time that takes grows with its length."""
+"""How many characters of a name are compared with known names: the time grows with the length."""
 _LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class Form:
-    """A file as far as it could be read, with what was probably meant in place of what is wrong.
-    `wrong` are the places of what was taken out; `matrix` is None where nothing could be read."""
+    """A file as far as it could be read, with wrong parts replaced by what was probably meant.
+    `wrong` are the places of removed parts; `matrix` is None if nothing could be read."""
 
     document: Document
     matrix: Matrix | None
@@ -59,7 +59,7 @@ class Form:
 
 
 def read_form(text: str) -> Form:
-    """The matrix in `text`, with everything that is wrong with its form."""
+    """Read the matrix in `text`, with every mistake of its form."""
     document = read_yaml(text)
     mistakes = list(document.mistakes)
     data = document.data
@@ -73,9 +73,11 @@ def read_form(text: str) -> Form:
         try:
             matrix = stored_matrix(matrix_model().model_validate(data))
         except ValidationError as error:
-            for place, (mistake, meant) in _told(error.errors(include_url=False), document).items():
+            for place, (mistake, meant) in _mistake_by_place(
+                error.errors(include_url=False), document
+            ).items():
                 if not _is_there(data, place):
-                    continue  # it moved with a key that was mended: told in the next pass
+                    continue  # its place changed with a corrected key: reported in the next pass
                 mistakes.append(mistake)
                 if not _mend(data, place, meant, document):
                     wrong.add(place)
@@ -86,40 +88,40 @@ def read_form(text: str) -> Form:
 
 
 def near(value: str, known: Iterable[str]) -> str:
-    """`did you mean 'region'?`, or "" where nothing is near."""
-    found = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
-    return f"did you mean {' or '.join(repr(one) for one in found)}?" if found else ""
+    """Return `did you mean 'region'?`, or "" if no known name is similar."""
+    names = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
+    return f"did you mean {' or '.join(repr(name) for name in names)}?" if names else ""
 
 
 def nearest(value: str, known: Iterable[str]) -> str | None:
-    """The name that was probably meant; None where nothing is near."""
+    """Return the known name that was probably meant; None if none is similar."""
     return next(iter(difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=1)), None)
 
 
 @dataclass(frozen=True)
 class _Meant:
-    """What was probably meant: a key in place of the one that is there, or a value."""
+    """What was probably meant: another key, or another value."""
 
     key: str | None = None
     value: object = None
 
 
-def _told(
+def _mistake_by_place(
     errors: Iterable[ErrorDetails], document: Document
 ) -> dict[Place, tuple[Mistake, _Meant]]:
-    """Each error once, by the place that it is about."""
-    found: dict[Place, tuple[Mistake, _Meant]] = {}
+    """Return each error once, by its place."""
+    by_place: dict[Place, tuple[Mistake, _Meant]] = {}
     for error in errors:
         place = _place(error, document)
-        if place not in found:
+        if place not in by_place:
             message, advice, meant = _words(error, place)
-            found[place] = Mistake(document.line_of(place), message, advice), meant
-    return found
+            by_place[place] = Mistake(document.line_of(place), message, advice), meant
+    return by_place
 
 
 def _place(error: ErrorDetails, document: Document) -> Place:
-    """The place in the file: a value of an axis that is no mapping stands where its field would,
-    and the kinds that a value was tried as are no places."""
+    """Return the place of an error in the file. An axis value that is not a mapping has the place
+    of its field; the union members that pydantic tried are left out."""
     place: Place = tuple(error["loc"])
     if error["type"] == "missing":
         return place
@@ -131,7 +133,7 @@ def _place(error: ErrorDetails, document: Document) -> Place:
 
 
 def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
-    """What is wrong, what would be right, and what was probably meant."""
+    """Return the message, the advice, and what was probably meant."""
     kind, value = error["type"], error["input"]
     what, nothing = shown_place(place), _Meant()
     name, _, rest = kind.partition("_")
@@ -141,8 +143,8 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
         return _unknown(place)
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        told = f"{what}: {_shown(value)} is none of {', '.join(known)}"
-        return told, near(str(value), known), _Meant(value=nearest(str(value), known))
+        message = f"{what}: {_shown(value)} is none of {', '.join(known)}"
+        return message, near(str(value), known), _Meant(value=nearest(str(value), known))
     if kind == "value_error":
         raised = error.get("ctx", {})["error"]
         if isinstance(raised.__cause__, DiskbenchError):
@@ -173,12 +175,12 @@ def _unknown(place: Place) -> tuple[str, str, _Meant]:
     known = _keys(place[:-1])
     where = shown_place(place[:-1])
     few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
-    told = f"unknown key {key!r}" + (f" in {where}" if where else "")
-    return told, near(key, known) or few, _Meant(key=nearest(key, known))
+    message = f"unknown key {key!r}" + (f" in {where}" if where else "")
+    return message, near(key, known) or few, _Meant(key=nearest(key, known))
 
 
 def _keys(place: Place) -> list[str]:
-    """The keys that are known in a mapping at `place`."""
+    """Return the known keys of a mapping at `place`."""
     model: type[BaseModel]
     if not place:
         model = Matrix
@@ -192,13 +194,13 @@ def _keys(place: Place) -> list[str]:
 
 
 def _number_in(value: object, name: str) -> float | None:
-    """The number that somebody who wrote `20g` or `3.0` may have meant."""
+    """Return the number that `20g` or `3.0` may stand for; None if there is none."""
     if name not in {"int", "float"} or isinstance(value, bool):
         return None
-    found = _LEADING_NUMBER.match(str(value).strip())
-    if not found:
+    number = _LEADING_NUMBER.match(str(value).strip())
+    if not number:
         return None
-    return round(float(found[0])) if name == "int" else float(found[0])
+    return round(float(number[0])) if name == "int" else float(number[0])
 
 
 def _shown(value: object) -> str:
@@ -212,7 +214,7 @@ def _shown(value: object) -> str:
 
 
 def shown_place(place: Place) -> str:
-    """`axes.disk[1].size`."""
+    """Return a place as text: `axes.disk[1].size`."""
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -220,7 +222,7 @@ def shown_place(place: Place) -> str:
 
 
 def _mend(data: dict[str, Any], place: Place, meant: _Meant, document: Document) -> bool:
-    """Put what was meant in the place of what is wrong; False where that is not known."""
+    """Replace a wrong part by what was meant; False if that is not known."""
     holder = _holder(data, place)
     if meant.key is not None and isinstance(holder, dict) and meant.key not in holder:
         holder[meant.key] = holder.pop(place[-1])
@@ -235,7 +237,7 @@ def _mend(data: dict[str, Any], place: Place, meant: _Meant, document: Document)
 
 
 def _take_out(data: dict[str, Any], place: Place) -> None:
-    """Take a place out of the data, or put in its stead what is right but says nothing."""
+    """Remove a place from the data, or replace it by a valid neutral value."""
     if place in {(), ("name",)}:
         data["name"] = _NAME
         return
@@ -247,7 +249,7 @@ def _take_out(data: dict[str, Any], place: Place) -> None:
 
 
 def _is_there(data: dict[str, Any], place: Place) -> bool:
-    """Whether a place is in the data still; `name` is where it is missing, too."""
+    """Whether a place is still in the data; `name` counts as present even when it is missing."""
     try:
         holder = _holder(data, place)
     except (KeyError, IndexError, TypeError):

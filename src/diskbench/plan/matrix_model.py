@@ -1,8 +1,8 @@
-"""The model of a matrix file: the fields of a cell with the own options of every provider: pure.
+"""The model of a matrix file: the fields of a cell and the options of every provider: pure.
 
-A stored matrix (model/matrix.py) takes any option, since its provider need not be installed where
-it is read. A file is held against what the installed providers take, so that a misspelt option is
-found with its line.
+A stored matrix (model/matrix.py) accepts any option, since its provider may not be installed where
+it is read. A file is checked against the options of the installed providers, so that a misspelt
+option is reported with its line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from diskbench.plugin import Plugin
 
 _KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
-"""What a file has to hold for an option of a type: no text where a number is meant."""
+"""The strict type of an option's value in a file: no text in place of a number."""
 
 
 class _Closed(CellFields):
@@ -32,7 +32,7 @@ class _Closed(CellFields):
 
 @functools.cache
 def cell_model() -> type[CellFields]:
-    """The fields of a cell in a file: the common ones, then each provider's own options."""
+    """Return the model of a cell in a file: common fields, then each provider's own options."""
     fields: dict[str, Any] = {}
     for name, several in _own().items():
         kinds = dict.fromkeys(_bounded(option) for _, option in several)
@@ -43,7 +43,7 @@ def cell_model() -> type[CellFields]:
 
 @functools.cache
 def matrix_model() -> type[Matrix]:
-    """The matrix as a file has it: with `cell_model` where the stored one has CellFields."""
+    """Return the model of a matrix file: `cell_model` replaces the stored model's CellFields."""
     cell = cell_model()
     kinds: dict[str, Any] = {
         "defaults": cell,
@@ -62,7 +62,7 @@ def matrix_model() -> type[Matrix]:
 
 
 def stored_matrix(read: Matrix) -> Matrix:
-    """The matrix that was read by `matrix_model`, as it is stored."""
+    """Convert a matrix that was read with `matrix_model` to its stored form."""
     values = {name: getattr(read, name) for name in Matrix.model_fields}
     return Matrix.model_validate(
         {
@@ -76,7 +76,7 @@ def stored_matrix(read: Matrix) -> Matrix:
 
 
 def own_values() -> dict[str, tuple[str, ...]]:
-    """The values that an editor may propose for providers' own options, by option."""
+    """Return the values that an editor may propose for provider options, by option."""
     return {
         name: tuple(dict.fromkeys(value for _, option in several for value in option.values))
         for name, several in _own().items()
@@ -89,12 +89,12 @@ def _stored(fields: CellFields) -> CellFields:
 
 
 def _own() -> dict[str, list[tuple[Plugin, Option]]]:
-    """The options that are no common field of a cell, by name, with those who have them."""
-    found: dict[str, list[tuple[Plugin, Option]]] = {}
+    """Return the options that are not common fields of a cell, by name, with their providers."""
+    options: dict[str, list[tuple[Plugin, Option]]] = {}
     for plugin, option in all_options():
         if option.name not in CellFields.model_fields:
-            found.setdefault(option.name, []).append((plugin, option))
-    return found
+            options.setdefault(option.name, []).append((plugin, option))
+    return options
 
 
 def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
@@ -103,7 +103,7 @@ def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
 
 
 def _about(several: list[tuple[Plugin, Option]]) -> str:
-    """Whose option it is, and what each of them means by it."""
+    """Describe an option: its providers, and its meaning for each."""
     titles: dict[str, list[str]] = {}
     for plugin, option in several:
         titles.setdefault(option.about, []).append(plugin.title)

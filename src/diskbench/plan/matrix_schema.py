@@ -1,7 +1,7 @@
 """The JSON schema of a matrix file, for editors: pure.
 
-It is pydantic's own of `Matrix`, with what the model cannot know (the names of providers, profiles
-and disks), and with axes as they are written rather than as they are kept.
+It is pydantic's schema of `Matrix`, with names that the model cannot know (of providers, profiles
+and disks), and with axes as they are written rather than as they are stored.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _FIELDS = {"$ref": "#/$defs/CellFields"}
 
 
 def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The schema; `known` names values of fields that an editor should propose. Others stay
-    allowed: profiles may be paths, and a provider may know more than we do."""
+    """Return the schema. `known` lists field values that an editor should propose. Other values
+    stay allowed: profiles may be paths, and a provider may sell more than the catalogue lists."""
     schema = matrix_model().model_json_schema()
     fields = schema["$defs"]["CellFields"]["properties"]
     for name, values in known.items():
@@ -47,20 +47,20 @@ def _axis(name: str, field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON
-    """Without the null that stands for what is not given, and without titles that say nothing."""
+    """Return a schema node without the null type of optional fields and pydantic's titles."""
     if isinstance(node, list):
-        return [_plain(one) for one in node]
+        return [_plain(item) for item in node]
     if not isinstance(node, dict):
         return node
-    found = {
+    plain = {
         key: _plain(value)
         for key, value in node.items()
         if not (key == "title" and isinstance(value, str))
         and not (key == "default" and value is None)
     }
-    kinds = found.get("anyOf")
+    kinds = plain.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:
         kinds = [kind for kind in kinds if kind != {"type": "null"}]
-        del found["anyOf"]
-        found = {**kinds[0], **found} if len(kinds) == 1 else {**found, "anyOf": kinds}
-    return found
+        del plain["anyOf"]
+        plain = {**kinds[0], **plain} if len(kinds) == 1 else {**plain, "anyOf": kinds}
+    return plain

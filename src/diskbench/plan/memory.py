@@ -11,8 +11,8 @@ from diskbench.model.spec import Step
 from diskbench.units import MIB, format_bytes
 
 BASE_BYTES = 96 * MIB
-"""What one fio process takes before its buffers and logs: 35 MB resident for a small job on fio
-3.33 here, and as much again for a second's histograms; the rest is our margin."""
+"""Bytes that one fio process needs besides its buffers and logs: 35 MB resident for a small job
+with fio 3.33, and as much again for a second's histograms; the rest is our margin."""
 FIO_BLOCK_BYTES = 4096
 """fio's default block size (HOWTO, "blocksize")."""
 
@@ -20,7 +20,7 @@ FIO_BLOCK_BYTES = 4096
 def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
     """Raise InvalidValue when a step's buffers do not fit into the memory that is available.
 
-    Unknown memory (0) is let pass.
+    Unknown memory (0) is accepted.
     """
     available = facts.memory_available_bytes
     if not available:
@@ -36,7 +36,7 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
 
 
 def buffer_bytes(job: Job) -> int:
-    """Bytes of I/O buffers of one job: numjobs × iodepth × its largest block size."""
+    """Return the I/O buffers of one job in bytes: numjobs × iodepth × its largest block size."""
     sizes = [
         size
         for name in ("bs", "bsrange", "bssplit")

@@ -1,4 +1,4 @@
-"""What becomes of an occurrence of a schedule when it is due: pure."""
+"""What happens to an occurrence of a schedule when it is due: pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from diskbench.model.schedule import OccurrenceState, ScheduleRow
 
 LATE = timedelta(minutes=15)
-"""An occurrence that is looked at this much after its time is late: no worker was there. A restart
-or a short absence of the database is no reason to leave out a measurement; our choice."""
+"""An occurrence that is handled later than this was missed: no worker was running. A restart or a
+short outage of the database does not skip a measurement; our choice."""
 
 
 @dataclass(frozen=True)
 class OccurrenceMoment:
-    """When an occurrence is looked at, and what stands in its way: the schedule is paused, or
-    `busy`, in words, with an earlier one."""
+    """When an occurrence is handled, and what prevents its start: the schedule is paused, or
+    `busy` (a text) with an earlier occurrence."""
 
     now: datetime
     paused: bool = False
@@ -30,7 +30,8 @@ class OccurrenceMoment:
 def becomes(
     schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: OccurrenceMoment
 ) -> tuple[OccurrenceState, str | None]:
-    """Whether a due time is `queued`, to be begun as soon as it can be, or `skipped`, and why."""
+    """Return `queued` for an occurrence to start as soon as possible, or `skipped` with the
+    reason."""
     shown = due.astimezone(ZoneInfo(zone))
     late = at.now - due > LATE
     if at.paused:

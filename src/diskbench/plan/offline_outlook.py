@@ -1,4 +1,4 @@
-"""A matrix whose clouds cannot all be asked now, and that begins nevertheless: pure."""
+"""A matrix that starts although not every cloud can be queried now: pure."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ if TYPE_CHECKING:
 
 
 def out_of_reach(seen: MatrixOutlook) -> list[BlockOutlook]:
-    """The blocks that could not be looked at from here, or now, and may be at their turn."""
-    return [one for one in seen.blocks if one.problem and one.problem.passing]
+    """Return the blocks that could not be checked from here or now, but may be when they start."""
+    return [block for block in seen.blocks if block.problem and block.problem.passing]
 
 
 def with_foreseen(seen: MatrixOutlook, foreseen: MatrixOutlook) -> MatrixOutlook:
-    """The matrix with blocks out of reach as the catalogue foresees them. One that nobody foresees
-    is left to its turn, too, unless there is a budget: what it costs is not known then."""
-    by_block = {one.block: one for one in foreseen.blocks}
-    unseen = {one.block for one in out_of_reach(seen)}
+    """Return the matrix with unreachable blocks as the catalogue predicts them. A block without a
+    prediction is also left to be checked when it starts, unless there is a budget: its cost is
+    unknown."""
+    by_block = {block.block: block for block in foreseen.blocks}
+    unseen = {block.block for block in out_of_reach(seen)}
 
-    def instead(one: BlockOutlook) -> BlockOutlook:
-        if one.block not in unseen:
-            return one
-        if by_block[one.block].problem is None:
-            return by_block[one.block]
+    def instead(block: BlockOutlook) -> BlockOutlook:
+        if block.block not in unseen:
+            return block
+        if by_block[block.block].problem is None:
+            return by_block[block.block]
         left = seen.limits.budget_usd is None
-        return one.model_copy(update={"problem": None}) if left else one
+        return block.model_copy(update={"problem": None}) if left else block
 
     return seen.model_copy(update={"blocks": tuple(map(instead, seen.blocks))})

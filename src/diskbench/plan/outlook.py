@@ -1,4 +1,4 @@
-"""What a matrix will do before it does it: its document, and the sums in it. Pure.
+"""The forecast of a matrix before it runs: the document and its sums. Pure.
 
 The document is what `diskbench matrix plan --output json` prints.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class BlockOutlook(Frozen):
-    """One block: what all its replicates have in common. `expected_s` is how long the steps of one
-    replicate take, `trial_s` that and renting. What is None is not known; with a `problem` it
-    cannot be measured. `asked` says whether the provider was, or the catalogue alone.
+    """One block: what all its replicates have in common. `expected_s` is the duration of the steps
+    of one replicate, `trial_s` includes renting. None is unknown; a block with a `problem` cannot
+    be measured. `asked` says whether the provider itself was queried or only the catalogue.
     """
 
     number: int
@@ -58,8 +58,8 @@ class BlockOutlook(Frozen):
 
 
 class CellOutlook(Frozen):
-    """One cell in its place: its round from 1 (0 where none are made), its block's number, and when
-    it is expected to begin and end, in seconds after the matrix does; None for one that cannot be
+    """One cell at its position: its round from 1 (0 without rounds), its block's number, and its
+    expected start and end in seconds after the start of the matrix; None if it cannot be
     measured."""
 
     position: int
@@ -71,8 +71,8 @@ class CellOutlook(Frozen):
 
 
 class Bill(Frozen):
-    """What the cells of a provider cost together, and all of them as `all`. `known_usd` is the sum
-    of what is known; `unknown` names the rest."""
+    """The cost of all cells of a provider, or of all providers (`all`). `known_usd` is the sum of
+    the known prices; `unknown` names the parts without one."""
 
     provider: str
     cells: int
@@ -82,8 +82,8 @@ class Bill(Frozen):
 
 
 class MatrixOutlook(Frozen):
-    """The whole. `work_s` is how long its cells take one after the other, `makespan_s` with what
-    may run at once. `needs` is the most that is had at once, beside root disks."""
+    """The whole matrix. `work_s` is the duration of its cells one after the other, `makespan_s`
+    with the allowed concurrency. `needs` is the most that is rented at once, except root disks."""
 
     format: Literal[1] = 1
     name: str
@@ -111,7 +111,7 @@ def outlook(
     cells: Sequence[MatrixCell],
     blocks: Sequence[BlockOutlook],
 ) -> MatrixOutlook:
-    """The document of a matrix whose blocks were looked at."""
+    """Return the document of a matrix whose blocks were checked."""
     of_block = {one.block: one for one in blocks}
     planned = [cell for cell in cells if of_block[cell.block].problem is None]
     tasks = [
@@ -160,7 +160,8 @@ def outlook(
 
 
 def _most_at_once(times: Iterable[tuple[float, float]]) -> int:
-    """The most cells that run at the same time; one that ends makes room for one that begins."""
+    """Return the most cells that run at the same time. A cell that ends when another starts does
+    not overlap it."""
     changes = sorted(
         change for begin, end in times if end > begin for change in ((begin, 1), (end, -1))
     )
@@ -172,20 +173,20 @@ def _most_at_once(times: Iterable[tuple[float, float]]) -> int:
 
 
 def _bills(blocks: Sequence[BlockOutlook]) -> tuple[Bill, ...]:
-    providers = sorted({one.provider for one in blocks if one.cost is not None})
+    providers = sorted({block.provider for block in blocks if block.cost is not None})
     return tuple(
         _sum(
             provider,
             [
                 Bill(
                     provider=provider,
-                    cells=one.replicates,
-                    known_usd=one.cost.known_usd * one.replicates,
-                    transactions_usd=one.cost.transactions_usd * one.replicates,
-                    unknown=one.cost.unknown,
+                    cells=block.replicates,
+                    known_usd=block.cost.known_usd * block.replicates,
+                    transactions_usd=block.cost.transactions_usd * block.replicates,
+                    unknown=block.cost.unknown,
                 )
-                for one in blocks
-                if one.provider == provider and one.cost is not None
+                for block in blocks
+                if block.provider == provider and block.cost is not None
             ],
         )
         for provider in providers
@@ -195,32 +196,39 @@ def _bills(blocks: Sequence[BlockOutlook]) -> tuple[Bill, ...]:
 def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
     return Bill(
         provider=provider,
-        cells=sum(one.cells for one in bills),
-        known_usd=math.fsum(one.known_usd for one in bills),
-        transactions_usd=math.fsum(one.transactions_usd for one in bills),
-        unknown=tuple(dict.fromkeys(name for one in bills for name in one.unknown)),
+        cells=sum(bill.cells for bill in bills),
+        known_usd=math.fsum(bill.known_usd for bill in bills),
+        transactions_usd=math.fsum(bill.transactions_usd for bill in bills),
+        unknown=tuple(dict.fromkeys(name for bill in bills for name in bill.unknown)),
     )
 
 
 def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits) -> Iterable[Need]:
-    """The most of each kind that so many cells at once can have: that of the largest ones."""
+    """Return the most of each resource that the concurrent cells can use: that of the largest."""
     rented = [
-        one
-        for one in blocks
-        if one.problem is None and one.offer and one.provider not in EMULATED_PROVIDERS
+        block
+        for block in blocks
+        if block.problem is None and block.offer and block.provider not in EMULATED_PROVIDERS
     ]
-    for partition in dict.fromkeys(one.partition for one in rented):
-        here = [one for one in rented if one.partition == partition for _ in range(one.replicates)]
+    for partition in dict.fromkeys(block.partition for block in rented):
+        here = [
+            block
+            for block in rented
+            if block.partition == partition
+            for _ in range(block.replicates)
+        ]
         count = at_once(partition, tasks, limits)
         kinds: dict[tuple[str, str], list[float]] = {}
-        for one in here:
-            spot = "spot-" if one.spot else ""
+        for block in here:
+            spot = "spot-" if block.spot else ""
             kinds.setdefault(("machines", ""), []).append(1)
-            if one.vcpus is not None:
-                kinds.setdefault((f"{spot}vcpus", ""), []).append(one.vcpus)
-            if one.disks:
-                kinds.setdefault(("disks", ""), []).append(one.disks)
-                kinds.setdefault(("disk-gib", one.disk or ""), []).append(one.disk_gib * one.disks)
+            if block.vcpus is not None:
+                kinds.setdefault((f"{spot}vcpus", ""), []).append(block.vcpus)
+            if block.disks:
+                kinds.setdefault(("disks", ""), []).append(block.disks)
+                kinds.setdefault(("disk-gib", block.disk or ""), []).append(
+                    block.disk_gib * block.disks
+                )
         for (kind, of), amounts in kinds.items():
             yield Need(
                 provider=here[0].provider,
@@ -241,9 +249,9 @@ def _warnings(
     if limits.budget_usd is not None and total.unknown and not limits.assume_price_usd_per_hour:
         yield "cells of unknown price are refused under a budget: give `assume_price`"
     over = [
-        one.block
-        for one in blocks
-        if limits.max_cell_s is not None and one.trial_s > limits.max_cell_s
+        block.block
+        for block in blocks
+        if limits.max_cell_s is not None and block.trial_s > limits.max_cell_s
     ]
     if over:
         yield f"{len(over)} of the blocks take longer than max_cell_time: {over[0]}"

@@ -1,8 +1,8 @@
-"""Where the machine caches its disk: the first pass over the data apart from those after: pure.
+"""With a host cache: measure the first pass over the data apart from the later ones. Pure.
 
-With a host cache the first pass finds what is not in the cache yet, and each pass after it what the
-one before left there; one figure for both would be neither's. What was written before the first
-pass may be in the cache already where it keeps writes.
+With a host cache the first pass reads data that is not cached yet, and each later pass reads what
+the pass before left in the cache; one figure for both would be true of neither. Data written before
+the first pass may already be cached if the cache keeps writes.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ COLD, WARM = "cold", "warm"
 
 
 def has_host_cache(cell: Cell) -> bool:
-    """Whether the rented disk is to be cached by its machine."""
+    """Whether the rented disk is to have a host cache."""
     cache = cell.rent.text("cache") if cell.rent is not None else None
     return cache is not None and cache.lower() != "none"
 
 
 def cold_and_warm(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Each measuring step twice, as `NAME-cold` and `NAME-warm`; the others as they are.
+    """Return each measuring step twice, as `NAME-cold` and `NAME-warm`, and the others unchanged.
 
-    A rate that is a share of a step's is a share of its warm pass, which lasts.
+    A rate given as a share of a step's rate refers to its warm pass, which is the lasting one.
     """
     measured = [step.name for step in steps if step.role == "measure"]
-    found: list[Step] = []
+    passes: list[Step] = []
     for step in steps:
         job = _of_warm(step.job, measured)
         names = [f"{step.name}-{way}" for way in (COLD, WARM)] if step.name in measured else []
         for name in names or [step.name]:
-            index = len(found)
-            found.append(step.model_copy(update={"index": index, "name": name, "job": job}))
-    return tuple(found)
+            index = len(passes)
+            passes.append(step.model_copy(update={"index": index, "name": name, "job": job}))
+    return tuple(passes)
 
 
 def _of_warm(job: str, measured: Sequence[str]) -> str:

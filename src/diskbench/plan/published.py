@@ -1,4 +1,4 @@
-"""What a trial was of, in the words by which published figures are looked up: pure."""
+"""The subject of a trial, in the terms by which published figures are matched: pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 GOBONNIEGO_FILE = "import/gobonniego"
-"""The provider of runs that were imported from a file of GoBonnieGo's."""
+"""The provider of runs that were imported from a GoBonnieGo file."""
 
 _ROOT = "root"
-"""How the names of root disks begin: `root`, `root:TYPE`."""
+"""The prefix of root disk names: `root`, `root:TYPE`."""
 
 
 def asked_of(row: Run, plan: Plan | None) -> RunSubject:
-    """What the trial of a run was of; `plan` is None for imported ones.
+    """Return the subject of a run's trial; `plan` is None for imported runs.
 
-    A disk that was not rented has a size and no type, for no machine tells the name it is sold by;
-    but where a person said which one it was (`--as-disk`), it is that. Raises InvalidValue for a
-    label of another form.
+    A disk that was not rented has a size but no type, since a machine does not know the name under
+    which its disk is sold, unless the user stated it (`--as-disk`). Raises InvalidValue for a
+    malformed label.
     """
     memory, size = row.memory_bytes, row.disk_size_bytes or row.size_bytes
     rental = plan.rental if plan else None
@@ -35,15 +35,15 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     profile = "gobonniego" if by_tool else str(row.profile)
     hint = hint_of(row.labels)
     if rental is None and hint.as_disk is not None:
-        said = named_disk(hint.as_disk)
+        stated = named_disk(hint.as_disk)
         return RunSubject(
             profile=profile,
             parameters=row.parameters,
-            cloud=said.cloud,
-            disk_type=said.disk_type,
-            size_gib=said.size_gib,
-            iops=said.iops,
-            cache=said.cache,
+            cloud=stated.cloud,
+            disk_type=stated.disk_type,
+            size_gib=stated.size_gib,
+            iops=stated.iops,
+            cache=stated.cache,
             instance_type=hint.as_machine or row.instance_type,
             memory_gib=memory / GIB if memory else None,
             by_tool=by_tool,
@@ -64,8 +64,8 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
 
 
 def _cache(plan: Plan | None) -> str | None:
-    """The host cache, where hosts have one: as typed, or none, which is what a disk that is
-    attached gets. A root disk has the one that its image asks for."""
+    """Return the host cache if the provider has one: as typed, or `none`, the default of an
+    attached disk. A root disk has the cache that its image specifies."""
     if plan is None or plan.rental is None:
         return None
     spec, cloud = plan.rental.spec, cloud_of(plan.rental)

@@ -1,6 +1,6 @@
-"""The verdict on a published figure, from what its post records, by the rules for our own: pure.
+"""The verdict on a published figure from what its post records, by the same rules as ours: pure.
 
-What the rules do not find and the post says itself is taken over as its doubt.
+A doubt that the post states itself and the rules do not find is added.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _LOADS = {
     "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
     "seq-write-64k": Load(block_bytes=64 * KIB, read_share=0.0, random=False, direct=False),
 }
-"""GoBonnieGo's steps (bench/bench.go), by their names in our profile. How deep their queues were is
-not known."""
+"""GoBonnieGo's steps (bench/bench.go), by their names in our profile. Their queue depth is
+unknown."""
 
 
 def published_verdict(figure: Published, books: Books) -> Verdict:
-    """What a published figure was promised, what set its pace, and whether to believe it. Of a
-    latency only the last is told."""
+    """Return what was promised for a published figure, what limited it, and whether to believe it.
+    For a latency only the last is decided."""
     load = _LOADS.get(figure.step) if figure.profile == "gobonniego" else None
     iops = figure.value if figure.metric == "iops" else None
     moved = figure.value if figure.metric == "bytes_per_s" else None
@@ -61,24 +61,24 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         medium=_medium(figure),
         memory_share=0.5,
     )
-    told = verdict(measured, setting, _promise(figure, load, books))
+    judgement = verdict(measured, setting, _promise(figure, load, books))
     doubt = figure.doubt
-    if doubt is None or any(one.code == doubt.code for one in told.reasons):
-        return told
-    said = doubt_of(doubt.code).reason(doubt.words)
-    told = verdict(measured, setting, _promise(figure, load, books), reasons=(said,))
-    if doubt.code != "served-from-cache" or told.stands_for.limiter.name != "unknown":
-        return told
+    if doubt is None or any(reason.code == doubt.code for reason in judgement.reasons):
+        return judgement
+    stated = doubt_of(doubt.code).reason(doubt.words)
+    judgement = verdict(measured, setting, _promise(figure, load, books), reasons=(stated,))
+    if doubt.code != "served-from-cache" or judgement.stands_for.limiter.name != "unknown":
+        return judgement
     below: LimiterName = "host-cache" if figure.cache in _CACHES else "page-cache"
     by = Limiter(name=below, evidence=(doubt.words,))
-    judged = told.model_copy(
-        update={"stretches": (told.stands_for.model_copy(update={"limiter": by}),)}
+    judged = judgement.model_copy(
+        update={"stretches": (judgement.stands_for.model_copy(update={"limiter": by}),)}
     )
     return judged.model_copy(update={"sentence": sentence(judged)})
 
 
 def _medium(figure: Published) -> Medium | None:
-    """That of a disk which the post says by its link; a guest's may be another's."""
+    """Return the medium of a disk whose link the post states; a guest may see another medium."""
     link = figure.disk_type.partition("-")[0]
     return Medium(link) if link in LINKS else None
 

@@ -1,10 +1,10 @@
-"""Which disks of a catalogue have a bucket like one that was seen to run out: pure.
+"""Which catalogue disks have a bucket like one that was measured to run empty: pure.
 
-A disk is like it where its burst is within 5 % of the level before the fall, its baseline within
-10 % of the level after it, and its capacity within 10 % of what was done above that level; our
-choice. Of throughput buckets all three are bytes. Where a baseline grows with the size it tells the
-size, above the sizes that share the least one; a disk that is sold in tiers is compared tier by
-tier.
+A disk matches if its burst is within 5 % of the level before the fall, its baseline within 10 % of
+the level after it, and its capacity within 10 % of the work done above that level; our choice. For
+throughput buckets all three are in bytes. Where the baseline grows with the size it determines the
+size, except among the sizes that share the lowest baseline. A disk that is sold in tiers is
+compared tier by tier.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ class _Bucket:
 
 
 def like(before: float, after: float, spent: float) -> tuple[str, ...]:
-    """The disks with such a bucket, as `--as-disk` takes them, from levels in IOPS and the I/Os
-    above the lower one until the fall."""
+    """Return the disks with such a bucket, as `--as-disk` accepts them. `before` and `after` are
+    IOPS; `spent` are the I/Os above `after` until the fall."""
     known = (*_tiers(), *_by_size(after, "ios"))
-    return tuple(one.words for one in known if _is_like(one, before, after, spent))
+    return tuple(bucket.words for bucket in known if _is_like(bucket, before, after, spent))
 
 
 def like_bytes(before: float, after: float, spent: float) -> tuple[str, ...]:
-    """The same of a bucket of throughput, from bytes a second and the bytes above the lower
-    level."""
+    """The same for a throughput bucket: `before` and `after` in bytes per second, `spent` in
+    bytes above `after`."""
     known = _by_size(after, "bytes")
-    return tuple(one.words for one in known if _is_like(one, before, after, spent))
+    return tuple(bucket.words for bucket in known if _is_like(bucket, before, after, spent))
 
 
-def _is_like(one: _Bucket, before: float, after: float, spent: float) -> bool:
+def _is_like(bucket: _Bucket, before: float, after: float, spent: float) -> bool:
     return (
-        abs(before / one.burst - 1) <= _BURST
-        and abs(after / one.baseline - 1) <= _OTHERS
-        and abs(spent / one.capacity - 1) <= _OTHERS
+        abs(before / bucket.burst - 1) <= _BURST
+        and abs(after / bucket.baseline - 1) <= _OTHERS
+        and abs(spent / bucket.capacity - 1) <= _OTHERS
     )
 
 
@@ -70,8 +70,8 @@ def _tiers() -> tuple[_Bucket, ...]:
 
 
 def _by_size(after: float, counts: _Counts) -> Iterator[_Bucket]:
-    """The bucket of each type whose burst is of I/Os, or of bytes, in the size whose baseline is
-    `after`."""
+    """Yield the bucket of each type with a burst of I/Os (or of bytes), at the size whose baseline
+    is `after`."""
     for cloud in clouds():
         for name, entry in catalogue(cloud).disks.items():
             burst = entry.iops_burst if counts == "ios" else entry.throughput_burst
@@ -81,8 +81,8 @@ def _by_size(after: float, counts: _Counts) -> Iterator[_Bucket]:
 
 
 def _size_gib(entry: DiskEntry, baseline: Quantity, after: float) -> int:
-    """The size whose baseline is `after`. The largest of those with the least baseline stands for
-    them, and the least size that is sold for smaller ones."""
+    """Return the size whose baseline is `after`. Of the sizes that share the lowest baseline it is
+    the largest; it is never less than the smallest size sold."""
     per_gib = (baseline.per_gib + baseline.per_tib / GIB_PER_TIB) * baseline.unit_bytes
     least = (baseline.min or 0.0) * baseline.unit_bytes
     smallest = entry.size_gib.min if entry.size_gib else 1
@@ -93,14 +93,14 @@ def _size_gib(entry: DiskEntry, baseline: Quantity, after: float) -> int:
 
 
 def _buckets(cloud: str, kind: str, size_gib: float, counts: _Counts) -> list[_Bucket]:
-    """The bucket of each pool of a disk, of I/Os or of bytes."""
+    """Return the bucket of each pool of a disk, in I/Os or in bytes."""
     try:
-        found = limits(cloud, kind, size_gib)
+        disk_limits = limits(cloud, kind, size_gib)
     except UserError:
         return []
-    allowed = [pool.iops if counts == "ios" else pool.bytes_per_s for pool in found.pools]
+    allowed = [pool.iops if counts == "ios" else pool.bytes_per_s for pool in disk_limits.pools]
     return [
-        _Bucket(f"{cloud}:{kind}:{size_gib:g}", one.ceiling, one.baseline, held)
-        for one in allowed
-        if one is not None and (held := capacity(one))
+        _Bucket(f"{cloud}:{kind}:{size_gib:g}", allowance.ceiling, allowance.baseline, held)
+        for allowance in allowed
+        if allowance is not None and (held := capacity(allowance))
     ]

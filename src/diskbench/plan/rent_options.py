@@ -1,4 +1,4 @@
-"""What to rent, from options by the names of `run`'s flags: pure."""
+"""The specification of a rental, from options named like the flags of `run`: pure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
     "subnet", "security_group", "placement", "spot", "ssh_cidr", "endpoint_url",
 )  # fmt: skip
-"""Options that all renting providers share, beside `size`; each fills a field of RentSpec."""
+"""Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
 
 
 def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
-    """What is to be rented; None for a provider that measures machines that are there.
+    """Return what to rent; None for a provider that does not rent machines.
 
-    `options` are by the names of the flags; None and what is missing were not typed. Raises
-    InvalidValue for one that means nothing to the provider, or a value out of its range.
+    `options` are keyed by the names of the flags; None and missing keys were not typed. Raises
+    InvalidValue for an option that the provider does not have, or a value out of range.
     """
     check_owners(provider, options)
     spec = _spec(provider, options)
@@ -44,16 +44,16 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
 
 def check_owners(provider: str, options: Mapping[str, Any]) -> None:
     """Raise InvalidValue for an option that only other providers have."""
-    own = {one.name for one in own_options(provider)}
+    own = {owner.name for owner in own_options(provider)}
     for name, value in options.items():
         if value in (None, False) or name in own or name in _COMMON:
             continue
-        if known := [one.name for one in owners(name)]:
+        if known := [owner.name for owner in owners(name)]:
             raise foreign_option(f"{_flag_of(name)} {value}", provider, known, name)
 
 
 def foreign_option(what: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
-    """The error for an option, as typed, that only the providers `known` have."""
+    """Return the error for a typed option that only the providers `known` have."""
     *rest, last = known
     names = f"{', '.join(rest)} and {last}" if rest else last
     return InvalidValue(
@@ -64,14 +64,14 @@ def foreign_option(what: str, provider: str, known: Collection[str], name: str) 
 
 
 def takes_host(provider: str) -> bool:
-    """Whether `--host` is the provider's own option, and not a machine that is there."""
-    return any(one.name == "host" for one in own_options(provider))
+    """Whether `--host` is the provider's own option, and not the address of a machine."""
+    return any(option.name == "host" for option in own_options(provider))
 
 
 def check_endpoint(url: str | None, what: str) -> None:
-    """Raise InvalidValue for an API endpoint that holds credentials or a query (they may be a
-    token): it is written into plans and evidence. Nothing of it is in the message."""
-    if url is not None and any(one in url for one in "@?#"):
+    """Raise InvalidValue for an API endpoint with credentials or a query (which may be a token),
+    since endpoints are written into plans and evidence. The message contains no part of it."""
+    if url is not None and any(character in url for character in "@?#"):
         raise InvalidValue(
             f"{what} holds credentials or options",
             advice="give https://HOST:PORT alone; credentials come from the cloud's usual "
@@ -80,31 +80,32 @@ def check_endpoint(url: str | None, what: str) -> None:
 
 
 def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
-    """What is paid by, from the option that the provider calls it by. Raises InvalidValue for
-    another provider's."""
+    """Return the account that pays, from the provider's own option for it. Raises InvalidValue
+    for the option of another provider."""
     check_owners(provider, options)
     name = plugin(provider).account_option
-    found: str | None = options.get(name) if name else None
-    return found
+    account: str | None = options.get(name) if name else None
+    return account
 
 
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
-"""Options that mean something to several providers, so that none of them alone has them."""
+"""Options that several providers share, so that they belong to none of them alone."""
 
 
 def given(provider: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The provider's own options that were typed, by group and stored name; not who pays."""
+    """Return the provider's own options that were typed, by group and stored name, except the
+    account."""
     account = plugin(provider).account_option
-    found: dict[str, dict[str, Any]] = {}
-    for one in own_options(provider):
-        value = _single(options.get(one.name))
-        if value is not None and value is not False and one.name != account:
-            found.setdefault(one.group, {})[one.field] = value
-    return found
+    typed: dict[str, dict[str, Any]] = {}
+    for option in own_options(provider):
+        value = _single(options.get(option.name))
+        if value is not None and value is not False and option.name != account:
+            typed.setdefault(option.group, {})[option.field] = value
+    return typed
 
 
 def _single(value: object) -> object:
-    """`--host` may be typed several times for machines that are there; here it is one."""
+    """Return the single value of an option that, like `--host`, other providers may repeat."""
     return (value[0] if value else None) if isinstance(value, list | tuple) else value
 
 
@@ -134,7 +135,7 @@ def _flag_of(name: str) -> str:
 
 
 def _whole(size_gib: float | None) -> int | None:
-    """The size of a disk; clouds sell whole GiB."""
+    """Return the size of a disk in whole GiB, as clouds sell it."""
     if size_gib is None:
         return None
     if size_gib < 1 or size_gib != int(size_gib):

@@ -1,7 +1,7 @@
 """Routes: which cells a worker can reach. Pure.
 
-A route is a provider (`NAME`), or a provider and the site that a matrix's `route:` names
-(`NAME/site-a`). A region is no route: a worker that reaches a cloud reaches all of its regions.
+A route is a provider (`NAME`), or a provider and the site from the `route:` of a matrix
+(`NAME/site-a`). A region is not a route: a worker that reaches a cloud reaches all its regions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 EVERYWHERE = ("*",)
-"""The patterns of a worker that reaches everything."""
+"""The patterns of a worker that takes cells of every route."""
 
 
 def serves(patterns: Collection[str], route: str) -> bool:
@@ -30,9 +30,9 @@ def serves(patterns: Collection[str], route: str) -> bool:
 
 
 def read_patterns(text: str, providers: Sequence[str]) -> tuple[str, ...]:
-    """The patterns of `ONE/*,OTHER/site-a`. Raises UnknownName for one of no known provider,
-    InvalidValue where there is none at all."""
-    patterns = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
+    """Parse patterns such as `ONE/*,OTHER/site-a`. Raises UnknownName for an unknown provider,
+    InvalidValue for an empty list."""
+    patterns = tuple(dict.fromkeys(item.strip() for item in text.split(",") if item.strip()))
     if not patterns:
         raise InvalidValue(
             f"--queues {text!r} names no queue",

@@ -1,4 +1,4 @@
-"""Which step comes next: a pure function of the plan and what is finished."""
+"""Which step comes next: a pure function of the plan and the finished steps."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -11,12 +11,12 @@ from diskbench.model.spec import Loop, Plan, Step
 
 
 def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
-    """The step to run after `finished`, or None when the run is complete.
+    """Return the step to run after `finished`, or None when the run is complete.
 
     Steps before the loop run once. The loop's steps repeat, with `round` counted from 1, until
-    the tracked job is steady over the last five rounds, and not in a burst, or `max_rounds` are
-    done. Rates that depend on earlier results (MR-11) are filled in. `index` counts all steps of
-    the run.
+    the tracked job is steady over the last five rounds and not in a burst, or until `max_rounds`
+    are done. Rates that depend on earlier results (MR-11) are filled in. `index` counts all steps
+    of the run.
     """
     done = len(finished)
     if plan.loop is None:
@@ -34,13 +34,13 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
 
 
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
-    """The steady-state judgement over the last five rounds; None while there are fewer."""
+    """Return the steady-state result of the last five rounds; None while there are fewer."""
     values = tracked_values(loop, finished)
     return steady(values[-ROUNDS:]) if len(values) >= ROUNDS else None
 
 
 def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
-    """IOPS of the tracked job, one value a finished round, in order."""
+    """Return the IOPS of the tracked job, one value per finished round, in order."""
     return [
         row.iops
         for result in finished
@@ -51,17 +51,17 @@ def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
 
 
 def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
-    """Whether the last five rounds lie above what should last on a disk or machine with burst
-    credit: steady there is not the baseline (MR-3), so the loop goes on."""
+    """Whether the last five rounds lie above the lasting rate of a disk or machine with burst
+    credit. A steady burst is not the baseline (MR-3), so the loop continues."""
     expected = plan.expectation
     if plan.loop is None or expected is None or not expected.credits:
         return False
     values = tracked_values(plan.loop, finished)[-ROUNDS:]
     index = next((step.index for step in plan.steps if step.name == plan.loop.tracked), None)
-    found = expected.of(expected.step(index)) if index is not None else None
-    if not values or found is None or found.lasting.limited_by is None:
+    expectation = expected.of(expected.step(index)) if index is not None else None
+    if not values or expectation is None or expectation.lasting.limited_by is None:
         return False
-    return fmean(values) > ABOVE * found.lasting.high_iops
+    return fmean(values) > ABOVE * expectation.lasting.high_iops
 
 
 def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:

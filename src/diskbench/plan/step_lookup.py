@@ -1,4 +1,4 @@
-"""What a plan expects of one step of a run that went on in rounds: pure."""
+"""The plan's expectation for one step of a run that may repeat steps in rounds: pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def place_of(plan: Plan, index: int) -> int:
-    """The index in the plan of the step that is step `index` of a run, counted through all rounds
-    of its loop."""
+    """Return the plan's index of step `index` of a run, where the run counts its steps through all
+    rounds of the loop."""
     if plan.loop is None or index < plan.loop.first:
         return index
     body = len(plan.steps) - plan.loop.first
@@ -21,8 +21,8 @@ def place_of(plan: Plan, index: int) -> int:
 def expected_of(
     plan: Plan | None, index: int, *, of_round: int | None = None, run: int = 1
 ) -> Expectation | None:
-    """What step `index` of a run (counted from 1) should get; None where nothing is known."""
-    found = plan.expectation if plan else None
-    if plan is None or found is None:
+    """Return the expectation of step `index` of `run` (runs count from 1); None if unknown."""
+    expectation = plan.expectation if plan else None
+    if plan is None or expectation is None:
         return None
-    return found.of(found.step(place_of(plan, index), run, of_round))
+    return expectation.of(expectation.step(place_of(plan, index), run, of_round))

@@ -1,4 +1,4 @@
-"""Whether a burst bucket made smaller by `--time-scale` still shows what it should: pure."""
+"""Whether a burst bucket reduced by `--time-scale` can still be measured: pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 SHORTEST_PHASE_S = 120.0
-"""A phase shorter than this is too short to be found for sure in a series of seconds (issue 3)."""
+"""Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
 
 
 def time_scale_notes(plan: Plan) -> tuple[str, ...]:
-    """What a reader should know of the plan's time scale; nothing where it changes nothing.
+    """Return notes for the reader about the plan's time scale; empty if it has no effect.
 
     Raises InvalidValue for a profile that waits for a steady state which the scaled bucket would
-    only pretend: a burst that is over within a round or two looks like a trend that settled.
+    only simulate: a burst that ends within a round or two looks like a trend that settled.
     """
     rental = plan.rental
     if rental is None or rental.spec.time_scale == 1:
@@ -44,15 +44,15 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
 
 
 def scaled_bursts_s(rental: Rental) -> list[float]:
-    """How long each bucket of the disk lasts at full burst, in scaled seconds."""
+    """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
     disk, cloud = rental.disk, rental.cloud or rental.scope.provider
     if disk is None:
         return []
     try:
-        found = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
-    except UserError:  # of no catalogue
+        disk_limits = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    except UserError:  # the disk is in no catalogue
         return []
     scale = rental.spec.time_scale
-    allowances = [a for pool in found.pools for a in (pool.iops, pool.bytes_per_s) if a]
-    lasting = (lasts_s(scaled(one, time_scale=scale)) for one in allowances)
+    allowances = [a for pool in disk_limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
+    lasting = (lasts_s(scaled(allowance, time_scale=scale)) for allowance in allowances)
     return [seconds for seconds in lasting if seconds is not None]

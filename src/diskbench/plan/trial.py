@@ -1,4 +1,4 @@
-"""A cell and a machine's facts, made into a plan: pure."""
+"""Make the plan of a trial from a cell and a machine's facts: pure."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from diskbench.units import format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
 RESERVE = 0.05
-"""Share of a filesystem's free space that is left alone; our choice: root must not fill up."""
+"""Share of a filesystem's free space that stays free; our choice: root must not fill up."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,14 @@ class TrialIds:
 
 
 def work_name(trial_id: str) -> str:
-    """The name of a trial's directories on a host: found by name, never by memory."""
+    """Return the name of a trial's directories on a host. Cleanup finds them by this name and
+    needs no state."""
     return f"diskbench-{trial_id}"
 
 
 def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str) -> ResolvedTarget:
-    """The one place that this trial writes to; InvalidValue when the profile cannot use it."""
+    """Return the only target that this trial writes to. Raises InvalidValue if the profile cannot
+    use it."""
     spec = cell.target
     filesystem: Filesystem = spec.filesystem or (
         profile.filesystem if spec.kind == "device" else "none"
@@ -83,8 +85,8 @@ def make_plan(
     version: str,
     drain_s: int | None = None,
 ) -> Plan:
-    """The plan of one trial: rendered, split into steps, with time and space. `drain_s` is how long
-    its disk takes to use up its burst credit (plan/drain.py).
+    """Return the plan of one trial: rendered, split into steps, with its time and space. `drain_s`
+    is the seconds until its disk's burst credit is used up (plan/drain.py).
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
@@ -114,7 +116,7 @@ def make_plan(
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
-    # A loop goes on until it is steady: its rounds tell cold from warm by themselves.
+    # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and has_host_cache(cell):
         steps = cold_and_warm(steps)
     space = space_bytes(steps, capacity)
@@ -149,7 +151,8 @@ def make_plan(
 
 
 def _check_room(cell: Cell, target: ResolvedTarget, facts: HostFacts, space: int) -> None:
-    """Refuse a plan that would not fit; a full disk measures nothing and harms others."""
+    """Raise an error for a plan that does not fit: a full disk yields no figures and may break
+    other software on the machine."""
     if cell.target.kind == "device":
         size = target.device_size_bytes
         if size is not None and space > size:

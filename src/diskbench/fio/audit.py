@@ -79,14 +79,14 @@ def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ..
 
 def _check(name: AuditName, found: Iterator[str | None], holds: str) -> AuditCheck:
     """Of all that a check looked at (None: it held), the first that does not hold."""
-    looked = list(found)
-    wrong = [one for one in looked if one is not None]
-    if not looked:
+    outcomes = list(found)
+    failures = [outcome for outcome in outcomes if outcome is not None]
+    if not outcomes:
         return AuditCheck(name=name, holds=None, message="the evidence does not tell")
-    if not wrong:
+    if not failures:
         return AuditCheck(name=name, holds=True, message=holds)
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    return AuditCheck(name=name, holds=False, message=wrong[0] + more)
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    return AuditCheck(name=name, holds=False, message=failures[0] + more)
 
 
 def _no_end(output: FioOutput) -> str:
@@ -159,12 +159,12 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     if options.get("bs_is_seq_rand", "0") != "0":
         chosen = parts
     else:
-        places = [_POSITIONS.index(one) for one in wanted]
+        places = [_POSITIONS.index(kind) for kind in wanted]
         chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
     found: list[int] = []
     for part in chosen:
-        for one in re.split("[:-]", part or "4k"):
-            size = size_of(one.partition("/")[0] or "4k")
+        for piece in re.split("[:-]", part or "4k"):
+            size = size_of(piece.partition("/")[0] or "4k")
             if size is None:
                 return ()
             found.append(size)

@@ -62,9 +62,9 @@ def group_of(log: LogName, named: tuple[NamedLogs, ...]) -> int | None:
     """The group (step) of a document that a log belongs to; None where it names no such log, or
     several groups do and the number does not tell which."""
     option = _OPTION[log.kind]
-    same = [one for one in named if one.prefixes.get(option) == log.prefix]
+    matching = [entry for entry in named if entry.prefixes.get(option) == log.prefix]
     if log.job:
-        exact = [one for one in same if log.job in one.numbers]
-        same = exact or [one for one in same if not one.counted]
-    groups = {one.group for one in same}
+        exact = [entry for entry in matching if log.job in entry.numbers]
+        matching = exact or [entry for entry in matching if not entry.counted]
+    groups = {entry.group for entry in matching}
     return groups.pop() if len(groups) == 1 else None

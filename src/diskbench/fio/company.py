@@ -64,20 +64,20 @@ def company_warnings(
 ) -> tuple[Warning, ...]:
     """The doubts in a step whose disk somebody else used: `files` are those of its evidence."""
     found = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
-    return tuple(one.model_copy(update={"step": step.name}) for one in found)
+    return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
 
 
 def _seen(data: bytes) -> Iterator[Warning]:
     """What lock.sh says of others, and of how the disk was had."""
-    told: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for line in data.decode(errors="replace").splitlines():
         key, _, value = line.partition(" ")
-        told.setdefault(key, []).append(value.strip())
-    if beside := told.get("beside"):
+        values.setdefault(key, []).append(value.strip())
+    if beside := values.get("beside"):
         yield DISK_SHARED.warning(
             f"measured beside {'; '.join(beside[:3])} on the same disk",
         )
-    method, why = (next(iter(told.get(key, [])), "") for key in ("method", "why"))
+    method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
         yield DISK_UNLOCKED.warning(
             f"nothing kept other runs of diskbench from the disk: {why}",
@@ -97,7 +97,7 @@ def _counted(
     options = [options_of(job, output, sections) for job in output.jobs]
     if step.role not in ("measure", "offered") or facts.network_filesystem or not options:
         return
-    if any(one.get("ioengine", "psync") not in _BLOCK_ENGINES for one in options):
+    if any(job_options.get("ioengine", "psync") not in _BLOCK_ENGINES for job_options in options):
         return
     if any("mixed" in job.directions for job in output.jobs):
         return
@@ -111,7 +111,7 @@ def _counted(
         return
     ours = _caused(output, options, facts, first, last)
     judged = [way for way in ("read", "write") if ours[way] is not None]
-    caused = _sum([one for one in ours.values() if one is not None])
+    caused = _sum([amount for amount in ours.values() if amount is not None])
     extra = _sum([_beyond(disk[way], ours[way]) for way in judged])
     more_bytes = extra.bytes > max(MORE * caused.bytes, LEAST_BYTES_PER_S * seconds, LEAST_BYTES)
     more_ios = extra.ios > max(MORE * caused.ios, LEAST_IOPS * seconds, LEAST_IOS)
@@ -174,8 +174,8 @@ def _caused(
     last: LiveTotals,
 ) -> dict[str, _Moved | None]:
     """The most that fio can have caused in each direction; None where that cannot be told."""
-    buffered = any(not is_set(one, "direct") for one in options)
-    files = any(not one.get("filename", "").startswith("/dev/") for one in options)
+    buffered = any(not is_set(job_options, "direct") for job_options in options)
+    files = any(not job_options.get("filename", "").startswith("/dev/") for job_options in options)
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
     writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
     trims = last.trim.ios > first.trim.ios
@@ -210,11 +210,11 @@ def _in_files(
     if plain is None or kind in _WRITES_ELSEWHERE:
         return None
     syncs = 0.0
-    if any(is_set(one, name) for one in options for name in _SYNCS):
+    if any(is_set(job_options, name) for job_options in options for name in _SYNCS):
         counted = sum(job.directions["sync"].ios for job in output.jobs if "sync" in job.directions)
         share = writes.ios / last.write.ios if last.write.ios else 0.0
-        each = any(is_set(one, "sync") for one in options)
-        syncs = writes.ios if each else counted * share + len(options)
+        each_is_synced = any(is_set(job_options, "sync") for job_options in options)
+        syncs = writes.ios if each_is_synced else counted * share + len(options)
     return _Moved(
         plain.bytes * _FILE_BYTES + syncs * _SYNC_BYTES, plain.ios * _FILE_IOS + syncs * _SYNC_IOS
     )
@@ -222,7 +222,7 @@ def _in_files(
 
 def _requests(options: Sequence[Options], moved: _Moved) -> float:
     """The most requests that a disk gets for one I/O of fio's."""
-    sizes = [block_bytes(one, way) for one in options for way in ("read", "write")]
+    sizes = [block_bytes(job_options, way) for job_options in options for way in ("read", "write")]
     known = [size for size in sizes if size is not None]
     mean = moved.bytes / moved.ios if moved.ios else 0.0
     return max(1, math.ceil(max([*known, mean]) / _SEGMENT))
@@ -234,5 +234,5 @@ def _beyond(disk: _Moved, ours: _Moved | None) -> _Moved:
     return _Moved(max(0.0, disk.bytes - ours.bytes), max(0.0, disk.ios - ours.ios))
 
 
-def _sum(found: Sequence[_Moved]) -> _Moved:
-    return _Moved(sum(one.bytes for one in found), sum(one.ios for one in found))
+def _sum(parts: Sequence[_Moved]) -> _Moved:
+    return _Moved(sum(part.bytes for part in parts), sum(part.ios for part in parts))

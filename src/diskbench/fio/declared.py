@@ -101,7 +101,7 @@ def is_grouped(job: FioJob, output: FioOutput, options: Options) -> bool:
     where it was typed apart from the job; then fewer entries than clones say it."""
     if is_set(options, "group_reporting"):
         return True
-    entries = sum(one.name == job.name and one.host == job.host for one in output.jobs)
+    entries = sum(entry.name == job.name and entry.host == job.host for entry in output.jobs)
     return entries < numjobs(options)
 
 

@@ -29,18 +29,18 @@ class End:
 
 def parse_end(data: bytes) -> End:
     """The contents of end.txt; never fails, whatever a host wrote there."""
-    told = dict(
+    values = dict(
         line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
     )
     try:
-        moved = float(told.get("clock_moved_s", "0"))
+        moved = float(values.get("clock_moved_s", "0"))
     except ValueError:
         moved = 0.0
     return End(
-        signal=_whole(told.get("signal")),
+        signal=_whole(values.get("signal")),
         clock_moved_s=moved if abs(moved) < float("inf") else 0.0,
-        oom_kills=_whole(told.get("oom_kills")) or 0,
-        is_shutdown=told.get("system") == "stopping",
+        oom_kills=_whole(values.get("oom_kills")) or 0,
+        is_shutdown=values.get("system") == "stopping",
     )
 
 
@@ -87,9 +87,9 @@ def last_words(files: Mapping[str, bytes]) -> str:
     """The last lines that fio wrote to stderr, or among its output, as the end of a message."""
     for name in (STDERR, _OUTPUT):
         lines = files.get(name, b"").decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
-        if told:
-            return ":\n  " + "\n  ".join(told[-_TAIL_LINES:])
+        shown = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
+        if shown:
+            return ":\n  " + "\n  ".join(shown[-_TAIL_LINES:])
     return ""
 
 

@@ -118,10 +118,10 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
         part = (total or 0) // len(named)
         # A device is as large as it is: there `filesize` bounds nothing.
         return {n: ((part if n.startswith("/") else 0) or per_file or part) + end for n in named}
-    each = (per_file * files if per_file else total) or 0
+    per_clone = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
-    return {_pattern(job): (each + end * files) * (1 if shared else clones)}
+    return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
 
 
 def _pattern(job: Job) -> str:

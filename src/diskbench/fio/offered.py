@@ -138,18 +138,18 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
         )
     total = rates[source] * share
     clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
-    each = max(1, round(total / clones))
+    clone_rate = max(1, round(total / clones))
     kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
-    rate = _by_direction(job, each)
+    rate = _by_direction(job, clone_rate)
     dealt = (JobOption(key="numjobs", value=str(clones)), JobOption(key="rate_iops", value=rate))
     return section.model_copy(update={"options": kept + dealt})
 
 
-def _by_direction(job: Job, each: int) -> str:
+def _by_direction(job: Job, clone_rate: int) -> str:
     """A clone's rate as fio takes it: one number holds for each direction, so a mix names two."""
     if (job.get("rw") or "").split(":")[0] not in {"rw", "readwrite", "randrw"}:
-        return str(each)
+        return str(clone_rate)
     written = job.get("rwmixwrite")
     read_percent = 100 - int(written) if written else count(job, "rwmixread", 50)
-    reads = min(max(round(each * read_percent / 100), 1), max(each - 1, 1))
-    return f"{reads},{max(each - reads, 1)}"
+    reads = min(max(round(clone_rate * read_percent / 100), 1), max(clone_rate - 1, 1))
+    return f"{reads},{max(clone_rate - reads, 1)}"

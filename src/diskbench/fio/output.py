@@ -47,8 +47,8 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     except MisshapenError as error:
         raise _unreadable(where, str(error)) from None
     if not jobs:
-        said = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
-        raise _unreadable(where, f"it lists no job: fio ended before it started one{said}")
+        printed = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
+        raise _unreadable(where, f"it lists no job: fio ended before it started one{printed}")
     if found.documents > 1:
         notes.append(f"{found.documents} documents (--status-interval): the last one is used")
     stamp = root.get("timestamp_ms")

@@ -39,17 +39,17 @@ class CacheDrop(Frozen):
 
 def parse_cache_drop(data: bytes) -> CacheDrop | None:
     """The contents of cache.txt; None when they say nothing."""
-    told = dict(
+    values = dict(
         line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
     )
-    method = told.get("method")
+    method = values.get("method")
     if method not in ("drop_caches", "fadvise", "none", "kept"):
         return None
     return CacheDrop(
         method=method,
-        what=told.get("what", ""),
-        before_bytes=_whole(told.get("before_bytes")),
-        after_bytes=_whole(told.get("after_bytes")),
+        what=values.get("what", ""),
+        before_bytes=_whole(values.get("before_bytes")),
+        after_bytes=_whole(values.get("after_bytes")),
     )
 
 

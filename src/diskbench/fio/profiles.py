@@ -169,7 +169,7 @@ def parse_profile(text: str, *, name: str) -> Profile:
     front = _front_matter(matter, name)
     fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
     fields["parameters"] = tuple(front.parameters.values())
-    fields["thresholds"] = tuple(one.threshold() for one in front.thresholds)
+    fields["thresholds"] = tuple(entry.threshold() for entry in front.thresholds)
     return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
 
 
@@ -195,20 +195,22 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     found = read_yaml(matter)
     if found.mistakes and matter.strip():
         # The front matter begins in the second line of the file.
-        wrong = "; ".join(f"line {one.line + 1}: {one.message}" for one in found.mistakes[:_MOST])
+        listed = "; ".join(
+            f"line {mistake.line + 1}: {mistake.message}" for mistake in found.mistakes[:_MOST]
+        )
         raise ProfileError(
-            f"profile {name!r}: the front matter cannot be read: {wrong}",
+            f"profile {name!r}: the front matter cannot be read: {listed}",
             advice="see `diskbench profiles show quick` for an example",
         )
     try:
         return FrontMatter.model_validate(found.data if found.data is not None else {})
     except ValidationError as error:
-        wrong = "; ".join(
+        listed = "; ".join(
             f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"
             for e in error.errors()
         )
         raise ProfileError(
-            f"profile {name!r}: {wrong}", advice="docs/profiles.md lists the fields"
+            f"profile {name!r}: {listed}", advice="docs/profiles.md lists the fields"
         ) from error
 
 

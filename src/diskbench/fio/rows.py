@@ -257,9 +257,9 @@ def _cores(jobs: Sequence[tuple[FioJob, float | None]], wall_ns: int) -> float |
 
 
 def _block(part: _Part) -> int | None:
-    said = block_bytes(part.options, part.direction)
-    if said is not None or part.direction == "sync" or not part.stats.ios:
-        return said
+    stated = block_bytes(part.options, part.direction)
+    if stated is not None or part.direction == "sync" or not part.stats.ios:
+        return stated
     if part.options.get("rw"):
         return None
     whole, rest = divmod(part.stats.bytes, part.stats.ios)

@@ -61,7 +61,7 @@ def parse_samples(data: bytes) -> SampleSummary | None:
         busiest_core_steal=busiest[_STEAL] / sum(busiest) if busiest else None,
         busiest_core_interrupts=sum(busiest[_IRQS]) / sum(busiest) if busiest else None,
         mean_cpu=_busy(everything) if everything else None,
-        processes=sum(sum(one[_PROCESSES]) / sum(one) for one in of_cores) if of_cores else None,
+        processes=sum(sum(core[_PROCESSES]) / sum(core) for core in of_cores) if of_cores else None,
         steal=everything[_STEAL] / sum(everything) if everything else None,
         context_switches_per_s=(switches[1] - switches[0]) / seconds
         if switches and seconds > 0
@@ -79,11 +79,16 @@ def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
     and bytes written since the machine started. Nothing of a disk that was not sampled."""
     return [
         (
-            one.at_s,
-            (one.disk[0], one.disk[2] * _SECTOR_BYTES, one.disk[4], one.disk[6] * _SECTOR_BYTES),
+            sample.at_s,
+            (
+                sample.disk[0],
+                sample.disk[2] * _SECTOR_BYTES,
+                sample.disk[4],
+                sample.disk[6] * _SECTOR_BYTES,
+            ),
         )
-        for one in _samples(data.decode(errors="replace"))
-        if one.disk is not None
+        for sample in _samples(data.decode(errors="replace"))
+        if sample.disk is not None
     ]
 
 

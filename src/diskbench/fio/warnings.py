@@ -161,10 +161,10 @@ def _only_syncs(job: FioJob) -> bool:
 
 def _notes(output: FioOutput) -> Iterator[Warning]:
     # Several documents are what --status-interval is for; only a lost last one is a fault.
-    told = [note for note in output.notes if "(--status-interval)" not in note]
-    if told:
+    unusual = [note for note in output.notes if "(--status-interval)" not in note]
+    if unusual:
         yield DEGRADED_OUTPUT.warning(
-            f"{output.where}: {'; '.join(told)}",
+            f"{output.where}: {'; '.join(unusual)}",
         )
 
 
@@ -179,7 +179,7 @@ def _cache(
     if step.page_cache == "keep" or step.role == "canary":
         return  # measuring the cache is what this step is for, or it touches no disk
     options = [options_of(job, output, sections) for job in output.jobs]
-    buffered = any(not is_set(one, "direct") for one in options)
+    buffered = any(not is_set(job_options, "direct") for job_options in options)
     moved = {row.direction: row.bytes for row in rows if row.scope == "step"}
     if samples:
         yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
@@ -199,10 +199,10 @@ def _cache(
 def _missing_bytes(
     direction: Direction, moved: Mapping[Direction, int], device: int | None, *, buffered: bool
 ) -> Iterator[Warning]:
-    asked = moved.get(direction, 0)
-    if not asked or device is None or device >= DEVICE_SHARE * asked:
+    by_fio = moved.get(direction, 0)
+    if not by_fio or device is None or device >= DEVICE_SHARE * by_fio:
         return
-    share = f"{format_bytes(device)} of {format_bytes(asked)} ({percent(device / asked)})"
+    share = f"{format_bytes(device)} of {format_bytes(by_fio)} ({percent(device / by_fio)})"
     if buffered:
         done = "read from" if direction == "read" else "written to"
         yield PAGE_CACHE.warning(
@@ -217,8 +217,8 @@ def _missing_bytes(
 def _declared_bytes(options: Sequence[Options]) -> int | None:
     """What the files of all jobs hold together; None where a job does not say it in bytes."""
     total = 0
-    for one in options:
-        size = size_of(one.get("filesize") or one.get("size", ""))
+    for job_options in options:
+        size = size_of(job_options.get("filesize") or job_options.get("size", ""))
         if size is None:
             return None
         total += size

@@ -63,7 +63,7 @@ def with_filled(
             for name, size in file_bytes(job, capacity_bytes).items()
             if size
         ]
-        worst = min(fills, key=lambda one: (one.passes, one.shrinks is None), default=None)
+        worst = min(fills, key=lambda filled: (filled.passes, filled.shrinks is None), default=None)
         found.append(step.model_copy(update={"filled": worst}) if worst else step)
         for job in of_step:
             _write(job, ranges, capacity_bytes)
@@ -117,10 +117,10 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
     amount = 0.0 if job.flag("time_based") else share * moved_bytes(job, capacity_bytes)
     amount *= count(job, "numjobs")
     for name in file_bytes(job, capacity_bytes):
-        one = ranges[name]
-        one.written = (one.written or 0.0) + amount
-        one.kept += 0.0 if shrinks else amount
-        one.shrinks = one.shrinks or shrinks
+        file_range = ranges[name]
+        file_range.written = (file_range.written or 0.0) + amount
+        file_range.kept += 0.0 if shrinks else amount
+        file_range.shrinks = file_range.shrinks or shrinks
 
 
 def _reads(job: Job) -> bool:

@@ -25,13 +25,13 @@ _OTHERS = (
 """Words in firmware, and the clouds without a provider here that they name."""
 
 
-def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
+def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
     """Vendor and product as firmware has them; instance type, zone and id where cloud-init knows.
 
     A guest's own word: `verified` stays False, because any hypervisor can say so.
     """
-    dmi = key_values(told.get("dmi", []))
-    meta = _cloud_init(told.get("cloudinit", []))
+    dmi = key_values(by_section.get("dmi", []))
+    meta = _cloud_init(by_section.get("cloudinit", []))
     v1 = _mapping(meta.get("v1"))
     data = _mapping(_mapping(meta.get("ds")).get("meta_data"))
     return CloudFacts(
@@ -46,9 +46,9 @@ def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
 def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
     """The name of the provider or the cloud that firmware names, by the strings that cloud-init's
     ds-identify goes by; None where it names none."""
-    for one in plugins():
-        if one.guest is not None and _is_named(one.guest, dmi):
-            return one.name
+    for plugin in plugins():
+        if plugin.guest is not None and _is_named(plugin.guest, dmi):
+            return plugin.name
     strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
     for word, name in _OTHERS:
         if any(word in text for text in strings):
@@ -72,13 +72,13 @@ def _instance_type(dmi: Mapping[str, str], data: dict[str, Any]) -> str | None:
     compute = _mapping(_mapping(data.get("imds")).get("compute"))
     named = named or _text(compute.get("vmSize"))
     product = dmi.get("product_name", "")
-    if named is None and "." in product and _tells_type(dmi):
+    if named is None and "." in product and _type_is_product(dmi):
         return product
     return named.rpartition("/")[2] if named else None
 
 
-def _tells_type(dmi: Mapping[str, str]) -> bool:
-    guests = (one.guest for one in plugins() if one.guest is not None)
+def _type_is_product(dmi: Mapping[str, str]) -> bool:
+    guests = (plugin.guest for plugin in plugins() if plugin.guest is not None)
     return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
 
 

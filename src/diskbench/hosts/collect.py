@@ -49,7 +49,7 @@ _GZIP = b"\x1f\x8b"
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
 _READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
 """What a result is made of: no file whose name differs in letter case takes the place of these."""
-_MOST_TOLD = 50
+_MOST_NAMED = 50
 """Files that are named where many are left out."""
 
 _PACK = r"""\
@@ -94,7 +94,7 @@ def collect(
             ) from error
         raise
     if found.left_out:
-        (directory / LEFT_OUT).write_text(found.told())
+        (directory / LEFT_OUT).write_text(found.text())
         found.kept.append(LEFT_OUT)
         first = next(iter(found.left_out.items()))
         on_note(
@@ -111,11 +111,11 @@ class _Found:
     kept: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The text of LEFT_OUT."""
         lines = [f"{name}: {why}\n" for name, why in self.left_out.items()]
-        rest = len(lines) - _MOST_TOLD
-        return "".join(lines[:_MOST_TOLD]) + (f"and {rest} more\n" if rest > 0 else "")
+        rest = len(lines) - _MOST_NAMED
+        return "".join(lines[:_MOST_NAMED]) + (f"and {rest} more\n" if rest > 0 else "")
 
     def leave_out(self, name: str, why: str) -> None:
         """Remember that the file `name` is not kept."""

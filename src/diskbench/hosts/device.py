@@ -178,9 +178,9 @@ def inspect(host: Host, path: str | None) -> Inspection:
     )
     found = parse_inspection(done.text)
     if not found.complete:
-        said = done.stderr.decode(errors="replace").strip()
+        stderr = done.stderr.decode(errors="replace").strip()
         raise HostUnavailable(
-            f"the block devices of {host.name} could not be looked at: {said or 'no answer'}"
+            f"the block devices of {host.name} could not be looked at: {stderr or 'no answer'}"
         )
     return found
 

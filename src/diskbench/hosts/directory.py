@@ -98,9 +98,9 @@ def _room(free: int, wanted: int | None, where: str) -> int:
     """The usable part of `free` bytes; raises TargetRefused when `wanted` is more."""
     usable = max(0, free - max(int(free * RESERVE), _RESERVE_AT_LEAST))
     if usable <= 0 or (wanted is not None and wanted > usable):
-        asked = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
+        problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
         raise TargetRefused(
-            f"{asked} the free space of {where}: {format_bytes(free)} are free, and "
+            f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
             f"{format_bytes(free - usable)} of them are left alone",
             advice="give a smaller --size or another --path",
         )
@@ -121,18 +121,18 @@ class _Above:
 
 def _check_trusted(lines: list[str], where: str) -> None:
     """Raise TargetRefused where somebody else could replace what root is about to write to."""
-    told = [line.split(" ", 6) for line in lines]
-    sudo_uid, sudo_user = next((w[1:3] for w in told if w[0] == "sudo"), ["", ""])
-    for word in told:
-        if word[0] != "above" or len(word) < 7:
+    answers = [line.split(" ", 6) for line in lines]
+    sudo_uid, sudo_user = next((w[1:3] for w in answers if w[0] == "sudo"), ["", ""])
+    for fields in answers:
+        if fields[0] != "above" or len(fields) < 7:
             continue
-        uid, gid, mode = whole(word[1]), whole(word[2]), whole(word[3])
-        if uid is None or gid is None or mode is None or set(word[3]) & {"8", "9"}:
+        uid, gid, mode = whole(fields[1]), whole(fields[2]), whole(fields[3])
+        if uid is None or gid is None or mode is None or set(fields[3]) & {"8", "9"}:
             raise HostUnavailable(
-                f"{where} could not be looked at: the host says {' '.join(word)[:80]!r}",
+                f"{where} could not be looked at: the host says {' '.join(fields)[:80]!r}",
                 advice="is stat there another program than it should be?",
             )
-        at = _Above(uid, gid, int(word[3], 8), *word[4:7])
+        at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
         for who, is_known in _replacers(at, sudo_uid, sudo_user):
             if not is_known:
                 raise TargetRefused(

@@ -37,13 +37,13 @@ def make_filesystem(
     """
     text = _script(target, "filesystem.sh", {"kind": target.filesystem, "mount": mount})
     stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
-    told, asked = [""], False
+    printed, asked = [""], False
     for line in host.stream(text, timeout_s=SILENCE_S, root=True):
         if line != b".":
-            told.append(line.decode(errors="replace"))
+            printed.append(line.decode(errors="replace"))
         if should_stop() and not asked:
             asked = not host.run(stop, root=True).exit
-    _, *commands, last = told if len(told) > 1 else ["", ""]
+    _, *commands, last = printed if len(printed) > 1 else ["", ""]
     if last == "! stopped":
         raise Interrupted(f"stopped while {target.filesystem} was made on {target.device}")
     if last.startswith("! ") or not last:

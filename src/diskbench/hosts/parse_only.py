@@ -45,9 +45,9 @@ def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     if done.exit == 3:
         file, *words = done.text.splitlines()
         name, _ = jobs[int(file.removesuffix(".fio"))]
-        said = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
+        refusal = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
         raise ProfileError(
-            f"fio on {host.name} refuses step {shlex.quote(name)}: {said}",
+            f"fio on {host.name} refuses step {shlex.quote(name)}: {refusal}",
             advice="diskbench profiles render prints the job file as fio got it",
         )
     if done.exit:

@@ -28,8 +28,8 @@ _OPTION: Final[Mapping[LogKind, str]] = {
 class NamedLogs:
     """The logs that one entry of a document names: option → prefix, and the numbers of its jobs.
 
-    `counted` says that `numbers` are all: with group_reporting an entry may stand for jobs of
-    several sections, and only those of the first are known.
+    `counted`: `numbers` is complete. With group_reporting an entry may sum up jobs of several
+    sections, and only those of the first are known.
     """
 
     group: int
@@ -60,7 +60,7 @@ def named_logs(output: FioOutput) -> tuple[NamedLogs, ...]:
 
 def group_of(log: LogName, named: tuple[NamedLogs, ...]) -> int | None:
     """The group (step) of a document that a log belongs to; None where it names no such log, or
-    several groups do and the number does not tell which."""
+    several groups name it and the job number does not decide."""
     option = _OPTION[log.kind]
     matching = [entry for entry in named if entry.prefixes.get(option) == log.prefix]
     if log.job:

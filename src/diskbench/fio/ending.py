@@ -1,4 +1,4 @@
-"""Why fio ended as it did: from its exit status, its stderr, and what the unit knows (end.txt)."""
+"""Why fio ended as it did: from its exit status, its stderr and the unit's end.txt."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ END = "end.txt"
 _OUTPUT = "fio.json"
 _TAIL_LINES = 5
 _SIGNALLED = 128
-"""fio itself ends with this after SIGINT or SIGTERM; a shell adds the number of another signal."""
+"""fio's exit status after SIGINT or SIGTERM; a shell adds the number of any other signal to it."""
 _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
 
 
 @dataclass(frozen=True)
 class End:
-    """What a unit knew of its end; the defaults stand for units of an older diskbench."""
+    """What a unit recorded about its end; the defaults are for units of older versions."""
 
     signal: int | None = None
     clock_moved_s: float = 0.0
@@ -28,7 +28,7 @@ class End:
 
 
 def parse_end(data: bytes) -> End:
-    """The contents of end.txt; never fails, whatever a host wrote there."""
+    """The contents of end.txt. Never raises, whatever the host wrote there."""
     values = dict(
         line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
     )
@@ -45,8 +45,8 @@ def parse_end(data: bytes) -> End:
 
 
 def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | None:
-    """What went wrong in fio, as a sentence without its subject, and what to do next; None where it
-    ended well. Its last words on stderr are not part of it: see `last_words`."""
+    """What went wrong in fio, as the beginning of a message, and what to do next; None where fio
+    ended well. The last lines of its stderr are not included: see `last_words`."""
     text = "".join(files.get(name, b"").decode(errors="replace") for name in (STDERR, _OUTPUT))
     killed = _JOB_KILLED.search(text)
     number = int(killed[1]) if killed else fio_exit - _SIGNALLED

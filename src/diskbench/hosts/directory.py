@@ -1,10 +1,10 @@
-"""Whether a directory may be measured in: there, a directory, writable, with room, and no trap.
+"""Whether a directory may be measured in: it exists, is writable, has room, and is safe for root.
 
-Root follows whatever lies at a path, and whoever may write to a directory above it can put a
-symbolic link there between two looks. So root measures only where nobody else can: not below a
-directory that another user owns, or may write to without a sticky bit. Where that user is the one
-who called sudo, or is no user of the machine (a volume of a container), a warning is logged: that
-the directory is still the one that was made is looked at before every step (scripts/place.sh).
+Root follows any symbolic link at a path, and a user who may write to a directory above can put one
+there between two checks. So root does not measure below a directory that another user owns, or may
+write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
+of a container), only a warning is logged: each step checks that the directory is still the one that
+diskbench made (scripts/place.sh).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB
 _NOBODYS = "UNKNOWN"
-"""What stat calls the owner whom this machine does not know."""
+"""How stat names an owner that this machine does not know."""
 
 _LOOK = """\
 export LC_ALL=C
@@ -55,8 +55,8 @@ echo "free $(stat -f -L -c '%S %a' "$path")"
 
 
 def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
-    """The bytes that may be used in `path`; raises TargetRefused saying why it cannot be used, and
-    HostUnavailable when the host lacks a tool. Logs a warning where root measures in a directory
+    """The bytes that may be used in `path`. Raises TargetRefused where it cannot be used, and
+    HostUnavailable where the host lacks a tool. Logs a warning where root measures in a directory
     that the user who called sudo could replace."""
     if not path.startswith("/"):
         raise TargetRefused(
@@ -95,7 +95,7 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
 
 
 def _room(free: int, wanted: int | None, where: str) -> int:
-    """The usable part of `free` bytes; raises TargetRefused when `wanted` is more."""
+    """The usable part of `free` bytes. Raises TargetRefused where `wanted` is more."""
     usable = max(0, free - max(int(free * RESERVE), _RESERVE_AT_LEAST))
     if usable <= 0 or (wanted is not None and wanted > usable):
         problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"

@@ -1,6 +1,6 @@
-"""What a machine is, asked in one round trip: the script prints raw text, the parser reads it.
+"""The facts of a machine, read in one round trip: a script prints raw text, and a parser reads it.
 
-The parser never fails: what a machine does not say, or says in a way not known here, is left out.
+The parser never raises: a fact that is missing, or in an unknown form, is left out.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
 
 
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
-"""What is more is no memory and no number of processors, and counts as not known."""
+"""Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     """The facts of `host` and of the disk under `path`, in one round trip.
 
-    `path` is a directory (or one still to be made), with `device` a block device. Raises
-    HostUnavailable when the host is unreachable or no Linux machine, ConnectionLost when it breaks.
+    `path` is a directory, which may not exist yet, or with `device` a block device. Raises
+    HostUnavailable where the host is unreachable or no Linux machine, and ConnectionLost.
     """
     host.connect()
     sent = time.time()
@@ -55,7 +55,7 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """The script's output by section; a section that comes twice is one."""
+    """The script's output by section; sections with the same name are joined."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
@@ -69,7 +69,7 @@ def sections(text: str) -> dict[str, list[str]]:
 def parse_facts(
     text: str, *, sent_unix_s: float | None = None, received_unix_s: float | None = None
 ) -> HostFacts:
-    """The script's output as facts. The two times are our clock around the round trip."""
+    """The script's output as facts. The two times are of our clock, before and after the script."""
     by_section = sections(text)
     user_id, user, hostname, *_ = [*by_section.get("id", []), "", "", ""]
     sudo = _first(by_section, "sudo")

@@ -55,7 +55,7 @@ class Mount:
 
 
 def parse_mountinfo(lines: list[str]) -> list[Mount]:
-    """All mounts, in order; lines of another form are passed over."""
+    """All mounts, in order; lines of another form are skipped."""
     mounts: list[Mount] = []
     for line in lines:
         before, dash, after = line.partition(" - ")
@@ -87,8 +87,8 @@ def is_network(fstype: str) -> bool:
 
 
 def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
-    """The mount that holds the asked directory: by the mount id of an open descriptor, else the
-    longest mount point above it (the last one mounted there)."""
+    """The mount that holds the directory: by the mount id of an open descriptor, else by the
+    longest mount point above it (of several at one point the last)."""
     mounts = parse_mountinfo(by_section.get("mountinfo", []))
     wanted = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
     found = next((m for m in mounts if m.mount_id == wanted), None)

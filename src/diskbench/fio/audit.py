@@ -11,7 +11,7 @@ end          when fio ended is known: a time in an imported document, and its la
 logs         the seconds of the logs sum up to the JSON within 5 % and one second's worth: fio's
              windows are a little late, and each counts as a whole second
 
-A check that cannot be made (no block size, no log) holds neither way. The limits are our choice.
+A check that cannot be made (no block size, no log) neither passes nor fails. The limits are ours.
 """
 
 import itertools
@@ -35,20 +35,20 @@ from diskbench.units import NS_PER_S
 RATE_SHARE = 0.01
 LOGS_SHARE = 0.05
 _LEAST_RATE = 1.0
-"""IOPS, which fio 2 rounds to whole ones; of bandwidth a KiB/s."""
+"""IOPS, which fio 2 rounds to whole numbers. For bandwidth the least is 2 KiB/s."""
 _KIB = 1024
 _COUNTS_BYTES = (3, 2)
 _POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _FROM_ELSEWHERE = ("read_iolog", "profile")
-"""Options with which the I/Os are not those of the job's block size."""
+"""Options with which the I/O sizes do not come from the job's block size."""
 _SUMS = {"iops": "I/Os", "bytes_per_s": "bytes"}
 
 
 def audit_output(
     output: FioOutput, sections: Mapping[str, Options], *, end_known: bool
 ) -> tuple[AuditCheck, ...]:
-    """The checks that fio's JSON alone allows, in order. `end_known` says that somebody else saw
-    when fio ended."""
+    """The checks that fio's JSON alone allows, in order. `end_known`: diskbench itself recorded the
+    end of fio."""
     ended = not output.interim and (end_known or output.timestamp_ms is not None)
     end = "the end of fio is known" if ended else _no_end(output)
     return (
@@ -64,12 +64,12 @@ def audit_logs(
     totals: Mapping[tuple[Direction, str], float],
     runtime_s: Mapping[Direction, float],
 ) -> AuditCheck:
-    """Whether the logs (sum of a direction's `iops` or `bytes_per_s`) are what the JSON counts."""
+    """Whether the logs (sums of `iops` and `bytes_per_s` by direction) agree with the JSON."""
     return _check("logs", _logs(sums, totals, runtime_s), "the logs sum up to the JSON")
 
 
 def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ...]:
-    """A doubt for each check that does not hold; it names the figure."""
+    """A doubt for each check that failed; its message names the figure."""
     return tuple(
         FIGURES_DISAGREE.warning(f"{check.name}: {check.message}", step=step)
         for check in checks
@@ -78,15 +78,16 @@ def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ..
 
 
 def _check(name: AuditName, found: Iterator[str | None], holds: str) -> AuditCheck:
-    """Of all that a check looked at (None: it held), the first that does not hold."""
-    looked = list(found)
-    wrong = [one for one in looked if one is not None]
-    if not looked:
+    """The result of one check. `found` has a value for each comparison: None where it held, else
+    what is wrong. The message names the first failure and counts the others."""
+    outcomes = list(found)
+    failures = [outcome for outcome in outcomes if outcome is not None]
+    if not outcomes:
         return AuditCheck(name=name, holds=None, message="the evidence does not tell")
-    if not wrong:
+    if not failures:
         return AuditCheck(name=name, holds=True, message=holds)
-    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-    return AuditCheck(name=name, holds=False, message=wrong[0] + more)
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    return AuditCheck(name=name, holds=False, message=failures[0] + more)
 
 
 def _no_end(output: FioOutput) -> str:
@@ -131,11 +132,11 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
 
 
 def _behind(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> tuple[Options, ...]:
-    """The options of all sections that an entry stands for; none where they are not known.
+    """The options of all sections that an entry sums up; empty where they are not known.
 
-    With group_reporting it may be several, of which fio names the first. They are all in the job
-    file; without one, as many jobs as that section has clones say that there is no other, where
-    they ran for long enough to be counted by their time.
+    With group_reporting an entry may sum up several sections, and fio names only the first. The job
+    file has all of them. Without a job file the number of jobs is derived from their run time
+    (runs of 1 s or more): if it equals the clones of the named section, there is no other section.
     """
     options = options_of(job, output, sections)
     if not is_grouped(job, output, options):
@@ -148,8 +149,8 @@ def _behind(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> 
 
 
 def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
-    """The sizes that I/Os of a direction may have, in bytes; the smallest and the largest are what
-    counts. Empty where the job does not say, or did not ask for the direction."""
+    """The I/O sizes that a job may use in a direction, in bytes; callers use the smallest and the
+    largest. Empty where the options do not say, or the job does no I/O in that direction."""
     asked = directions_of(options)
     wanted = asked if direction == "mixed" else (direction,)
     if not asked or not set(wanted) <= set(asked) or any(o in options for o in _FROM_ELSEWHERE):
@@ -159,12 +160,12 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     if options.get("bs_is_seq_rand", "0") != "0":
         chosen = parts
     else:
-        places = [_POSITIONS.index(one) for one in wanted]
+        places = [_POSITIONS.index(kind) for kind in wanted]
         chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
     found: list[int] = []
     for part in chosen:
-        for one in re.split("[:-]", part or "4k"):
-            size = size_of(one.partition("/")[0] or "4k")
+        for piece in re.split("[:-]", part or "4k"):
+            size = size_of(piece.partition("/")[0] or "4k")
             if size is None:
                 return ()
             found.append(size)

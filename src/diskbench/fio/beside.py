@@ -28,8 +28,8 @@ _OPTION: Final[Mapping[LogKind, str]] = {
 class NamedLogs:
     """The logs that one entry of a document names: option → prefix, and the numbers of its jobs.
 
-    `counted` says that `numbers` are all: with group_reporting an entry may stand for jobs of
-    several sections, and only those of the first are known.
+    `counted`: `numbers` is complete. With group_reporting an entry may sum up jobs of several
+    sections, and only those of the first are known.
     """
 
     group: int
@@ -60,11 +60,11 @@ def named_logs(output: FioOutput) -> tuple[NamedLogs, ...]:
 
 def group_of(log: LogName, named: tuple[NamedLogs, ...]) -> int | None:
     """The group (step) of a document that a log belongs to; None where it names no such log, or
-    several groups do and the number does not tell which."""
+    several groups name it and the job number does not decide."""
     option = _OPTION[log.kind]
-    same = [one for one in named if one.prefixes.get(option) == log.prefix]
+    matching = [entry for entry in named if entry.prefixes.get(option) == log.prefix]
     if log.job:
-        exact = [one for one in same if log.job in one.numbers]
-        same = exact or [one for one in same if not one.counted]
-    groups = {one.group for one in same}
+        exact = [entry for entry in matching if log.job in entry.numbers]
+        matching = exact or [entry for entry in matching if not entry.counted]
+    groups = {entry.group for entry in matching}
     return groups.pop() if len(groups) == 1 else None

@@ -31,7 +31,7 @@ def parse_canary(data: bytes) -> Canary:
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
-    """What to doubt where a canary took too long (step.sh ends it then), from a step's files."""
+    """The doubt in a step whose canary took too long and was ended by step.sh; None without one."""
     late = [name for name, data in files.items() if name.startswith("canary") and _is_late(data)]
     if not late:
         return None

@@ -1,6 +1,6 @@
-"""What kept the processor busy while a step ran (MR-12): fio's account and the machine's together.
+"""How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
 
-What is judged, and by which rule, is model/processor.py's; here the two accounts are read.
+This file reads both; the rules that judge them are in model/processor.py.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ from diskbench.model.samples import SampleSummary
 def processor_of(
     output: FioOutput | None, rows: Sequence[Measurement], samples: SampleSummary | None
 ) -> Processor:
-    """What a step used of the processor. fio's percentages are means over the members of a group:
-    `busiest_job` is the share of one process."""
+    """The processor time that a step used, in shares of a core. fio's percentages are means over
+    the jobs of a group, so `busiest_job` is the share of one process."""
     members = {row.job_index: row.jobs for row in rows if row.scope == "job"}
     jobs = output.jobs if output is not None else ()
     busiest = max(jobs, key=lambda job: _share(job) or 0.0, default=None)
@@ -36,13 +36,13 @@ def processor_of(
 def processor_warnings(
     output: FioOutput, rows: Sequence[Measurement], samples: SampleSummary | None
 ) -> Iterator[Warning]:
-    """A warning for each thing that used the processor up; none where there was time left."""
+    """A warning for each user of the processor that filled a core; none where no core was full."""
     for found in busy_with(processor_of(output, rows, samples)):
         yield DOUBT_OF[found.worker].warning("; ".join(found.words))
 
 
 def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:
-    """What all jobs used together, in cores; None where fio does not say it of each."""
+    """Processor time of all jobs, in cores; None where fio lacks the figure of one of them."""
     shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
     if not shares or any(share is None for share, _ in shares):
         return None

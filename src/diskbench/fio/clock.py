@@ -1,7 +1,7 @@
-"""Steps during which the clock of their host was moved.
+"""Steps during which the clock of their host was set to another time.
 
-All durations are of clocks that only go forward (fio's own, the uptime), so no figure depends on
-it. The times of day do: a step ends `seconds_in_fio` after its beginning, whatever the clock says.
+All durations come from clocks that only go forward (fio's own, the uptime), so no figure depends on
+the host's clock. Times of day do: the end of a step is its start plus `seconds_in_fio`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from diskbench.model.spec import Step
 
 
 def in_order(started_at: str, finished_at: str, seconds: float) -> str:
-    """When a step ended: as it was written down, or `seconds` after its beginning where that lies
-    before it (a host's clock that an older diskbench believed)."""
+    """When a step ended (ISO 8601): `finished_at`, or `started_at` plus `seconds` where the stored
+    end is before the start (older versions of diskbench stored what the host's clock showed)."""
     started = datetime.fromisoformat(started_at)
     if datetime.fromisoformat(finished_at) >= started:
         return finished_at
@@ -24,7 +24,7 @@ def in_order(started_at: str, finished_at: str, seconds: float) -> str:
 
 
 def clock_warning(end: bytes, step: Step, started_at: str, finished_at: str) -> Warning | None:
-    """What to doubt in the times of a step: `end` is the unit's end.txt."""
+    """The doubt in the times of day of a step; None without one. `end` is the unit's end.txt."""
     moved = parse_end(end).clock_moved_s
     backwards = datetime.fromisoformat(finished_at) < datetime.fromisoformat(started_at)
     if not moved and not backwards:

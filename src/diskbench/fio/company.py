@@ -1,8 +1,8 @@
-"""Whether fio was alone on its disk: what the disk itself moved beside fio, and who was seen there.
+"""Whether fio was alone on its disk: I/O of the disk that fio did not cause, and other users of it.
 
-Between fio's first and last interim document (live.tsv) its own counts are set beside those of the
-disk (samples.txt), taken at the same times by linear interpolation. What fio may have caused is
-reckoned generously, and what cannot be told apart is not judged:
+From fio's first to its last interim document (live.tsv) its counts are compared with those of the
+disk (samples.txt), which are interpolated linearly to the same times. What fio may have caused is
+estimated generously, and I/O whose cause cannot be determined is not judged:
 
     direct reads     as many bytes as fio's; I/Os: one for every 32 KiB of a block begun
     direct writes    the same on a raw device; 1.5 times as many bytes and twice the I/Os in files,
@@ -34,11 +34,11 @@ from diskbench.model.spec import Step
 from diskbench.units import format_mb_per_s
 
 MORE = 0.10
-"""Of what fio itself may have caused: what the disk moved beyond that is somebody else's, and fio
-may have been slower by as much."""
+"""Share of what fio may have caused. I/O beyond that share comes from another process, which may
+have made fio slower by as much."""
 LEAST_BYTES_PER_S, LEAST_BYTES = 256 * 1024, 4 * 2**20
 LEAST_IOPS, LEAST_IOS = 10.0, 100
-"""What a quiet machine does by itself (logs, timers) is no company."""
+"""Below these a machine that does nothing else (logs, timers) would raise the doubt."""
 SHORTEST_S = 2.0
 _SEGMENT = 32 * 1024
 _FILE_BYTES, _FILE_IOS = 1.5, 2.0
@@ -53,7 +53,7 @@ _SYNCS = ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_o
 
 @dataclass(frozen=True)
 class _Moved:
-    """Bytes and I/Os; what fio may have caused, or what the disk counted."""
+    """Bytes and I/Os, either caused by fio or counted by the disk."""
 
     bytes: float
     ios: float
@@ -62,22 +62,22 @@ class _Moved:
 def company_warnings(
     step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
 ) -> tuple[Warning, ...]:
-    """The doubts in a step whose disk somebody else used: `files` are those of its evidence."""
+    """The doubts in a step whose disk another process used. `files` are the step's evidence."""
     found = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
-    return tuple(one.model_copy(update={"step": step.name}) for one in found)
+    return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
 
 
 def _seen(data: bytes) -> Iterator[Warning]:
-    """What lock.sh says of others, and of how the disk was had."""
-    told: dict[str, list[str]] = {}
+    """The doubts from lock.txt: other measurements on the disk, and a missing or weak lock."""
+    values: dict[str, list[str]] = {}
     for line in data.decode(errors="replace").splitlines():
         key, _, value = line.partition(" ")
-        told.setdefault(key, []).append(value.strip())
-    if beside := told.get("beside"):
+        values.setdefault(key, []).append(value.strip())
+    if beside := values.get("beside"):
         yield DISK_SHARED.warning(
             f"measured beside {'; '.join(beside[:3])} on the same disk",
         )
-    method, why = (next(iter(told.get(key, [])), "") for key in ("method", "why"))
+    method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
         yield DISK_UNLOCKED.warning(
             f"nothing kept other runs of diskbench from the disk: {why}",
@@ -97,7 +97,7 @@ def _counted(
     options = [options_of(job, output, sections) for job in output.jobs]
     if step.role not in ("measure", "offered") or facts.network_filesystem or not options:
         return
-    if any(one.get("ioengine", "psync") not in _BLOCK_ENGINES for one in options):
+    if any(job_options.get("ioengine", "psync") not in _BLOCK_ENGINES for job_options in options):
         return
     if any("mixed" in job.directions for job in output.jobs):
         return
@@ -111,7 +111,7 @@ def _counted(
         return
     ours = _caused(output, options, facts, first, last)
     judged = [way for way in ("read", "write") if ours[way] is not None]
-    caused = _sum([one for one in ours.values() if one is not None])
+    caused = _sum([amount for amount in ours.values() if amount is not None])
     extra = _sum([_beyond(disk[way], ours[way]) for way in judged])
     more_bytes = extra.bytes > max(MORE * caused.bytes, LEAST_BYTES_PER_S * seconds, LEAST_BYTES)
     more_ios = extra.ios > max(MORE * caused.ios, LEAST_IOPS * seconds, LEAST_IOS)
@@ -126,7 +126,7 @@ def _counted(
 
 
 def _span(data: bytes) -> tuple[LiveTotals, LiveTotals] | None:
-    """The first and last interim document of the measured time: counts begin again after a ramp."""
+    """The first and the last interim document after the ramp time, which resets fio's counts."""
     found: list[LiveTotals] = []
     for line in data.splitlines():
         totals = parse_live(line)
@@ -145,7 +145,7 @@ def _ios(totals: LiveTotals) -> float:
 
 
 def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None:
-    """What the disk moved between two times of its host's clock; None where it was not sampled."""
+    """What the disk moved between two times of its host's clock; None without samples there."""
     course = disk_course(data)
     before, after = _at(course, begin_s), _at(course, end_s)
     if before is None or after is None:
@@ -158,7 +158,7 @@ def _disk(data: bytes, begin_s: float, end_s: float) -> dict[str, _Moved] | None
 def _at(
     course: Sequence[tuple[float, tuple[int, int, int, int]]], time_s: float
 ) -> tuple[float, ...] | None:
-    """The counters at a time, between the samples around it; None outside of them."""
+    """The counters at a time, interpolated between two samples; None outside the sampled time."""
     for (t0, low), (t1, high) in itertools.pairwise(course):
         if t0 <= time_s <= t1 and t1 > t0:
             share = (time_s - t0) / (t1 - t0)
@@ -173,9 +173,9 @@ def _caused(
     first: LiveTotals,
     last: LiveTotals,
 ) -> dict[str, _Moved | None]:
-    """The most that fio can have caused in each direction; None where that cannot be told."""
-    buffered = any(not is_set(one, "direct") for one in options)
-    files = any(not one.get("filename", "").startswith("/dev/") for one in options)
+    """The most that fio can have caused in each direction; None where that is not known."""
+    buffered = any(not is_set(job_options, "direct") for job_options in options)
+    files = any(not job_options.get("filename", "").startswith("/dev/") for job_options in options)
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
     writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
     trims = last.trim.ios > first.trim.ios
@@ -205,24 +205,24 @@ def _in_files(
     writes: _Moved,
     last: LiveTotals,
 ) -> _Moved | None:
-    """Writes into files, with what the filesystem writes because of them."""
+    """Writes into files and what the filesystem writes in addition; None where it is not known."""
     kind = facts.mount.fstype if facts.mount else ""
     if plain is None or kind in _WRITES_ELSEWHERE:
         return None
     syncs = 0.0
-    if any(is_set(one, name) for one in options for name in _SYNCS):
+    if any(is_set(job_options, name) for job_options in options for name in _SYNCS):
         counted = sum(job.directions["sync"].ios for job in output.jobs if "sync" in job.directions)
         share = writes.ios / last.write.ios if last.write.ios else 0.0
-        each = any(is_set(one, "sync") for one in options)
-        syncs = writes.ios if each else counted * share + len(options)
+        each_is_synced = any(is_set(job_options, "sync") for job_options in options)
+        syncs = writes.ios if each_is_synced else counted * share + len(options)
     return _Moved(
         plain.bytes * _FILE_BYTES + syncs * _SYNC_BYTES, plain.ios * _FILE_IOS + syncs * _SYNC_IOS
     )
 
 
 def _requests(options: Sequence[Options], moved: _Moved) -> float:
-    """The most requests that a disk gets for one I/O of fio's."""
-    sizes = [block_bytes(one, way) for one in options for way in ("read", "write")]
+    """The largest number of disk requests that one I/O of fio becomes."""
+    sizes = [block_bytes(job_options, way) for job_options in options for way in ("read", "write")]
     known = [size for size in sizes if size is not None]
     mean = moved.bytes / moved.ios if moved.ios else 0.0
     return max(1, math.ceil(max([*known, mean]) / _SEGMENT))
@@ -234,5 +234,5 @@ def _beyond(disk: _Moved, ours: _Moved | None) -> _Moved:
     return _Moved(max(0.0, disk.bytes - ours.bytes), max(0.0, disk.ios - ours.ios))
 
 
-def _sum(found: Sequence[_Moved]) -> _Moved:
-    return _Moved(sum(one.bytes for one in found), sum(one.ios for one in found))
+def _sum(parts: Sequence[_Moved]) -> _Moved:
+    return _Moved(sum(part.bytes for part in parts), sum(part.ios for part in parts))

@@ -1,7 +1,7 @@
-"""What a job file asks of each of its jobs: fio's JSON leaves options out (axboe/fio #237), so the
-job file is the truth and the JSON only stands in where there is none (imports).
+"""The options of each job, from the job file. fio's JSON leaves options out (axboe/fio #237), so it
+is used only where there is no job file (imports).
 
-The job file is read by fio/jobfile.py, as every job file is.
+fio/jobfile.py reads the job file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ Options = Mapping[str, str]
 def declared(job_text: str) -> dict[str, Options]:
     """Section name → its options with those of every [global…] above it, by fio's first names.
 
-    Empty where there is no job file, or one that fio/jobfile.py refuses: then nothing is declared.
+    Empty where there is no job file, or fio/jobfile.py refuses it.
     """
     if not job_text.strip():
         return {}
@@ -37,15 +37,15 @@ def declared(job_text: str) -> dict[str, Options]:
 
 
 def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> Options:
-    """The options of one reported job: of its section, else of fio's own JSON."""
+    """The options of one reported job: from its section, else from fio's JSON."""
     if job.name in sections:
         return sections[job.name]
     return _first_names((*output.options.items(), *job.options.items()))
 
 
 def _first_names(options: Iterable[tuple[str, str]]) -> Options:
-    """Options by their first names; the last of two counts. `buffered` is the inverse of `direct`
-    (axboe/fio, options.c: both set odirect)."""
+    """Options by their first names; of two with one name the last counts. `buffered` is the inverse
+    of `direct` (axboe/fio, options.c: both set odirect)."""
     found: dict[str, str] = {}
     for key, value in options:
         name = ALIASES.get(key, key)
@@ -57,13 +57,13 @@ def _first_names(options: Iterable[tuple[str, str]]) -> Options:
 
 
 def rw_of(options: Options) -> str | None:
-    """The pattern (`randread`, `rw` …) without its offset modifier; None where nothing says."""
+    """The pattern (`randread`, `rw` …) without its offset modifier; None where no option says."""
     value = options.get("rw")
     return value.split(":")[0] or None if value else None
 
 
 def directions_of(options: Options) -> tuple[Direction, ...]:
-    """The directions that the pattern asks for; none where nothing says."""
+    """The directions that the pattern asks for; empty where no option says."""
     rw = rw_of(options) or ""
     if rw in ("rw", "readwrite", "randrw"):
         return ("read", "write")
@@ -74,7 +74,7 @@ def directions_of(options: Options) -> tuple[Direction, ...]:
 
 
 def block_bytes(options: Options, direction: Direction) -> int | None:
-    """Bytes of one I/O; None for mixtures of sizes, for sync and where nothing says."""
+    """Bytes of one I/O; None for mixed sizes, for sync and where no option says."""
     if direction not in _BLOCK_POSITION or not options.get("rw"):
         return None
     if "bssplit" in options or "bsrange" in options:
@@ -87,7 +87,7 @@ def block_bytes(options: Options, direction: Direction) -> int | None:
 
 
 def iodepth(options: Options) -> int | None:
-    """Requested queue depth of one job; fio's default is 1. None where nothing says."""
+    """Requested queue depth of one job; fio's default is 1. None where no option says."""
     return count_of(options.get("iodepth", "1" if options.get("rw") else ""))
 
 
@@ -97,11 +97,11 @@ def numjobs(options: Options) -> int:
 
 
 def is_grouped(job: FioJob, output: FioOutput, options: Options) -> bool:
-    """Whether an entry may stand for several jobs (group_reporting). fio leaves the option out
-    where it was typed apart from the job; then fewer entries than clones say it."""
+    """Whether an entry may sum up several jobs (group_reporting). fio's JSON lacks the option where
+    it was given outside the job; then an entry for fewer jobs than `numjobs` shows it."""
     if is_set(options, "group_reporting"):
         return True
-    entries = sum(one.name == job.name and one.host == job.host for one in output.jobs)
+    entries = sum(entry.name == job.name and entry.host == job.host for entry in output.jobs)
     return entries < numjobs(options)
 
 
@@ -111,5 +111,5 @@ def is_set(options: Options, name: str) -> bool:
 
 
 def size_of(text: str) -> int | None:
-    """A size in bytes; None for percentages and what else is no plain size."""
+    """A size in bytes; None for percentages and anything else that is no plain size."""
     return bytes_of(text)

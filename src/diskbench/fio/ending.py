@@ -1,4 +1,4 @@
-"""Why fio ended as it did: from its exit status, its stderr, and what the unit knows (end.txt)."""
+"""Why fio ended as it did: from its exit status, its stderr and the unit's end.txt."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ END = "end.txt"
 _OUTPUT = "fio.json"
 _TAIL_LINES = 5
 _SIGNALLED = 128
-"""fio itself ends with this after SIGINT or SIGTERM; a shell adds the number of another signal."""
+"""fio's exit status after SIGINT or SIGTERM; a shell adds the number of any other signal to it."""
 _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
 
 
 @dataclass(frozen=True)
 class End:
-    """What a unit knew of its end; the defaults stand for units of an older diskbench."""
+    """What a unit recorded about its end; the defaults are for units of older versions."""
 
     signal: int | None = None
     clock_moved_s: float = 0.0
@@ -28,25 +28,25 @@ class End:
 
 
 def parse_end(data: bytes) -> End:
-    """The contents of end.txt; never fails, whatever a host wrote there."""
-    told = dict(
+    """The contents of end.txt. Never raises, whatever the host wrote there."""
+    values = dict(
         line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
     )
     try:
-        moved = float(told.get("clock_moved_s", "0"))
+        moved = float(values.get("clock_moved_s", "0"))
     except ValueError:
         moved = 0.0
     return End(
-        signal=_whole(told.get("signal")),
+        signal=_whole(values.get("signal")),
         clock_moved_s=moved if abs(moved) < float("inf") else 0.0,
-        oom_kills=_whole(told.get("oom_kills")) or 0,
-        is_shutdown=told.get("system") == "stopping",
+        oom_kills=_whole(values.get("oom_kills")) or 0,
+        is_shutdown=values.get("system") == "stopping",
     )
 
 
 def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | None:
-    """What went wrong in fio, as a sentence without its subject, and what to do next; None where it
-    ended well. Its last words on stderr are not part of it: see `last_words`."""
+    """What went wrong in fio, as the beginning of a message, and what to do next; None where fio
+    ended well. The last lines of its stderr are not included: see `last_words`."""
     text = "".join(files.get(name, b"").decode(errors="replace") for name in (STDERR, _OUTPUT))
     killed = _JOB_KILLED.search(text)
     number = int(killed[1]) if killed else fio_exit - _SIGNALLED
@@ -87,9 +87,9 @@ def last_words(files: Mapping[str, bytes]) -> str:
     """The last lines that fio wrote to stderr, or among its output, as the end of a message."""
     for name in (STDERR, _OUTPUT):
         lines = files.get(name, b"").decode(errors="replace").strip().splitlines()
-        told = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
-        if told:
-            return ":\n  " + "\n  ".join(told[-_TAIL_LINES:])
+        shown = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
+        if shown:
+            return ":\n  " + "\n  ".join(shown[-_TAIL_LINES:])
     return ""
 
 

@@ -1,7 +1,7 @@
-"""What a job will take: seconds and bytes, read from its options without running it.
+"""Seconds and bytes that a job will take, from its options and without running it.
 
-Time-based jobs say their time. The others are estimated at a modest network disk's rate, which is
-stated here and in the plan; a real disk may be faster or slower.
+Time-based jobs state their time. The time of the others is estimated at the rate of a modest
+network disk, which is stated here and in the plan; a real disk may be faster or slower.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ ASSUMED_BYTES_PER_S: Final = 100e6
 ASSUMED_IOPS: Final = 3000
 """Random or synced operations per second of the same disk."""
 ASSUMED_FILES_PER_S: Final = 10_000
-"""Files created, looked at or deleted per second."""
+"""Files created, examined or deleted per second."""
 ASSUMED_CALLS_PER_S: Final = 1_000_000
 """Reads or writes of a few bytes that one core passes to the page cache per second."""
 METADATA_ENGINES: Final = frozenset(
@@ -25,7 +25,7 @@ METADATA_ENGINES: Final = frozenset(
 
 
 def seconds(text: str | None) -> float:
-    """Seconds of a fio time (`10`, `5m`, `300ms`); a range counts with its end; 0 for none."""
+    """Seconds of a fio time (`10`, `5m`, `300ms`); of a range its end; 0 where there is none."""
     return seconds_of((text or "").split("-")[-1]) or 0.0
 
 
@@ -40,7 +40,7 @@ def size_bytes(text: str | None, whole: int | None = None) -> int | None:
 
 
 def count(job: Job, name: str, default: int = 1) -> int:
-    """A whole number among the options; `default` when it is not there or no number."""
+    """The value of an option that is a whole number; `default` where it is missing or no number."""
     found = count_of(job.get(name) or "")
     return default if found is None else found
 
@@ -48,8 +48,8 @@ def count(job: Job, name: str, default: int = 1) -> int:
 def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
     """Seconds that the jobs of one step take together.
 
-    They run side by side: the longest time counts, and the work bound by size adds up at
-    ASSUMED_BYTES_PER_S, ASSUMED_IOPS or ASSUMED_FILES_PER_S.
+    The jobs run at the same time: the longest of the timed ones counts. Work bound by size adds up
+    at ASSUMED_BYTES_PER_S, ASSUMED_IOPS or ASSUMED_FILES_PER_S.
     """
     timed = [0.0]
     bound = 0.0
@@ -66,8 +66,8 @@ def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
 
 
 def moved_bytes(job: Job, whole: int | None) -> int:
-    """Bytes that one clone of a job bound by size moves, all its loops together; `whole` is what
-    percentages count of."""
+    """Bytes that one clone of a job bound by size moves in all its loops. `whole` is the size in
+    bytes that percentages refer to."""
     io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
     io = (io or size_bytes(job.get("filesize"), whole) or 0) * count(job, "loops")
     if limit := count(job, "number_ios", 0):
@@ -111,21 +111,21 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
     per_file = size_bytes(job.get("filesize"), whole)
     if engine in METADATA_ENGINES:
         return {f"{_pattern(job)}({files} files)": files * clones * 4096}
-    # fio makes a file longer by the offset at which its I/O begins; by a percentage it does not.
+    # fio extends a file by an offset in bytes, but not by an offset in percent.
     end = size_bytes(job.get("offset"), whole) or 0
     end += (size_bytes(job.get("offset_increment"), whole) or 0) * max(clones - 1, 0)
     if named := _names(job):
         part = (total or 0) // len(named)
-        # A device is as large as it is: there `filesize` bounds nothing.
+        # `filesize` does not limit a device.
         return {n: ((part if n.startswith("/") else 0) or per_file or part) + end for n in named}
-    each = (per_file * files if per_file else total) or 0
+    per_clone = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
-    return {_pattern(job): (each + end * files) * (1 if shared else clones)}
+    return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
 
 
 def _pattern(job: Job) -> str:
-    """What fio names the files of a job after; jobs with the same answer share files."""
+    """The pattern of a job's file names; jobs with the same pattern share files."""
     pattern = job.get("filename_format") or "$jobname.$jobnum.$filenum"
     return pattern.replace("$jobname", f"{job.name}$job")
 

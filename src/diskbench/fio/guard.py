@@ -1,8 +1,8 @@
 """The guard: a job file may do I/O on the target, and nothing else.
 
-Every option of every section is looked at, also those that a later line would replace. What is not
-known to be harmless is refused: an option that names a path, a program, a host or a setting of the
-machine is not on the list, nor is one that fio may gain later.
+Every option of every section is checked, including those that a later line replaces. An option that
+is not known to be harmless is refused: options that name a path, a program, a host or a setting of
+the machine are not on the list, nor are options that fio may add later.
 """
 
 import re
@@ -43,7 +43,7 @@ OURS: Final = {
     "log_store_compressed", "per_job_logs", "bwavgtime", "iopsavgtime", "clat_percentiles",
     "lat_percentiles", "slat_percentiles", "percentile_list",
 ), "diskbench sets what is logged")
-"""Options that diskbench sets itself: the same for every step, or its output could not be read."""
+"""Options that diskbench sets itself; with other values its parser could not read fio's output."""
 # fmt: on
 
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
@@ -65,8 +65,8 @@ def harmless() -> frozenset[str]:
 class FioTarget(Frozen):
     """Where fio may do I/O: a work directory, or a device by its path.
 
-    `size_bytes` is how much of it the user allows, None when that is left to the profile;
-    `capacity_bytes` is a device's size.
+    `size_bytes` is how much of it the user allows, None where the profile decides;
+    `capacity_bytes` is the size of a device.
     """
 
     kind: Literal["directory", "device"]
@@ -76,10 +76,10 @@ class FioTarget(Frozen):
 
 
 def check(jobfile: JobFile, target: FioTarget) -> None:
-    """Refuse a job file that could touch anything but `target`.
+    """Refuse a job file that could read or write anything but `target`.
 
-    Raises ProfileError naming section, line and option, TargetRefused for a path that no fio job
-    file can name.
+    Raises ProfileError naming section, line and option, and TargetRefused for a path that a fio job
+    file cannot name.
     """
     check_path(target)
     for section in jobfile.sections:
@@ -107,12 +107,12 @@ def check_path(target: FioTarget) -> None:
 
 
 def escape(path: str) -> str:
-    """A path as `filename` and `directory` take it: fio splits both at unescaped colons."""
+    """A path escaped for `filename` and `directory`, which fio splits at unescaped colons."""
     return path.replace(":", "\\:")
 
 
 def _problem(option: JobOption, target: FioTarget) -> str | None:
-    """Why an option is refused; None for a harmless one."""
+    """Why an option is refused; None where it is harmless."""
     name, value = option.name, option.value or ""
     if name in OURS:
         return OURS[name]
@@ -159,7 +159,7 @@ def _filename_format(value: str, target: FioTarget) -> str | None:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a name stays below the directory it is joined to."""
+    """Whether a file name stays below the directory that it is joined to."""
     return (
         bool(_FILE_NAME.match(name))
         and not name.startswith("/")
@@ -197,7 +197,8 @@ def _pattern(value: str, target: FioTarget) -> str | None:
 
 
 def _beyond_size(target: FioTarget) -> str | None:
-    """fio wraps strides and holes at the end of the device, whatever `size` is."""
+    """Why it is refused where --size allows only a part of a device: fio wraps strides and holes at
+    the end of the device, whatever `size` is."""
     limited = target.kind == "device" and target.size_bytes is not None
     return "it goes over the whole device, and --size allows a part of it" if limited else None
 

@@ -1,8 +1,8 @@
-"""What others have measured, as rows of ours: fio's JSON and GoBonnieGo's.
+"""Results of other tools as rows: fio's JSON and GoBonnieGo's.
 
-Reading is pure and repeatable: the same bytes give the same rows, so an imported run is rebuilt
-from its file like any other from its evidence. fio's log files hold no totals; they are told apart
-here by name, and store/series.py reads them.
+Reading is pure and repeatable: the same bytes give the same rows, so an imported run can be rebuilt
+from its file like any other from its evidence. fio's log files hold no totals; they are recognised
+by name here, and store/series.py reads them.
 """
 
 import json
@@ -38,7 +38,7 @@ _FORMS = "importable are fio's --output-format=json or json+, fio's log files, a
 
 @dataclass(frozen=True, slots=True)
 class ImportedStep:
-    """One step of an imported run; `step.job` is empty where no job file is known."""
+    """One step of an imported run. `step.job` is empty where the job file is not known."""
 
     step: Step
     measurements: tuple[Measurement, ...]
@@ -46,7 +46,7 @@ class ImportedStep:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """One run in a file. Times are ISO 8601 in UTC; None where the file does not tell."""
+    """One run in a file. Times are ISO 8601 in UTC; None where the file has none."""
 
     steps: tuple[ImportedStep, ...]
     started_at: str | None = None
@@ -55,7 +55,7 @@ class ImportedRun:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file holds. `facts` are what it tells of the machine; `notes` what was unusual."""
+    """The contents of a file. `facts` describe the machine; `notes` say what was unusual."""
 
     kind: ImportKind
     tool_version: str
@@ -65,9 +65,9 @@ class Imported:
 
 
 def kind_of(data: bytes, *, name: str) -> ImportKind:
-    """What a file is, by its name (logs) or its content. Raises InvalidValue for what is neither.
+    """The kind of a file, from its name (logs) or content. Raises InvalidValue where it is none.
 
-    Only told apart here; whether it can be read shows in `read_imported`.
+    The contents are not checked here; `read_imported` reads them.
     """
     if log_name(name.rpartition("/")[2]):
         return "fio-log"
@@ -79,7 +79,7 @@ def kind_of(data: bytes, *, name: str) -> ImportKind:
 
 
 def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) -> Imported:
-    """The rows in a file of fio or GoBonnieGo.
+    """The runs and rows in a file of fio or GoBonnieGo.
 
     A file may hold several runs; `run_id_of` gives the id of each, counted from 0. A log file has
     one run with one step and no rows. Raises InvalidValue naming file and cause.
@@ -96,9 +96,9 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
 
 
 def check_log(data: bytes, *, name: str) -> None:
-    """That a value log of fio is whole: numbers alone, and a last line like the first.
+    """Check that a value log of fio is complete: only numbers, and a last line of as many columns.
 
-    Raises InvalidValue naming the line. A file without a row holds nothing, and raises too.
+    Raises InvalidValue naming the line, also for a file without any row.
     """
     found = log_name(name)
     if found is None or found.kind == "hist" or name.endswith(".zst"):
@@ -127,7 +127,7 @@ def _fio_log(data: bytes, name: str) -> Imported:
 
 
 def _unix_start(data: bytes, name: str) -> str | None:
-    """When a log with log_unix_epoch begins. Of others, and damaged ones, that is not known."""
+    """When a log with log_unix_epoch begins, in ISO 8601; None for other and damaged logs."""
     first = data[:_FIRST_LINE].partition(b"\n")[0]
     try:
         columns = layout(first + b"\n", where=name)
@@ -137,8 +137,8 @@ def _unix_start(data: bytes, name: str) -> str | None:
 
 
 def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps in one document of fio, in order: jobs of one group ran side by side and are a
-    step, groups ran one after another."""
+    """The steps in one document of fio, in order. The jobs of a group ran at the same time and are
+    one step; groups ran one after another."""
     groups: dict[int, list[FioJob]] = {}
     for job in output.jobs:
         groups.setdefault(job.group, []).append(job)
@@ -152,9 +152,9 @@ def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
 
 
 def job_text(output: FioOutput) -> str:
-    """A job file with the options that fio's JSON tells of a step: a section a job. Clones that fio
-    reports one by one are one job. fio leaves options out (axboe/fio #237), so it may tell less
-    than was asked for."""
+    """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
+    reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
+    hold fewer options than the original."""
     sections = {}
     for job in output.jobs:
         options = {**output.options, **job.options}
@@ -199,7 +199,7 @@ def _step_name(jobs: Sequence[FioJob]) -> str:
 
 
 def _gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
-    """GoBonnieGo 1.0.5 and later: each of its results is a run of three steps."""
+    """The runs in a file of GoBonnieGo 1.0.5 or later; each result is a run of three steps."""
     try:
         root = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -230,7 +230,7 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
     phases: tuple[tuple[str, str, Direction, str, int], ...] = (
         ("seqwrite", "write", "write", "write", _SEQUENTIAL_BLOCK),
         ("seqread", "read", "read", "read", _SEQUENTIAL_BLOCK),
-        # Reads and writes 9 : 1 counted together: the file does not tell them apart.
+        # Reads and writes, 9 : 1; the file has only their sum.
         ("iops", "io", "mixed", "randrw", _RANDOM_BLOCK),
     )
     steps = []
@@ -272,7 +272,7 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
 
 
 def _duration_ns(result: Mapping[str, Any], prefix: str, where: str) -> int:
-    """Up to 1.0.7 in nanoseconds, since 1.0.8 in seconds."""
+    """The duration in ns: the file has nanoseconds up to 1.0.7 and seconds since 1.0.8."""
     for key, scale in ((f"{prefix}_nanoseconds", 1), (f"{prefix}_seconds", NS_PER_S)):
         value = result.get(key)
         if isinstance(value, int | float) and 0 < value * scale < 2**63:

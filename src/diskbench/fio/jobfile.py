@@ -2,13 +2,13 @@
 
 The rules are those of fio's `__parse_jobs_ini` and `strip_blank_end` (axboe/fio, init.c, parse.c):
 
-* `;` and `#` end a line wherever they stand; an option is `key=value` or `key` alone;
+* `;` and `#` end a line at any position; an option is `key=value` or `key` alone;
 * every section whose name starts with `global` is a [global] section, and applies to all jobs after
   it, never to those before it;
 * keys are case-sensitive, and the last of two equal keys counts, but for `filename`, which adds up.
 
-What fio reads in a surprising way (control characters, lines beyond its buffer, `include`) is
-refused, so that the file which is checked is the file which runs.
+What fio reads in an unexpected way (control characters, lines longer than its buffer, `include`) is
+refused, so that fio runs exactly the file that was checked.
 """
 
 import re
@@ -53,7 +53,7 @@ ALIASES: Final = {
 
 
 class JobOption(Frozen):
-    """One line of a section. `value` is None for a key that stands alone; `line` counts from 1."""
+    """One line of a section. `value` is None for a key without `=`; `line` counts from 1."""
 
     key: str
     value: str | None = None
@@ -73,7 +73,7 @@ class Section(Frozen):
 
     @property
     def is_global(self) -> bool:
-        """Whether fio takes it for defaults of the jobs after it."""
+        """Whether fio applies its options to all jobs after it."""
         return self.name.startswith("global")
 
 
@@ -84,13 +84,13 @@ class JobFile(Frozen):
 
 
 class Job(Frozen):
-    """One job with every option that holds for it, the globals before it included, in order."""
+    """One job with all of its options in order, those of the globals before it included."""
 
     name: str
     options: tuple[JobOption, ...]
 
     def get(self, name: str) -> str | None:
-        """The value that counts: the last one; "" for a key alone, None when it is not there."""
+        """The last value of an option; "" for a key without `=`, None without the key."""
         found = None
         for option in self.options:
             if option.name == name:
@@ -98,20 +98,20 @@ class Job(Frozen):
         return found
 
     def flag(self, name: str) -> bool:
-        """Whether a switch is on: alone or with any number but 0."""
+        """Whether a switch is on: present and neither 0 nor false."""
         value = self.get(name)
         return value is not None and value.strip() not in {"0", "false"}
 
 
 class JobGroup(Frozen):
-    """The jobs that run at the same time: one stonewall group, complete in itself."""
+    """The jobs of one stonewall group, which run at the same time, with their globals."""
 
     sections: tuple[Section, ...]
     jobs: tuple[Job, ...]
 
     @property
     def name(self) -> str:
-        """Its step's name: that of its first job, and how many stand beside it."""
+        """The name of its step: the first job's name and the number of other jobs, as `read+2`."""
         first = self.jobs[0].name
         return first if len(self.jobs) == 1 else f"{first}+{len(self.jobs) - 1}"
 
@@ -144,7 +144,7 @@ def parse(text: str) -> JobFile:
 
 
 def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
-    """The jobs in order, each with the globals that stand before it."""
+    """The jobs in order, each with the options of the globals before it."""
     inherited: list[JobOption] = []
     found: list[Job] = []
     for section in sections:
@@ -156,11 +156,11 @@ def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
 
 
 def groups(file: JobFile) -> tuple[JobGroup, ...]:
-    """The stonewall groups in order; each behaves alone as it did in the whole file.
+    """The stonewall groups in order; each runs alone as it would within the whole file.
 
-    A job with `stonewall` (its own or a global's) begins a group; clones made by `numjobs` stay
-    beside it (fio clears the flag for them). `stonewall` itself is left out, as nothing precedes a
-    group in its own process, and so is `wait_for` on a job of an earlier group, which has ended.
+    A job with `stonewall` (its own or a global's) begins a group; its clones (`numjobs`) belong to
+    the same group, since fio clears the flag for them. `stonewall` is removed, because nothing
+    precedes a group in its own process, and so is `wait_for` on a job of an earlier group.
     """
     _refuse_exit_all(file)
     found: list[JobGroup] = []
@@ -181,7 +181,7 @@ def groups(file: JobFile) -> tuple[JobGroup, ...]:
 
 
 def write(sections: tuple[Section, ...]) -> str:
-    """The text of a job file; parse() of it gives the same sections."""
+    """The text of a job file; `parse` of it returns the same sections."""
     blocks = []
     for section in sections:
         lines = [f"[{section.name}]"]

@@ -1,4 +1,5 @@
-"""One running step, second by second: the lines that the filter beside fio writes (live.tsv)."""
+"""The progress of a running step: the lines that the filter beside fio (interim.awk) writes to
+live.tsv, one each second."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from diskbench.model.result import Tick
 
 _FIELDS = 14
 _LARGEST = 1e30
-"""No count, size or time of a real disk is larger, and sums of such stay finite."""
+"""No count, size or time of a real disk is larger, and sums of such numbers stay finite."""
 
 
 @dataclass(frozen=True)

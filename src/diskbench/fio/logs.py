@@ -11,9 +11,9 @@
     time, direction, bs, count, count, …                         histogram logs
 
 Time is ms since the job began, or Unix ms with log_unix_epoch=1; latency is in ns, bw in KiB/s.
-With log_avg_msec a row stands for the window that *ends* at its time, its bs is 0, and windows
+With log_avg_msec a row describes the window that *ends* at its time, its bs is 0, and windows
 without any I/O have no row. Without it a row is one I/O, and `value` of an iops log is always 1:
-one with larger values is of windows, whatever block size somebody wrote into it.
+an iops log with larger values has windows, whatever its bs is.
 """
 
 import re
@@ -48,9 +48,9 @@ class LogName:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of one value log: how many, and whether a second value (the maximum) is there.
+    """The columns of one value log: their number, and whether one is a maximum beside the value.
 
-    `averaged` rows are windows, others single I/Os; `epoch` times are Unix time in ms.
+    `averaged`: rows are windows, else single I/Os. `epoch`: times are Unix time in ms.
     """
 
     columns: int
@@ -66,7 +66,7 @@ class Layout:
 
 
 def log_name(name: str) -> LogName | None:
-    """The parts of a log file's name (without its folder); None when it is not one of fio's."""
+    """The parts of a log file's name (without its folder); None where it is no fio log."""
     found = _NAME.match(name)
     if not found:
         return None
@@ -79,10 +79,10 @@ def log_name(name: str) -> LogName | None:
 
 
 def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | None:
-    """The layout of a value log of a kind by its first lines; None when it is empty.
+    """The layout of a value log, from its first lines; None where it is empty.
 
-    `head` may end within a line. Six columns can be log_offset or log_window_value=both: the
-    column that only ever holds 0, 1 or 2 is the direction, the earlier one when both could be.
+    `head` may end within a line. Six columns are written with log_offset and with
+    log_window_value=both: the direction is the column with only 0, 1 and 2, of two the earlier.
     Raises FioOutputUnreadable, naming `where` and the line, when it is no log of fio.
     """
     lines = head.split(b"\n")

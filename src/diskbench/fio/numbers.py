@@ -1,9 +1,9 @@
 """Numbers in a job file, read as fio reads them (axboe/fio, parse.c: str_to_decimal,
 get_mult_bytes, get_mult_time; tried on fio 3.33).
 
-fio reads the digits in front and passes over what it does not know: `1e6` is 1, `1.5m` is 1, and
-`0x10m` is 16. Such values say one thing to their author and another to fio, so they are no numbers
-here; `unreadable` names them. What is read is read as fio does: `0x10000` is 65,536, `1k`, `1kb`
+fio reads the leading digits and ignores what it does not know: `1e6` is 1, `1.5m` is 1, and `0x10m`
+is 16. Such values mean one number to their author and another to fio, so they are refused here;
+`unreadable` says why. All others are read as fio reads them: `0x10000` is 65,536, `1k`, `1kb`
 and `1ki` are 1,024, and, with fio's default kb_base, `1kib` is 1,000.
 """
 
@@ -22,11 +22,11 @@ _SECONDS = {
 _POWERS = "kmgtp"
 _LARGEST = 2**63 - 1
 _MOST = 2**31 - 1
-"""The most of a count: fio holds counts in 32 bits, and what is above wraps around."""
+"""The largest count: fio stores counts in 32 bits, and larger ones overflow."""
 
 
 def bytes_of(text: str) -> int | None:
-    """Bytes of one size; None for what is no plain size (a percentage, a range, zones)."""
+    """Bytes of one size; None for anything else (a percentage, a range, zones)."""
     text = text.strip()
     if found := _HEX.fullmatch(text):
         value = int(found["n"], 16)

@@ -1,7 +1,7 @@
-"""Offered load (MR-11): steps whose rate is a share of what an earlier step reached.
+"""Offered load (MR-11): steps whose rate is a share of the rate that an earlier step reached.
 
-Inside a job file it is written `rate_iops=75% of capacity`, where `capacity` is an earlier step.
-The rate is dealt out over the job's clones: the sum of independent Poisson streams is one too.
+A job file says `rate_iops=75% of capacity`, where `capacity` is an earlier step. The rate is split
+among the job's clones: the sum of independent Poisson streams is a Poisson stream, too.
 """
 
 import re
@@ -19,9 +19,9 @@ from diskbench.units import NS_PER_S
 REACHED: Final = 0.99
 """Least achieved/requested rate at which a latency at an offered load is valid (MR-11)."""
 STAND_IN_IOPS: Final = 1000.0
-"""What `render` and `validate` put in place of a rate that is not measured yet."""
+"""The rate that `render` and `validate` use where the real one is not measured yet."""
 CLONE_IOPS: Final = 20
-"""Least rate of one clone: fio takes whole numbers only, and rounding must stay below 2.5 %."""
+"""Least rate of one clone: fio takes whole numbers only, and the rounding must stay below 2.5 %."""
 
 _NOTATION = re.compile(r"^(\d{1,3}(?:\.\d+)?)\s*%\s*of\s+(\S.*)$")
 
@@ -39,10 +39,10 @@ def references(sections: Sequence[Section]) -> tuple[str, ...]:
 
 
 def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
-    """`step` with its rates filled in from the results so far; itself when it has none.
+    """`step` with its rates computed from the results so far; unchanged where it has none.
 
-    The rate of a step is the IOPS of all its jobs and directions; of several rounds the last
-    counts. Raises MeasurementFailed when the step it depends on reached nothing.
+    The rate of a step is the sum of the IOPS of its jobs and directions; of several rounds the last
+    counts. Raises MeasurementFailed where the step that it depends on did no I/O.
     """
     if "% of" not in step.job:
         return step
@@ -58,7 +58,7 @@ def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
 
 
 def stand_in(step: Step, iops: float = STAND_IN_IOPS) -> Step:
-    """`step` with `iops` in place of each rate that is not measured yet, to be shown or checked."""
+    """`step` with `iops` for each rate that is not measured yet, to be shown or checked."""
     if "% of" not in step.job:
         return step
     rates = dict.fromkeys(references(parse(step.job).sections), iops)
@@ -86,11 +86,11 @@ def requested_iops(job: str) -> float | None:
 
 
 def saturated(step: Step, result: StepResult) -> bool | None:
-    """Whether the disk could not follow the offered load: achieved/requested < 0.99 (MR-11).
+    """Whether the disk could not serve the offered load: achieved/requested < 0.99 (MR-11).
 
-    None where the step offers no rate. `step` is the resolved one. Of N Poisson arrivals the
-    number that comes has a standard deviation of 1/sqrt(N); where two of them are more than 1 %
-    (N < 40,000), the limit is 1 - 2/sqrt(N), or every slow disk would be called saturated.
+    None where the step offers no rate. `step` is the resolved one. The number of N expected Poisson
+    arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
+    (N < 40,000), the limit is 1 - 2/sqrt(N); otherwise every slow disk would count as saturated.
     """
     requested = requested_iops(step.job)
     if not requested or step.role != "offered":
@@ -102,7 +102,7 @@ def saturated(step: Step, result: StepResult) -> bool | None:
 
 
 def saturation_warning(step: Step, result: StepResult) -> Warning | None:
-    """The doubt in a latency that was measured while the disk could not follow the load."""
+    """The doubt in a latency that was measured while the disk could not serve the load."""
     if not saturated(step, result):
         return None
     requested = requested_iops(step.job) or 0.0
@@ -117,7 +117,7 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
 
 
 def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:
-    """Raise ProfileError when a rate depends on a step that does not stand before it."""
+    """Raise ProfileError where a rate depends on a step that does not come before it."""
     for wanted in references(sections):
         if wanted not in names:
             raise ProfileError(
@@ -138,18 +138,18 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
         )
     total = rates[source] * share
     clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
-    each = max(1, round(total / clones))
+    clone_rate = max(1, round(total / clones))
     kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
-    rate = _by_direction(job, each)
+    rate = _by_direction(job, clone_rate)
     dealt = (JobOption(key="numjobs", value=str(clones)), JobOption(key="rate_iops", value=rate))
     return section.model_copy(update={"options": kept + dealt})
 
 
-def _by_direction(job: Job, each: int) -> str:
-    """A clone's rate as fio takes it: one number holds for each direction, so a mix names two."""
+def _by_direction(job: Job, clone_rate: int) -> str:
+    """A clone's `rate_iops`. fio applies one number to each direction, so a mix gets two."""
     if (job.get("rw") or "").split(":")[0] not in {"rw", "readwrite", "randrw"}:
-        return str(each)
+        return str(clone_rate)
     written = job.get("rwmixwrite")
     read_percent = 100 - int(written) if written else count(job, "rwmixread", 50)
-    reads = min(max(round(each * read_percent / 100), 1), max(each - 1, 1))
-    return f"{reads},{max(each - reads, 1)}"
+    reads = min(max(round(clone_rate * read_percent / 100), 1), max(clone_rate - 1, 1))
+    return f"{reads},{max(clone_rate - reads, 1)}"

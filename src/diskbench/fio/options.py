@@ -1,4 +1,4 @@
-"""Which fio knows which option: what a profile asks for that the target's fio is too old for."""
+"""Which version of fio knows which option, and what a profile uses that the target's fio lacks."""
 
 import json
 import re
@@ -26,7 +26,7 @@ class TooNew(Frozen):
 
 
 class OptionVersions(Frozen):
-    """First fio version of each option and of `option=value`; older ones than 3.0 are left out."""
+    """First fio version of each option and of `option=value`; those before 3.0 are left out."""
 
     source: str
     newest: str
@@ -50,7 +50,7 @@ def parse_version(text: str) -> tuple[int, ...]:
 
 
 def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]:
-    """What in `sections` fio of this version does not know, in order."""
+    """The options and values in `sections` that this version of fio does not know, in order."""
     have, table = parse_version(fio_version), option_versions()
     found = []
     for section in sections:
@@ -67,9 +67,9 @@ def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]
 
 
 def check_version(sections: Sequence[Section], fio_version: str | None, *, where: str) -> None:
-    """Raise ProfileError naming every option that the target's fio is too old for.
+    """Raise ProfileError naming every option that the target's fio does not know.
 
-    An unknown version (None) is let through: fio itself is asked with --parse-only.
+    An unknown version (None) passes: fio checks the job file itself with --parse-only.
     """
     if fio_version is None:
         return

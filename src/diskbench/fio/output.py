@@ -1,8 +1,8 @@
 """fio's own result, read: `--output-format=json` and `json+` of versions 2.2 to 3.42.
 
-fio writes other things into the same stream (notices, errors, exec_prerun's words; axboe/fio #731)
-and, with --status-interval, one cumulative document a second. So nothing is read as a whole: the
-last complete document is taken, and everything that was unusual on the way is told in `notes`.
+fio writes other text into the same stream (notices, errors, output of exec_prerun; axboe/fio #731)
+and, with --status-interval, a cumulative document each second. So the stream is not read as one
+document: the last complete document is used, and `notes` says what was unusual.
 """
 
 import json
@@ -19,16 +19,16 @@ from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 __all__ = ["FioOutput", "parse_output"]
 
 _OPEN_TEXT = re.compile(r'"(?:[^"\\]|\\.)*\\?', re.DOTALL)
-"""A text of JSON that has no end."""
+"""A JSON string that is not closed."""
 _START = re.compile(r'\{\s*"fio version"')
 """How fio begins each document (stat.c, client.c)."""
 
 _ANY_START = re.compile(r'\{\s*"')
-"""How a document begins that another program wrote again, its keys in another order."""
+"""How a document begins that another program rewrote with its keys in another order."""
 
 _BARE_NUMBER = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
 _FOREIGN_LINE = re.compile(r'^(?![ \t]*(?:["{}\[\]]|-?\d)).*\n?', re.MULTILINE)
-"""A line that no JSON of fio can hold: it begins with neither quote, bracket nor digit."""
+"""A line that cannot be part of fio's JSON: it begins with no quote, bracket or digit."""
 
 _MOST_CANDIDATES = 32
 
@@ -36,7 +36,7 @@ _MOST_CANDIDATES = 32
 def parse_output(data: bytes, *, where: str) -> FioOutput:
     """The last complete document in `data`, which came from the file `where`.
 
-    Raises FioOutputUnreadable, naming `where`, the cause and the position, when there is none.
+    Raises FioOutputUnreadable naming `where`, the cause and the position where there is none.
     """
     found = _find_document(data, where)
     root, notes = found.root, list(found.notes)
@@ -47,8 +47,8 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     except MisshapenError as error:
         raise _unreadable(where, str(error)) from None
     if not jobs:
-        said = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
-        raise _unreadable(where, f"it lists no job: fio ended before it started one{said}")
+        printed = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
+        raise _unreadable(where, f"it lists no job: fio ended before it started one{printed}")
     if found.documents > 1:
         notes.append(f"{found.documents} documents (--status-interval): the last one is used")
     stamp = root.get("timestamp_ms")
@@ -70,7 +70,7 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The document that counts, the text around all documents, and what was unusual."""
+    """The document to use, the text around all documents, and notes on what was unusual."""
 
     root: Mapping[str, Any]
     documents: int
@@ -127,7 +127,7 @@ def _find_document(data: bytes, where: str) -> _Found:
 
 
 def _give_up_at(broken: int, problem: str, where: str) -> None:
-    """Raise after many broken documents: each is read to its end, and thousands take hours."""
+    """Raise after many broken documents: each is read to its end; thousands would take hours."""
     if broken > _MOST_CANDIDATES:
         raise _unreadable(where, f"{broken} documents in it are broken; {problem}")
 
@@ -149,7 +149,7 @@ def _decode(text: str, start: int) -> tuple[Any, int, str]:
         except ValueError:
             root, _ = decoder.raw_decode(lines)
             return root, limit, "lines of other text inside the JSON were left out"
-        # Counted from the end, because the repair moved everything before it.
+        # Counted from the end, because the repair changed the length before it.
         end = limit - (len(numbers) - used)
         return root, end, "nan and inf, which are no JSON, were read as missing"
     return root, end, ""

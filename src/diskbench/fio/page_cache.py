@@ -1,4 +1,4 @@
-"""What dropping the page cache before a step did, as step.sh kept it in cache.txt: pure."""
+"""Whether the page cache was dropped before a step, as step.sh recorded it in cache.txt: pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ALWAYS_FINE_BYTES = 2**20
 
 
 class CacheDrop(Frozen):
-    """`what` was looked at: the test files' pages (fincore), or for a raw device the kernel's
-    buffers (/proc/meminfo). Bytes are None where the host could not tell."""
+    """How the page cache was dropped. `what` was counted: the test files' pages (fincore), or for a
+    raw device the kernel's buffers (/proc/meminfo). Bytes are None where the host has no count."""
 
     method: Literal["drop_caches", "fadvise", "none", "kept"]
     what: str = ""
@@ -28,7 +28,7 @@ class CacheDrop(Frozen):
 
     @property
     def verified(self) -> bool | None:
-        """Whether the cache was seen to be empty afterwards; None where nobody can tell."""
+        """Whether the cache was empty afterwards; None where that is not known."""
         if self.method == "kept" or self.after_bytes is None:
             return None
         if self.method == "none":
@@ -38,18 +38,18 @@ class CacheDrop(Frozen):
 
 
 def parse_cache_drop(data: bytes) -> CacheDrop | None:
-    """The contents of cache.txt; None when they say nothing."""
-    told = dict(
+    """The contents of cache.txt; None where it names no known method."""
+    values = dict(
         line.split(" ", 1) for line in data.decode(errors="replace").splitlines() if " " in line
     )
-    method = told.get("method")
+    method = values.get("method")
     if method not in ("drop_caches", "fadvise", "none", "kept"):
         return None
     return CacheDrop(
         method=method,
-        what=told.get("what", ""),
-        before_bytes=_whole(told.get("before_bytes")),
-        after_bytes=_whole(told.get("after_bytes")),
+        what=values.get("what", ""),
+        before_bytes=_whole(values.get("before_bytes")),
+        after_bytes=_whole(values.get("after_bytes")),
     )
 
 

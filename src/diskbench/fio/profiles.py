@@ -1,7 +1,8 @@
-"""Profiles: a fio job file as a Jinja template, under YAML front matter that says what it is for.
+"""Profiles: YAML front matter that says what the profile is for, then a fio job file as a Jinja
+template.
 
-A plain fio job file without front matter is a profile too: it is used as it stands, nothing in it
-is expanded.
+A plain fio job file without front matter is a profile, too. It is used unchanged: nothing in it is
+expanded.
 """
 
 import hashlib
@@ -21,13 +22,13 @@ from diskbench.yaml_lines import read_yaml
 
 SUFFIX: Final = ".fio.j2"
 _MOST = 10
-"""Mistakes of a front matter that are listed."""
+"""How many mistakes in front matter a message lists."""
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration"]
 Value = str | int | float | bool
 
 
 class Parameter(Frozen):
-    """One thing that `--set` may change.
+    """A parameter that `--set` may change.
 
     `kind` is how a value is read: `size` as fio reads sizes (64k, 1g), into bytes; `duration`
     as seconds or with s, m, h, d, into seconds. `default` may be a Jinja expression over `host`
@@ -62,7 +63,7 @@ class ProfileLoop(Frozen):
 
 
 class ProfileThreshold(Frozen):
-    """What a figure of the step `step` must keep to, by whose word: `sync p99 < 10ms`."""
+    """A threshold for a figure of the step `step`, such as `sync p99 < 10ms`, and its source."""
 
     step: str = Field(min_length=1)
     expect: str
@@ -74,12 +75,12 @@ class ProfileThreshold(Frozen):
         return self
 
     def threshold(self) -> Threshold:
-        """The threshold; ValueError where `expect` is none."""
+        """The threshold. Raises ValueError where `expect` is not readable."""
         return Threshold.parse(self.expect, step=self.step, source=self.source)
 
 
 class FrontMatter(Frozen):
-    """What stands between the `---` lines."""
+    """The front matter of a profile: the YAML between the `---` lines."""
 
     title: str = Field(min_length=1)
     question: str = Field(min_length=1)
@@ -108,7 +109,7 @@ class FrontMatter(Frozen):
 
 
 class Profile(Frozen):
-    """A profile as it was found. `template` is the job file without its front matter.
+    """A profile as read from its file. `template` is the job file without the front matter.
 
     `digest` is the SHA-256 of the whole text, front matter included. `is_template` is False for a
     plain fio job file. `roles` maps a section name to what its step is for.
@@ -148,7 +149,7 @@ def shipped_profile(name: str) -> Profile:
 
 @cache
 def shipped_digests() -> frozenset[str]:
-    """The digests of the profiles that come with diskbench: their templates are ours."""
+    """The digests of the profiles that come with diskbench, whose templates are trusted."""
     return frozenset(shipped_profile(name).digest for name in shipped_names())
 
 
@@ -169,12 +170,12 @@ def parse_profile(text: str, *, name: str) -> Profile:
     front = _front_matter(matter, name)
     fields = {key: getattr(front, key) for key in FrontMatter.model_fields}
     fields["parameters"] = tuple(front.parameters.values())
-    fields["thresholds"] = tuple(one.threshold() for one in front.thresholds)
+    fields["thresholds"] = tuple(entry.threshold() for entry in front.thresholds)
     return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
 
 
 def _split(text: str, name: str) -> tuple[str | None, str, int]:
-    """Front matter (None where there is none), the rest, and the rest's first line number."""
+    """Front matter (None without any), the rest, and the number of the rest's first line."""
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
         return None, text, 1
@@ -195,25 +196,27 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     found = read_yaml(matter)
     if found.mistakes and matter.strip():
         # The front matter begins in the second line of the file.
-        wrong = "; ".join(f"line {one.line + 1}: {one.message}" for one in found.mistakes[:_MOST])
+        listed = "; ".join(
+            f"line {mistake.line + 1}: {mistake.message}" for mistake in found.mistakes[:_MOST]
+        )
         raise ProfileError(
-            f"profile {name!r}: the front matter cannot be read: {wrong}",
+            f"profile {name!r}: the front matter cannot be read: {listed}",
             advice="see `diskbench profiles show quick` for an example",
         )
     try:
         return FrontMatter.model_validate(found.data if found.data is not None else {})
     except ValidationError as error:
-        wrong = "; ".join(
+        listed = "; ".join(
             f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"
             for e in error.errors()
         )
         raise ProfileError(
-            f"profile {name!r}: {wrong}", advice="docs/profiles.md lists the fields"
+            f"profile {name!r}: {listed}", advice="docs/profiles.md lists the fields"
         ) from error
 
 
 def _directory() -> Path:
-    """Where the shipped profiles lie: inside the installed package, or beside a checkout's src."""
+    """Where the shipped profiles are: in the installed package, or beside src in a checkout."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "profiles" / "jobs"
     return installed if installed.is_dir() else package.parents[1] / "profiles" / "jobs"

@@ -1,4 +1,4 @@
-"""Quantiles that may be printed: enough I/Os must stand behind them (MR-10)."""
+"""Quantiles that may be printed, because they rest on enough I/Os (MR-10)."""
 
 import math
 
@@ -18,15 +18,15 @@ QUANTILES: dict[str, float] = {
 def needed(fraction: float) -> int:
     """The least N with pᴺ ≤ 0.05, so N ≥ ln 0.05 / ln p: p99 needs 299, p99.9 2,995.
 
-    With fewer I/Os all of them lie below the true quantile more often than once in twenty, and the
-    largest one seen is no upper bound for it.
+    With fewer I/Os, all of them lie below the true quantile in more than 5 % of cases, and the
+    largest is no upper bound for it.
     """
     # The slack keeps an exact whole number from being rounded up by the last bit.
     return math.ceil(math.log(0.05) / math.log(fraction) - 1e-9)
 
 
 def quantile(histogram: Histogram, fraction: float) -> float | None:
-    """Quantile `fraction` (0.99 for p99) in ns, within 1/128; None where too few I/Os back it."""
+    """Quantile `fraction` (0.99 for p99) in ns, within 1/128; None with too few I/Os."""
     if count(histogram) < needed(fraction):
         return None
     found = value_at(histogram, fraction)
@@ -36,8 +36,8 @@ def quantile(histogram: Histogram, fraction: float) -> float | None:
 def within(value: float | None, low: float, high: float) -> float | None:
     """A quantile no lower than the exact minimum and no higher than the exact maximum.
 
-    The middle of a bucket may lie beyond the extremes of what fell into it. Extremes that say
-    nothing (no maximum, or one below the minimum) leave the value as it is.
+    The middle of a bucket may lie beyond the values that were counted in it. Without usable
+    extremes (no maximum, or one below the minimum) the value is unchanged.
     """
     if value is None or high <= 0 or high < low:
         return value

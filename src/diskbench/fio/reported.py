@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class ReportedLatency:
     """One kind of latency of one direction of one job, in ns.
 
-    `samples` is how many I/Os were timed. `bins` are there in json+ where fio was asked for
-    percentiles of this kind; `percentiles` (percent → ns) are what fio computed from them.
+    `samples` is how many I/Os were timed. json+ has `bins` where percentiles of this kind were
+    switched on; `percentiles` (percent → ns) are what fio computed from them.
     """
 
     samples: int
@@ -29,10 +29,10 @@ class ReportedLatency:
 
 @dataclass(frozen=True, slots=True)
 class DirectionStats:
-    """One direction of one job. Latencies are None where fio timed nothing.
+    """One direction of one job. A latency is None where fio did not time it.
 
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
-    does not time apart. `iops` and `bytes_per_s` are as fio writes them, None where it does not.
+    does not time separately. `iops` and `bytes_per_s` are fio's own, None where it writes none.
     """
 
     ios: int
@@ -81,7 +81,7 @@ class FioJob:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """What fio read from the kernel's counters of one disk, over the whole fio process."""
+    """The kernel's counters of one disk over the life of the fio process, as fio read them."""
 
     name: str
     read_ios: int
@@ -95,8 +95,8 @@ class DiskUse:
 class FioOutput:
     """One document of fio.
 
-    `notes` tells, one sentence each, what was not as it should be: text around the document,
-    several documents, a truncated one. `text` is everything outside documents.
+    `notes` holds a sentence for each irregularity: text around the document, several documents, a
+    truncated one. `text` is everything outside the documents.
     """
 
     where: str
@@ -112,7 +112,7 @@ class FioOutput:
 
     @property
     def version_numbers(self) -> tuple[int, int]:
-        """`fio-3.33` as (3, 33); (0, 0) where it says something else."""
+        """`fio-3.33` as (3, 33); (0, 0) for a version of another form."""
         major, _, rest = self.version.removeprefix("fio-").partition(".")
         minor = rest.split("-")[0].split(".")[0]
         return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

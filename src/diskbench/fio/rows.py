@@ -1,12 +1,12 @@
-"""From fio's report of one step to its rows: one a job and direction, and one of all jobs together.
+"""From fio's report of one step to its rows: one for each job and direction, and their sums.
 
 The jobs of a step run side by side (one step is one stonewall group), so the step's rates are
 
     bytes_per_s = Σ bytes / max runtime,   iops = Σ ios / max runtime
 
-which is how fio sums a group. Where jobs ran for different times this is the mean over the whole
-step, including the time when only some of them ran; it is never the sum of the jobs' own rates,
-which would describe a load that was never there. Job rows have each job's own rate.
+as fio computes a group. Where jobs ran for different times this is the mean over the whole step,
+including the time when only some of them ran. It is not the sum of the jobs' own rates, which would
+describe a load that never existed. Job rows have each job's own rate.
 """
 
 import math
@@ -48,7 +48,7 @@ _ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One direction of one job with what the job file says of it."""
+    """One direction of one job with the options of its section."""
 
     job: FioJob
     options: Options
@@ -61,8 +61,8 @@ class _Part:
 def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measurement, ...]:
     """The rows of a step: for each job its directions, then the merged row of each direction.
 
-    A direction that a job was asked for and did no I/O in has a row with zeros; one that it was
-    not asked for has none. Latencies are merged by counts: means weighted by samples, the standard
+    A direction of the job's pattern without any I/O has a row of zeros; other directions have
+    none. Latencies are merged by counts: means weighted by samples, the standard
     deviation pooled with the spread between the means, quantiles from summed histograms (MR-10).
     """
     parts = _parts(output, declared(step.job))
@@ -89,7 +89,7 @@ def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
             stats = job.directions.get(direction)
             if stats is None:
                 continue
-            # A job that did nothing at all has a row all the same, so that this is seen.
+            # A job without any I/O has a row, too, so that it is shown.
             if stats.ios or direction in asked or (idle and direction == "read"):
                 runtime = wall_ns if direction == "sync" else stats.runtime_ns
                 parts.append(_Part(job, options, direction, stats, runtime, members))
@@ -97,10 +97,10 @@ def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
 
 
 def _members(job: FioJob, options: Options, wall_ns: int) -> int:
-    """How many fio jobs an entry stands for: more than one with group_reporting alone.
+    """How many fio jobs an entry sums up: more than one only with group_reporting.
 
-    fio sums job_runtime over the members of a group, so it is about members × wall time; the job
-    file cannot say it where jobs of several names share a group.
+    fio sums job_runtime over the members of a group, so it is about members × wall time. The job
+    file does not have the number where jobs of several names share a group.
     """
     if not is_set(options, "group_reporting"):
         return 1
@@ -211,10 +211,10 @@ def _pool(found: Sequence[ReportedLatency]) -> ReportedLatency | None:
 def _quantiles(
     parts: Sequence[_Part],
 ) -> tuple[_Kind | None, int, dict[str, float | None]]:
-    """Which latency the quantiles are of, how many I/Os stand behind them, and the quantiles."""
+    """The kind of latency, the number of I/Os that were timed, and the quantiles."""
     for kind in _KINDS:
         timed = _of_all(parts, kind)
-        # A job without a histogram would be left out of the merge: then there is none.
+        # Where a job has no histogram the merged one would lack its I/Os, so none is used.
         if timed and all(latency.bins for latency in timed):
             merged = merge(latency.bins for latency in timed)
             found = {name: quantile(merged, p) for name, p in QUANTILES.items()}
@@ -230,7 +230,7 @@ def _quantiles(
 def _clamped(
     quantiles: Mapping[str, float | None], latency: ReportedLatency | None
 ) -> dict[str, float | None]:
-    """Quantiles between the exact extremes of the latency that they are of."""
+    """Quantiles limited to the exact extremes of their latency."""
     if latency is None:
         return dict(quantiles)
     low, high = latency.min_ns, latency.max_ns
@@ -238,7 +238,7 @@ def _clamped(
 
 
 def _printed(latency: ReportedLatency) -> dict[str, float | None]:
-    """fio's own percentiles of one job, where plain json has no histogram."""
+    """fio's own percentiles of one job, used where plain json has no histogram."""
     by_fraction = {round(percent / 100, 6): ns for percent, ns in latency.percentiles.items()}
     return {
         name: float(by_fraction[p]) if p in by_fraction and latency.samples >= needed(p) else None
@@ -257,9 +257,9 @@ def _cores(jobs: Sequence[tuple[FioJob, float | None]], wall_ns: int) -> float |
 
 
 def _block(part: _Part) -> int | None:
-    said = block_bytes(part.options, part.direction)
-    if said is not None or part.direction == "sync" or not part.stats.ios:
-        return said
+    stated = block_bytes(part.options, part.direction)
+    if stated is not None or part.direction == "sync" or not part.stats.ios:
+        return stated
     if part.options.get("rw"):
         return None
     whole, rest = divmod(part.stats.bytes, part.stats.ios)
@@ -270,7 +270,7 @@ _T = TypeVar("_T")
 
 
 def _common(values: Iterable[_T]) -> _T | None:
-    """The value that all share; None where they differ."""
+    """The value that all have in common; None where they differ."""
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
 

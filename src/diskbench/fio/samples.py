@@ -1,4 +1,4 @@
-"""What the machine did while a step ran, from the samples taken once a second beside fio.
+"""The machine's load while a step ran, from samples taken each second beside fio.
 
 A sample is a marker line `@ <Unix time>`, then as the kernel prints them: the `cpu*` and `ctxt`
 lines of /proc/stat, the line of /proc/loadavg, and the device's line of /proc/diskstats. With Δ
@@ -19,11 +19,11 @@ _SECTOR_BYTES = 512
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
 _PROCESSES, _IRQS = slice(0, 3), slice(5, 7)
 _CPU_FIELDS = 8
-"""user nice system idle iowait irq softirq steal; the guest times after them are in user."""
+"""user nice system idle iowait irq softirq steal; user includes the guest times after them."""
 _DISK_FIELDS = 14
 _DIGITS = 20
 _LATEST_S = 1e12
-"""No clock shows a later time: it is 30,000 years away."""
+"""Later times are invalid: this one is 30,000 years from now."""
 _Found = TypeVar("_Found")
 
 
@@ -36,7 +36,7 @@ class _Sample:
 
 
 def parse_samples(data: bytes) -> SampleSummary | None:
-    """The samples of one step, summed up; None where fewer than two were taken.
+    """The summary of a step's samples; None with fewer than two.
 
     Lines that cannot be read are skipped: the last sample of a killed step may be cut short.
     """
@@ -61,7 +61,7 @@ def parse_samples(data: bytes) -> SampleSummary | None:
         busiest_core_steal=busiest[_STEAL] / sum(busiest) if busiest else None,
         busiest_core_interrupts=sum(busiest[_IRQS]) / sum(busiest) if busiest else None,
         mean_cpu=_busy(everything) if everything else None,
-        processes=sum(sum(one[_PROCESSES]) / sum(one) for one in of_cores) if of_cores else None,
+        processes=sum(sum(core[_PROCESSES]) / sum(core) for core in of_cores) if of_cores else None,
         steal=everything[_STEAL] / sum(everything) if everything else None,
         context_switches_per_s=(switches[1] - switches[0]) / seconds
         if switches and seconds > 0
@@ -75,15 +75,20 @@ def parse_samples(data: bytes) -> SampleSummary | None:
 
 
 def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
-    """The disk's counters, sample by sample: Unix time (s), then read I/Os, bytes read, write I/Os
-    and bytes written since the machine started. Nothing of a disk that was not sampled."""
+    """The disk's counters in each sample: Unix time (s), then read I/Os, bytes read, write I/Os and
+    bytes written since the machine started. Empty where the disk was not sampled."""
     return [
         (
-            one.at_s,
-            (one.disk[0], one.disk[2] * _SECTOR_BYTES, one.disk[4], one.disk[6] * _SECTOR_BYTES),
+            sample.at_s,
+            (
+                sample.disk[0],
+                sample.disk[2] * _SECTOR_BYTES,
+                sample.disk[4],
+                sample.disk[6] * _SECTOR_BYTES,
+            ),
         )
-        for one in _samples(data.decode(errors="replace"))
-        if one.disk is not None
+        for sample in _samples(data.decode(errors="replace"))
+        if sample.disk is not None
     ]
 
 
@@ -111,7 +116,7 @@ def _finite(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    """A counter of the kernel's, which has 64 bits; ValueError for any other number."""
+    """A kernel counter of 64 bits; ValueError for any other number."""
     value = int(text[: _DIGITS + 1])
     if not 0 <= value < 2**64:
         raise ValueError(text)
@@ -132,7 +137,7 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
 def _ends(
     samples: Sequence[_Sample], of: Callable[[_Sample], _Found | None]
 ) -> tuple[_Found, _Found] | None:
-    """The first and last value that is there; None where there are not two."""
+    """The first and last value of those that samples have; None with fewer than two."""
     values = [value for sample in samples if (value := of(sample)) is not None]
     return (values[0], values[-1]) if len(values) > 1 else None
 

@@ -23,7 +23,7 @@ DEFAULTS: Final = {
     "randrepeat": "0",
     "refill_buffers": "1",
 }
-"""What holds unless a template says otherwise: direct I/O, other offsets and data on each pass."""
+"""Options that a template may replace: direct I/O, and new offsets and data on each pass."""
 
 SET: Final = {
     "write_bw_log": "fio",
@@ -38,7 +38,8 @@ SET: Final = {
     "percentile_list": "50:90:95:99:99.9:99.99",
     "verify_state_save": "0",
 }
-"""What every step has; the guard refuses it in a profile. Logs go to fio's working directory."""
+"""Options of every step, which the guard refuses in a profile. Logs are written to fio's working
+directory."""
 
 BOTH_PERCENTILES = (3, 18)
 """First fio that reports clat, lat and slat percentiles side by side."""
@@ -47,10 +48,10 @@ BOTH_PERCENTILES = (3, 18)
 def build_steps(
     profile: Profile, rendered: Rendered, target: FioTarget, fio_version: str | None
 ) -> tuple[tuple[Step, ...], Loop | None]:
-    """The steps of a run, and the loop among them, if the profile has one.
+    """The steps of a run, and their loop where the profile has one.
 
-    Raises ProfileError when the job file does not parse, could touch anything but the target,
-    needs a newer fio, or does not fit into the size that the user allows.
+    Raises ProfileError where the job file does not parse, could read or write anything but the
+    target, needs a newer fio, or uses more space than the user allows.
     """
     file = parse(rendered.text)
     check(file, target)
@@ -81,7 +82,7 @@ def build_steps(
 def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
     """Bytes of the target that the steps use, in whole MiB: each file at its largest.
 
-    Steps that share a file (by name) share its space. Percentages count of `capacity_bytes`.
+    Steps that share a file (by name) share its space. Percentages refer to `capacity_bytes`.
     """
     largest: dict[str, int] = {}
     for step in steps:
@@ -96,7 +97,7 @@ def _heading(profile: Profile, step: str) -> str:
 
 
 def _names(found: Sequence[JobGroup]) -> list[str]:
-    """Step names: those of the groups, numbered where two are alike."""
+    """Step names: those of the groups, with a number where two are equal."""
     names: list[str] = []
     for group in found:
         name, number = group.name, 1
@@ -116,8 +117,8 @@ def _role(profile: Profile, group: JobGroup) -> Role:
 def _common(
     profile: Profile, group: JobGroup, target: FioTarget, fio_version: str | None
 ) -> Section:
-    """diskbench's own [global]: the defaults first, so that the profile's may replace them."""
-    # A plain job file keeps fio's own defaults: it must run as its author knows it.
+    """diskbench's own [global], which comes first, so that the profile may replace its defaults."""
+    # A plain job file keeps fio's own defaults: it must run as its author expects.
     options = dict(DEFAULTS) if profile.is_template else {}
     if target.size_bytes and _lacks_size(group, target):
         options["size"] = str(target.size_bytes)
@@ -134,7 +135,7 @@ def _common(
 
 
 def _lacks_size(group: JobGroup, target: FioTarget) -> bool:
-    """Whether a job would take all it can: a device whole, or no size where fio wants one."""
+    """Whether a job lacks a size, so that it would use the whole device or fio would refuse it."""
     unsized = [job for job in group.jobs if job.get("size") is None]
     if target.kind == "device":
         return bool(unsized)
@@ -143,7 +144,7 @@ def _lacks_size(group: JobGroup, target: FioTarget) -> bool:
 
 
 def _placed(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
-    """The group's sections; on a device without file names, since fio adds names up."""
+    """The group's sections; for a device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
     dropped = {"filename", "allow_file_create"}

@@ -5,7 +5,7 @@ write, trim and fsync. fdatasync and sync_file_range have the next two numbers (
 DDIR_DATASYNC 4, DDIR_SYNC_FILE_RANGE 5), so `io_completed` adds them beyond the end of that array:
 into `short_io_u[read]` and `short_io_u[write]`, which follow it in `struct thread_stat` (stat.h).
 `sync.total_ios` therefore counts fsync alone, while `sync.lat_ns.N` counts every sync (read in
-fio's source of 2026, and seen with fio 3.33). Where a version counts them rightly, nothing changes.
+fio's source of 2026, and observed with fio 3.33). Correct counts are left unchanged.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ def count_syncs(
 ) -> dict[Direction, DirectionStats]:
     """The directions of one job with every sync counted as a sync and no sync as a short I/O.
 
-    Of `short_ios`, as many belong to syncs as `sync.lat_ns` timed and `sync.total_ios` lacks. Where
-    fio timed no sync (disable_clat, gtod_reduce, or no N before fio 3.18), what a direction has of
-    short I/Os beyond its I/Os can only be syncs.
+    The syncs among `short_ios` are those that `sync.lat_ns` counts and `sync.total_ios` lacks.
+    Where fio timed no sync (disable_clat, gtod_reduce, or no N before fio 3.18), only the short
+    I/Os of a direction in excess of its I/Os are known to be syncs.
     """
     found = dict(directions)
     sync = found.get("sync")

@@ -1,9 +1,9 @@
 """From a profile to a job file: parameters are read and checked, then Jinja fills the template.
 
-The sandboxed environment with StrictUndefined is used (template_room.py), so that a template can
-neither leave its room nor say something by accident; the user's own is expanded in a process whose
-time and memory are bounded. Values given with `--set` are typed and hold no character that
-could begin another option.
+Jinja runs in its sandbox with StrictUndefined (template_room.py), so that a template cannot reach
+Python objects and an unknown name is an error. A user's template is expanded in a process with
+limits on time and memory. Values of `--set` are typed and contain no character that could begin
+another option.
 """
 
 import json
@@ -38,7 +38,7 @@ from diskbench.units import (
 )
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
-"""Engines for a queue deeper than one, best first; the last is always there and has depth one."""
+"""Engines for a queue deeper than one, best first. The last is always available and has depth 1."""
 
 OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
@@ -50,12 +50,12 @@ _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 class RenderContext(Frozen):
-    """What a template may know of the machine.
+    """What a template may use of the machine's facts.
 
-    `size_bytes` is how much of the target the user allows (`--size`), None when that is left to
-    the profile. `capacity_bytes` is the size of a raw device, None for a directory. `drain_s` is
-    how long a full load takes to use up the disk's burst credit, and a fifth longer; None where
-    nothing is known of any.
+    `size_bytes` is how much of the target the user allows (`--size`), None where the profile
+    decides. `capacity_bytes` is the size of a raw device, None for a directory. `drain_s` is
+    1.2 times the seconds in which a full load uses up the disk's burst credit; None where no
+    credit is known.
     """
 
     cores: int = 1
@@ -170,7 +170,7 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
 
 
 def _shown(parameter: Parameter, value: float) -> str:
-    """A bound in the unit that the parameter's kind is typed in."""
+    """A bound in the unit in which the user types the parameter."""
     match parameter.kind:
         case "size":
             return format_bytes(value)
@@ -190,7 +190,7 @@ def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> V
 
 
 def _names(context: RenderContext) -> dict[str, Any]:
-    """`host`, `target`, `engine` and `file` as templates see them."""
+    """The names `host`, `target` and `engine` of a template."""
     size = context.size_bytes
     return {
         "host": {
@@ -219,7 +219,7 @@ def _offloads(fio_version: str | None) -> bool:
 
 
 def _engine(available: tuple[str, ...]) -> str:
-    """The best asynchronous engine of the target's fio; libaio when its engines are not known."""
+    """The best asynchronous engine of the target's fio; libaio where its engines are unknown."""
     if not available:
         return ASYNC_ENGINES[0]
     return next((engine for engine in ASYNC_ENGINES if engine in available), ASYNC_ENGINES[-1])
@@ -261,8 +261,8 @@ def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int
 
 
 def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
-    """`expand` in a process of its own, which the kernel ends where the template does not: signals
-    and timers of this process would not reach a worker's threads."""
+    """`expand` in a process of its own, which the kernel ends if the template does not. Signals and
+    timers of this process would not reach a worker's threads."""
     asked = {
         "text": text,
         "values": values,
@@ -284,7 +284,7 @@ def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     if done.returncode == -signal.SIGPROF:
         return {"kind": "time"} | _FIRST
     if done.returncode:
-        # Out of memory where Python itself cannot say so any more.
+        # Out of memory before Python could report it.
         return {"kind": "memory"} | _FIRST
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -1,10 +1,10 @@
-"""A Jinja template, expanded where it can do no harm: also run as a program of its own.
+"""Expand a Jinja template in the sandbox; also the program that expands a user's template.
 
-The sandbox of Jinja bounds what a template can reach, not how long it takes or how much it makes:
-nested loops, `"x" * 10**9`, recursive macros and filters such as `center` have no end of their own.
-So a template that somebody else wrote is expanded in a process that the kernel ends after
-TEMPLATE_S of processor time, with TEMPLATE_MEMORY_BYTES of memory. This file is that process: it
-imports nothing of diskbench, so that it starts in a tenth of a second.
+Jinja's sandbox limits what a template can reach, but not its time or memory: nested loops,
+`"x" * 10**9`, recursive macros and filters such as `center` have no limit. So a user's template is
+expanded in a process that the kernel ends after TEMPLATE_S of processor time and that has
+TEMPLATE_MEMORY_BYTES of memory. That process runs this file, which imports nothing of diskbench, so
+that it starts in 0.1 s.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 _FILE = "<template>"
 _LONGEST = 500
-"""Characters of a message: it may name a key that the template made."""
+"""Most characters of a message: it may name a key that the template made."""
 
 
 def expand(text: str, values: dict[str, Any]) -> dict[str, Any]:
-    """`{"text": …}`, or `{"kind": …, "message": …, "line": …}` of what is wrong with the template.
-    Lines count from 1."""
+    """`{"text": …}`, or `{"kind": …, "message": …, "line": …}` where the template is wrong. Lines
+    count from 1."""
     from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -67,7 +67,7 @@ def _main() -> None:
 
     asked = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_AS, (asked["bytes"], asked["bytes"]))
-    # Its default action ends the process wherever it is, inside a filter written in C as well.
+    # The default action ends the process at any point, also in a filter written in C.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
     found = expand(asked["text"], asked["values"])

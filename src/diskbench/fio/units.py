@@ -1,9 +1,9 @@
-"""In which units a version of fio writes its JSON.
+"""The units in the JSON of each version of fio.
 
 fio up to 2.21 writes `io_bytes` and `bw` in KiB and `slat`, `clat`, `lat` in µs (stat.c of
 2.2.10: `io_bytes >> 10`). fio 3 writes `io_bytes` in bytes beside `io_kbytes`, and latencies in ns
-under names that say so: `clat_ns`. Between the two lie 2.99 and builds from git, in which either
-may stand: they are read where the names tell the unit, and refused where they do not.
+under names that say so: `clat_ns`. 2.99 and builds from git in between may use either: they are
+read where the names show the unit, and refused elsewhere.
 """
 
 import re
@@ -19,12 +19,12 @@ _ADVICE = "measure again with fio 3, or import what fio 2.2 to 2.21 wrote"
 
 
 class UnknownUnits(Exception):  # noqa: N818 - named for what happened, as all of ours are
-    """The units of a document are not known; says which version wrote it."""
+    """The units of a document are not known; the message names the version that wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Bytes of one unit of `io_bytes`, what latencies are called behind `clat`, and their ns."""
+    """Bytes in one unit of `io_bytes`, the suffix of latency names, and ns in their unit."""
 
     size_bytes: int = 1
     suffix: str = "_ns"

@@ -1,7 +1,6 @@
-"""The checks of a step's files: each finds a doubt (model/doubts.py) and states its figures.
+"""The checks of a step's files: each raises a doubt (model/doubts.py) and states its figures.
 
-The thresholds are choices of this project unless a source is named: no paper gives them. A warning
-never changes or drops a number.
+The thresholds are our choice unless a source is named. A warning never changes or drops a number.
 
 code                 when
 client-bound         one fio job used ≥ 90 % of a core by fio's own account, or fio filled a core
@@ -84,7 +83,7 @@ def step_warnings(
     facts: HostFacts,
     samples: SampleSummary | None,
 ) -> tuple[Warning, ...]:
-    """What to doubt in one step; `samples` is None where the machine was not sampled."""
+    """The doubts in one step. `samples` is None where the machine was not sampled."""
     sections = declared(step.job)
     found = [
         *_errors(output, sections),
@@ -104,8 +103,8 @@ def step_warnings(
 def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
     """Steps in which consecutive runs disagree: spread = (max − min)/median of IOPS > 10 %.
 
-    `runs` holds the rows of each run. Only merged rows count, compared by step, round and
-    direction; with one run there is nothing to compare.
+    `runs` holds the rows of each run. Only merged rows are compared, by step, round and direction;
+    one run alone gives no warning.
     """
     values: dict[tuple[int, str, str], list[float]] = {}
     for rows in runs:
@@ -137,7 +136,7 @@ def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warn
             yield FIO_ERROR.warning(
                 f"job {job.name} ended with error {code}: {_errno_text(code)}{counted}",
             )
-        # unified_rw_reporting has no row of syncs that could take those counted as short.
+        # With unified_rw_reporting syncs that fio counted as short I/Os cannot be separated.
         unified = "mixed" in job.directions and miscounts(options_of(job, output, sections))
         short = 0 if unified else sum(stats.short_ios for stats in job.directions.values())
         if short:
@@ -160,11 +159,11 @@ def _only_syncs(job: FioJob) -> bool:
 
 
 def _notes(output: FioOutput) -> Iterator[Warning]:
-    # Several documents are what --status-interval is for; only a lost last one is a fault.
-    told = [note for note in output.notes if "(--status-interval)" not in note]
-    if told:
+    # --status-interval writes several documents; only a lost last one is a fault.
+    unusual = [note for note in output.notes if "(--status-interval)" not in note]
+    if unusual:
         yield DEGRADED_OUTPUT.warning(
-            f"{output.where}: {'; '.join(told)}",
+            f"{output.where}: {'; '.join(unusual)}",
         )
 
 
@@ -177,9 +176,9 @@ def _cache(
     samples: SampleSummary | None,
 ) -> Iterator[Warning]:
     if step.page_cache == "keep" or step.role == "canary":
-        return  # measuring the cache is what this step is for, or it touches no disk
+        return  # the step measures the cache, or it uses no disk
     options = [options_of(job, output, sections) for job in output.jobs]
-    buffered = any(not is_set(one, "direct") for one in options)
+    buffered = any(not is_set(job_options, "direct") for job_options in options)
     moved = {row.direction: row.bytes for row in rows if row.scope == "step"}
     if samples:
         yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
@@ -199,10 +198,10 @@ def _cache(
 def _missing_bytes(
     direction: Direction, moved: Mapping[Direction, int], device: int | None, *, buffered: bool
 ) -> Iterator[Warning]:
-    asked = moved.get(direction, 0)
-    if not asked or device is None or device >= DEVICE_SHARE * asked:
+    by_fio = moved.get(direction, 0)
+    if not by_fio or device is None or device >= DEVICE_SHARE * by_fio:
         return
-    share = f"{format_bytes(device)} of {format_bytes(asked)} ({percent(device / asked)})"
+    share = f"{format_bytes(device)} of {format_bytes(by_fio)} ({percent(device / by_fio)})"
     if buffered:
         done = "read from" if direction == "read" else "written to"
         yield PAGE_CACHE.warning(
@@ -215,10 +214,10 @@ def _missing_bytes(
 
 
 def _declared_bytes(options: Sequence[Options]) -> int | None:
-    """What the files of all jobs hold together; None where a job does not say it in bytes."""
+    """Bytes of the files of all jobs together; None where a job does not give them in bytes."""
     total = 0
-    for one in options:
-        size = size_of(one.get("filesize") or one.get("size", ""))
+    for job_options in options:
+        size = size_of(job_options.get("filesize") or job_options.get("size", ""))
         if size is None:
             return None
         total += size

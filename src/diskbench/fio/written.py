@@ -1,13 +1,13 @@
-"""How often what a step reads was written before it (MR-1).
+"""How often the blocks that a step reads were written before it (MR-1).
 
-Blocks that were never written are answered without the medium: by a cloud's block store, by a thin
-disk, by a drive's own map. So everything that is read must have been written, k times over (1 on a
-network disk, 2 on a local NVMe drive), with data that no disk can shrink.
+Reads of blocks that were never written do not reach the medium: a cloud's block store, a thin disk
+or a drive's map answers them. So everything that is read must have been written k times (once on a
+network disk, twice on a local NVMe drive), with data that no disk can compress or deduplicate.
 
-    passes = bytes written by the steps before it / bytes of what it reads
+    passes = bytes written by the steps before / bytes of the files that it reads
 
-Only work bound by size counts: how much a timed step writes is not known. Files that are not there
-are laid out by fio, written once in full, before they are read (fio 3.x, filesetup.c).
+Only work bound by size counts, because the bytes that a timed step writes are not known. fio writes
+a missing file once in full before it reads it (fio 3.x, filesetup.c).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _MIXED = frozenset({"rw", "readwrite", "randrw"})
 
 @dataclass
 class _Range:
-    """What was written to one file so far; None: nothing at all."""
+    """What was written to one file so far. `written` is None where no step wrote to it, `kept` has
+    the bytes that a disk cannot shrink, and `shrinks` is the option that made the others."""
 
     written: float | None = None
     kept: float = 0.0
@@ -50,8 +51,8 @@ class _Range:
 def with_filled(
     steps: Sequence[Step], *, capacity_bytes: int | None, wanted: int, files: bool
 ) -> tuple[Step, ...]:
-    """The steps, each with how often what it reads was written before. `files`: fio lays them
-    out."""
+    """The steps, each with how often the blocks that it reads were written before. `files`: the
+    target is a directory, in which fio writes missing files in full."""
     ranges: dict[str, _Range] = defaultdict(_Range)
     found = []
     for step in steps:
@@ -63,7 +64,7 @@ def with_filled(
             for name, size in file_bytes(job, capacity_bytes).items()
             if size
         ]
-        worst = min(fills, key=lambda one: (one.passes, one.shrinks is None), default=None)
+        worst = min(fills, key=lambda filled: (filled.passes, filled.shrinks is None), default=None)
         found.append(step.model_copy(update={"filled": worst}) if worst else step)
         for job in of_step:
             _write(job, ranges, capacity_bytes)
@@ -71,8 +72,8 @@ def with_filled(
 
 
 def fill_warning(step: Step) -> Warning | None:
-    """The doubt in what was read where it was not written before, not often enough, or with data
-    that a disk can shrink."""
+    """The doubt in a step that reads blocks which were written never, too seldom, or with data that
+    a disk can compress or deduplicate; None without one."""
     filled = step.filled
     if filled is None or step.role == "fill":
         return None
@@ -106,7 +107,7 @@ def _filled(found: _Range, size: int, wanted: int, *, files: bool) -> Filled:
 
 
 def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
-    """Add what a job writes, as far as its options tell, to what its files hold."""
+    """Add the bytes that a job writes, as far as its options say, to those of its files."""
     pattern = _pattern(job)
     share = 1.0 if pattern in _WRITES else 0.0
     if pattern in _MIXED:
@@ -117,10 +118,10 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
     amount = 0.0 if job.flag("time_based") else share * moved_bytes(job, capacity_bytes)
     amount *= count(job, "numjobs")
     for name in file_bytes(job, capacity_bytes):
-        one = ranges[name]
-        one.written = (one.written or 0.0) + amount
-        one.kept += 0.0 if shrinks else amount
-        one.shrinks = one.shrinks or shrinks
+        file_range = ranges[name]
+        file_range.written = (file_range.written or 0.0) + amount
+        file_range.kept += 0.0 if shrinks else amount
+        file_range.shrinks = file_range.shrinks or shrinks
 
 
 def _reads(job: Job) -> bool:

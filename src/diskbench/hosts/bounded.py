@@ -1,4 +1,4 @@
-"""What a host sends, counted as it comes: nothing is held beyond the limits of limits.py."""
+"""Limits on the data that a host sends, counted as they arrive (limits.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OutputLimit:
         self._host, self._script, self._left, self._limit = host, script, limit, limit
 
     def take(self, data: bytes) -> bytes:
-        """`data`, unless it is too much."""
+        """Count `data` and return it. Raises LimitExceeded past the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise LimitExceeded(
@@ -36,8 +36,8 @@ class OutputLimit:
 
 
 def whole_lines(chunks: Iterable[bytes], host: str) -> Iterator[bytes]:
-    """The lines in `chunks`, without their ends. Raises LimitExceeded for a line or a stream that
-    is longer than any of ours."""
+    """The lines in `chunks`, without line ends. Raises LimitExceeded for a line or a stream that is
+    longer than any that diskbench writes."""
     pending, total = bytearray(), 0
     for chunk in chunks:
         total += len(chunk)
@@ -67,14 +67,14 @@ def _check_line(line: bytearray, host: str) -> None:
 
 
 class CappedSink:
-    """A sink that passes on `limit` bytes; raises LimitExceeded for more, saying `what` it was."""
+    """A sink that passes on up to `limit` bytes. Raises LimitExceeded for more, naming `what`."""
 
     def __init__(self, sink: ByteSink, limit: int, what: str, advice: str) -> None:
         self._sink, self._limit, self._left = sink, limit, limit
         self._what, self._advice = what, advice
 
     def write(self, data: bytes, /) -> object:
-        """Take `data`."""
+        """Pass on `data`. Raises LimitExceeded past the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise LimitExceeded(

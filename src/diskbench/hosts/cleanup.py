@@ -1,4 +1,4 @@
-"""Taking away what a trial put on its host."""
+"""Remove everything that a trial put on its host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMEOUT_S = 120.0
 
 
 def cleanup(host: Host, target: ResolvedTarget) -> None:
-    """Stop what still runs of the trial, unmount, and remove its directories; twice is as once.
+    """Stop the trial's processes, unmount its filesystem and remove its directories; idempotent.
 
     Only paths that carry a trial's name are removed. Raises ReleaseFailed naming what is left.
     """

@@ -1,4 +1,4 @@
-"""Which cloud a guest says it runs in, from its firmware strings and cloud-init: pure."""
+"""The cloud that a guest reports to run in, from its firmware strings and cloud-init: pure."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _OTHERS = (
     ("OpenStack", "openstack"),
     ("Alibaba", "alibaba"),
 )
-"""Words in firmware, and the clouds without a provider here that they name."""
+"""Firmware strings of clouds for which there is no provider here, and the names of the clouds."""
 
 
-def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
-    """Vendor and product as firmware has them; instance type, zone and id where cloud-init knows.
+def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
+    """Vendor and product from firmware; instance type, zone and id where cloud-init has them.
 
-    A guest's own word: `verified` stays False, because any hypervisor can say so.
+    `verified` stays False, because any hypervisor can write these strings.
     """
-    dmi = key_values(told.get("dmi", []))
-    meta = _cloud_init(told.get("cloudinit", []))
+    dmi = key_values(by_section.get("dmi", []))
+    meta = _cloud_init(by_section.get("cloudinit", []))
     v1 = _mapping(meta.get("v1"))
     data = _mapping(_mapping(meta.get("ds")).get("meta_data"))
     return CloudFacts(
@@ -44,11 +44,11 @@ def cloud_facts(told: dict[str, list[str]]) -> CloudFacts:
 
 
 def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
-    """The name of the provider or the cloud that firmware names, by the strings that cloud-init's
-    ds-identify goes by; None where it names none."""
-    for one in plugins():
-        if one.guest is not None and _is_named(one.guest, dmi):
-            return one.name
+    """The provider or the cloud that the firmware names, by the strings that ds-identify of
+    cloud-init uses; None where it names none."""
+    for plugin in plugins():
+        if plugin.guest is not None and _is_named(plugin.guest, dmi):
+            return plugin.name
     strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
     for word, name in _OTHERS:
         if any(word in text for text in strings):
@@ -59,7 +59,7 @@ def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
 
 
 def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
-    """Whether firmware matches any of the marks by which a provider's guests are known."""
+    """Whether the firmware strings match those of a provider's guests."""
     return any(
         all(re.search(pattern, dmi.get(field, "")) for field, pattern in marks.items())
         for marks in guest.firmware
@@ -67,18 +67,18 @@ def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
 
 
 def _instance_type(dmi: Mapping[str, str], data: dict[str, Any]) -> str | None:
-    """cloud-init's word; where the provider's firmware says so, the product name is the type."""
+    """The instance type from cloud-init, else the product name where the provider writes it so."""
     named = _text(data.get("instance-type")) or _text(data.get("instance_type"))
     compute = _mapping(_mapping(data.get("imds")).get("compute"))
     named = named or _text(compute.get("vmSize"))
     product = dmi.get("product_name", "")
-    if named is None and "." in product and _tells_type(dmi):
+    if named is None and "." in product and _type_is_product(dmi):
         return product
     return named.rpartition("/")[2] if named else None
 
 
-def _tells_type(dmi: Mapping[str, str]) -> bool:
-    guests = (one.guest for one in plugins() if one.guest is not None)
+def _type_is_product(dmi: Mapping[str, str]) -> bool:
+    guests = (plugin.guest for plugin in plugins() if plugin.guest is not None)
     return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
 
 

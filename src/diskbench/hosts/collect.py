@@ -1,7 +1,7 @@
-"""Fetching what a step left: one tar, unpacked with care, every checksum verified.
+"""Fetch the files of a step as one tar, unpack them safely, and verify every checksum.
 
-What a host sends is data: it is kept under the plain names of files alone, never under the name of
-a record of ours, and what cannot be kept is left out and said by name in LEFT_OUT.
+The host is not trusted: only files with plain names are kept, never one with the name of a record
+that diskbench writes. Files that are not kept are listed in LEFT_OUT.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ if TYPE_CHECKING:
 ATTEMPTS = 8
 """Attempts to fetch a step's files over a connection that breaks or damages them; our choice."""
 SILENCE_S = 60.0
-"""Longest silence borne while files are fetched; gzip of a large log may take its time."""
+"""Seconds without data after which a fetch is given up; gzip of a large log is slow."""
 _SUMS = "SHA256SUMS"
 _GZIP = b"\x1f\x8b"
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
 _READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
-"""What a result is made of: no file whose name differs in letter case takes the place of these."""
-_MOST_TOLD = 50
-"""Files that are named where many are left out."""
+"""The files that results are computed from. A file whose name differs only in letter case must not
+replace one of them."""
+_MOST_NAMED = 50
+"""How many left-out files LEFT_OUT names."""
 
 _PACK = r"""\
 cd {directory} || exit 9
@@ -73,9 +74,9 @@ def collect(
 
     Files that cannot be kept (links, devices, names that are no plain file names or belong to
     records of diskbench, files beyond a limit) are left out; the file LEFT_OUT lists them with the
-    reasons, and `on_note` is told. Raises EvidenceDamaged when files do not match the checksums
-    taken on the host time after time, LimitExceeded when all of them are more than a step may
-    leave, StoreUnavailable when there is no room here, ConnectionLost when the host stays away.
+    reasons, and `on_note` gets a message. Raises EvidenceDamaged where files repeatedly do not
+    match the checksums of the host, LimitExceeded where they exceed the limit of a step,
+    StoreUnavailable where there is no room here, ConnectionLost where the host stays unreachable.
     """
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((ConnectionLost, EvidenceDamaged)),
@@ -94,7 +95,7 @@ def collect(
             ) from error
         raise
     if found.left_out:
-        (directory / LEFT_OUT).write_text(found.told())
+        (directory / LEFT_OUT).write_text(found.text())
         found.kept.append(LEFT_OUT)
         first = next(iter(found.left_out.items()))
         on_note(
@@ -111,14 +112,14 @@ class _Found:
     kept: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The text of LEFT_OUT."""
         lines = [f"{name}: {why}\n" for name, why in self.left_out.items()]
-        rest = len(lines) - _MOST_TOLD
-        return "".join(lines[:_MOST_TOLD]) + (f"and {rest} more\n" if rest > 0 else "")
+        rest = len(lines) - _MOST_NAMED
+        return "".join(lines[:_MOST_NAMED]) + (f"and {rest} more\n" if rest > 0 else "")
 
     def leave_out(self, name: str, why: str) -> None:
-        """Remember that the file `name` is not kept."""
+        """Record why the file `name` is not kept."""
         shown = repr(name)[1:-1]
         self.left_out[shown if len(shown) <= NAME_CHARS else f"{shown[:NAME_CHARS]}…"] = why
 
@@ -160,7 +161,7 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
     packed = archive.read(2) == _GZIP
     archive.seek(0)
     found, taken = _Found(), set[str]()
-    # Seen from tarfile, that does not bound what a header makes it read.
+    # Under tarfile, which would read as much as a header says.
     stream = cast(
         "IO[bytes]", _Bounded(gzip.GzipFile(fileobj=archive) if packed else archive, unit, host)
     )
@@ -183,7 +184,7 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
             if _size(directory / member.name) != member.size:
                 raise EvidenceDamaged(f"{member.name} of step {unit.name} came incomplete")
             found.kept.append(member.name)
-            # tarfile keeps every header, which may be large.
+            # tarfile would keep every header, and headers may be large.
             tar.members = []  # type: ignore[attr-defined]
     return found
 
@@ -206,7 +207,7 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
 
 
 class _Bounded:
-    """The unpacked archive as tarfile reads it: no further than STEP_BYTES, never much at once."""
+    """The unpacked archive for tarfile, which may read up to STEP_BYTES, and little at once."""
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile, unit: Unit, host: Host) -> None:
         self._stream, self._unit, self._host = stream, unit, host

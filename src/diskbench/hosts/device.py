@@ -1,8 +1,8 @@
 """The guard before a raw device: a mistake here destroys somebody's data.
 
-A device is written to only when nothing at all stands against it and its owner typed its identity
-(serial, WWN, or for a loop device its backing file, alone or with its inode). What cannot be known
-counts as a reason to refuse. `refusals` is pure; what it judges was read in one round trip.
+A device is written to only if there is no reason to refuse it and its owner typed its identity
+(serial, WWN, or for a loop device its backing file, alone or with its inode). A fact that cannot be
+read is a reason to refuse. `refusals` is pure; its input is read in one round trip.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KINDS = {  # libblkid's names of what is more than a filesystem
     "BitLocker": "is encrypted (BitLocker)",
 }
 LOOKS = 4
-"""How often a device that is only held open is looked at; our choice."""
+"""How often a device is inspected whose only fault is that a process holds it open; our choice."""
 PAUSE_S = 0.3
 _HELD_OPEN = "is held open"
 _TABLES = {"dos", "gpt", "PMBR", "mac", "sun", "bsd", "sgi", "atari", "dvh"}
@@ -64,7 +64,7 @@ def refusals(
     """Every reason not to write to this device, worst first; empty when there is none.
 
     `others` are the machine's other devices: an identity that two of them share proves nothing.
-    `typed` is what the user gave as its identity; None leaves that question out (for listing).
+    `typed` is the identity that the user gave; None skips that check (for lists).
     """
     rest = [o for o in others if o.disk.number != state.disk.number]
     return (
@@ -94,8 +94,8 @@ def _in_use(state: DeviceState) -> list[str]:
 
 
 def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
-    """A loop device on this one: the kernel holds it, and neither holder nor process shows. Or one
-    beside it, on the same bytes of the same file, which may have several names."""
+    """Refusals because of other loop devices: one that is backed by this device, which shows as no
+    holder and no process, or one on the same bytes of the same file, under any of its names."""
     own = {state.disk.path, *(f"/dev/{name}" for name in state.partitions)}
     upper = [o.disk.path for o in others if o.disk.backing_file in own]
     found = [f"is the backing device of {', '.join(upper)}"] if upper else []
@@ -168,19 +168,19 @@ def _identity(state: DeviceState, others: list[DeviceState], typed: str | None) 
 
 
 def inspect(host: Host, path: str | None) -> Inspection:
-    """All block devices of `host`, and `path` (or every disk) looked at closely; one round trip.
+    """All block devices of `host`, with all facts of `path` (or of every disk), in one round trip.
 
-    Needs root there: without it signatures cannot be read, nor seen who holds a device open.
-    Raises HostUnavailable when root cannot be had or the answer is cut short.
+    Needs root there to read signatures and to see which process holds a device open. Raises
+    HostUnavailable where there is no root or the answer is incomplete.
     """
     done = host.run(
         f"only={shlex.quote(path or '')}\n{script('block.sh')}{script('devices.sh')}", root=True
     )
     found = parse_inspection(done.text)
     if not found.complete:
-        said = done.stderr.decode(errors="replace").strip()
+        stderr = done.stderr.decode(errors="replace").strip()
         raise HostUnavailable(
-            f"the block devices of {host.name} could not be looked at: {said or 'no answer'}"
+            f"the block devices of {host.name} could not be looked at: {stderr or 'no answer'}"
         )
     return found
 
@@ -218,10 +218,11 @@ def judge(
 def check_device(
     host: Host, path: str, destroy_data: str, size_bytes: int | None = None
 ) -> DeviceProof:
-    """Look at `path`: the proof that it may be written to, or TargetRefused with all reasons.
+    """Inspect `path`; returns the proof that it may be written to. Raises TargetRefused with every
+    reason.
 
-    A device that is only held open is looked at again a few times: udev, blkid and losetup open
-    every device for a moment, and whoever really uses it still holds it then.
+    A device whose only fault is that a process holds it open is inspected up to LOOKS times: udev,
+    blkid and losetup open every device for a moment, but a real user keeps it open.
     """
     found = inspect(host, path)
     for _ in range(LOOKS - 1):

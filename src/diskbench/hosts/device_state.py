@@ -1,4 +1,4 @@
-"""What stands against writing to a block device, as read from a machine: pure."""
+"""The state of block devices, from which device.py decides whether to write: pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diskbench.model.facts import DiskFacts
 
 class Backing(Frozen):
     """The file behind a loop device, by device and inode, and the bytes of it that the loop device
-    shows: from `begin` to before `end`."""
+    maps: from `begin` up to, but not including, `end`."""
 
     device: str
     inode: str
@@ -18,14 +18,14 @@ class Backing(Frozen):
     end: int
 
     def overlaps(self, other: Backing) -> bool:
-        """Whether both show a byte of the same file, by whatever names."""
+        """Whether both map a byte of the same file, under any names."""
         same = (self.device, self.inode) == (other.device, other.inode)
         return same and self.begin < other.end and other.begin < self.end
 
 
 class DeviceState(Frozen):
-    """One block device and everything that refuses it. `looked` is False where only the cheap facts
-    were read: then nothing is known of signatures, openers and permission.
+    """One block device and every fact that may refuse it. `looked` is False where only the cheap
+    facts were read: then signatures, openers and permission are unknown.
     """
 
     disk: DiskFacts
@@ -49,7 +49,7 @@ class DeviceState(Frozen):
 
 
 class Inspection(Frozen):
-    """All block devices of a machine, and which of them was asked for.
+    """All block devices of a machine, and which of them was requested.
 
     `asked` is a number MAJOR:MINOR, `missing`, `other` (no block device), or None.
     """
@@ -59,12 +59,12 @@ class Inspection(Frozen):
     complete: bool = False
 
     def find(self, number: str) -> DeviceState | None:
-        """The device of a kernel number."""
+        """The device with a kernel number MAJOR:MINOR; None without one."""
         return next((d for d in self.devices if d.disk.number == number), None)
 
 
 def parse_inspection(text: str) -> Inspection:
-    """The output of devices.sh; a device of which nothing can be read is left out."""
+    """The output of devices.sh; devices without readable facts are left out."""
     blocks: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("== "):

@@ -1,10 +1,10 @@
-"""Whether a directory may be measured in: there, a directory, writable, with room, and no trap.
+"""Whether a directory may be measured in: it exists, is writable, has room, and is safe for root.
 
-Root follows whatever lies at a path, and whoever may write to a directory above it can put a
-symbolic link there between two looks. So root measures only where nobody else can: not below a
-directory that another user owns, or may write to without a sticky bit. Where that user is the one
-who called sudo, or is no user of the machine (a volume of a container), a warning is logged: that
-the directory is still the one that was made is looked at before every step (scripts/place.sh).
+Root follows any symbolic link at a path, and a user who may write to a directory above can put one
+there between two checks. So root does not measure below a directory that another user owns, or may
+write to without a sticky bit. Where that user called sudo, or is no user of the machine (a volume
+of a container), only a warning is logged: each step checks that the directory is still the one that
+diskbench made (scripts/place.sh).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB
 _NOBODYS = "UNKNOWN"
-"""What stat calls the owner whom this machine does not know."""
+"""How stat names an owner that this machine does not know."""
 
 _LOOK = """\
 export LC_ALL=C
@@ -55,8 +55,8 @@ echo "free $(stat -f -L -c '%S %a' "$path")"
 
 
 def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
-    """The bytes that may be used in `path`; raises TargetRefused saying why it cannot be used, and
-    HostUnavailable when the host lacks a tool. Logs a warning where root measures in a directory
+    """The bytes that may be used in `path`. Raises TargetRefused where it cannot be used, and
+    HostUnavailable where the host lacks a tool. Logs a warning where root measures in a directory
     that the user who called sudo could replace."""
     if not path.startswith("/"):
         raise TargetRefused(
@@ -95,12 +95,12 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
 
 
 def _room(free: int, wanted: int | None, where: str) -> int:
-    """The usable part of `free` bytes; raises TargetRefused when `wanted` is more."""
+    """The usable part of `free` bytes. Raises TargetRefused where `wanted` is more."""
     usable = max(0, free - max(int(free * RESERVE), _RESERVE_AT_LEAST))
     if usable <= 0 or (wanted is not None and wanted > usable):
-        asked = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
+        problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
         raise TargetRefused(
-            f"{asked} the free space of {where}: {format_bytes(free)} are free, and "
+            f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
             f"{format_bytes(free - usable)} of them are left alone",
             advice="give a smaller --size or another --path",
         )
@@ -121,18 +121,18 @@ class _Above:
 
 def _check_trusted(lines: list[str], where: str) -> None:
     """Raise TargetRefused where somebody else could replace what root is about to write to."""
-    told = [line.split(" ", 6) for line in lines]
-    sudo_uid, sudo_user = next((w[1:3] for w in told if w[0] == "sudo"), ["", ""])
-    for word in told:
-        if word[0] != "above" or len(word) < 7:
+    answers = [line.split(" ", 6) for line in lines]
+    sudo_uid, sudo_user = next((w[1:3] for w in answers if w[0] == "sudo"), ["", ""])
+    for fields in answers:
+        if fields[0] != "above" or len(fields) < 7:
             continue
-        uid, gid, mode = whole(word[1]), whole(word[2]), whole(word[3])
-        if uid is None or gid is None or mode is None or set(word[3]) & {"8", "9"}:
+        uid, gid, mode = whole(fields[1]), whole(fields[2]), whole(fields[3])
+        if uid is None or gid is None or mode is None or set(fields[3]) & {"8", "9"}:
             raise HostUnavailable(
-                f"{where} could not be looked at: the host says {' '.join(word)[:80]!r}",
+                f"{where} could not be looked at: the host says {' '.join(fields)[:80]!r}",
                 advice="is stat there another program than it should be?",
             )
-        at = _Above(uid, gid, int(word[3], 8), *word[4:7])
+        at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
         for who, is_known in _replacers(at, sudo_uid, sudo_user):
             if not is_known:
                 raise TargetRefused(

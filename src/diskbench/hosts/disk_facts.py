@@ -22,34 +22,34 @@ def key_values(lines: list[str]) -> dict[str, str]:
 
 def disk_facts(lines: list[str]) -> DiskFacts | None:
     """The device as facts; None when there is none."""
-    told = key_values(lines)
-    name = told.get("name", "")
+    values = key_values(lines)
+    name = values.get("name", "")
     if not name:
         return None
-    sectors = whole(told.get("sectors"))
-    driver = _driver(told.get("driver")) or _driver(told.get("parent_driver"))
-    backing = told.get("backing_file") or None
+    sectors = whole(values.get("sectors"))
+    driver = _driver(values.get("driver")) or _driver(values.get("parent_driver"))
+    backing = values.get("backing_file") or None
     return DiskFacts(
         name=name,
         path=f"/dev/{name}",
-        number=told.get("number", ""),
+        number=values.get("number", ""),
         size_bytes=sectors * SECTOR_BYTES if sectors is not None else None,
-        transport=transport(name, told.get("path", ""), told.get("udev_bus")),
+        transport=transport(name, values.get("path", ""), values.get("udev_bus")),
         driver=driver or _driver_by_name(name),
-        model=told.get("model") or told.get("udev_model") or None,
-        vendor=told.get("vendor") or None,
-        serial=told.get("serial") or told.get("device_serial") or None,
-        wwn=told.get("wwid") or told.get("device_wwid") or told.get("udev_wwn") or None,
+        model=values.get("model") or values.get("udev_model") or None,
+        vendor=values.get("vendor") or None,
+        serial=values.get("serial") or values.get("device_serial") or None,
+        wwn=values.get("wwid") or values.get("device_wwid") or values.get("udev_wwn") or None,
         backing_file=backing,
-        backing_inode=whole(told.get("backing_inode")),
-        rotational=_flag(told.get("queue_rotational")),
-        scheduler=_selected(told.get("queue_scheduler")),
-        nr_requests=whole(told.get("queue_nr_requests")),
-        max_sectors_kb=whole(told.get("queue_max_sectors_kb")),
-        read_ahead_kb=whole(told.get("queue_read_ahead_kb")),
-        logical_block_bytes=whole(told.get("queue_logical_block_size")),
-        physical_block_bytes=whole(told.get("queue_physical_block_size")),
-        write_cache=told.get("queue_write_cache") or None,
+        backing_inode=whole(values.get("backing_inode")),
+        rotational=_flag(values.get("queue_rotational")),
+        scheduler=_selected(values.get("queue_scheduler")),
+        nr_requests=whole(values.get("queue_nr_requests")),
+        max_sectors_kb=whole(values.get("queue_max_sectors_kb")),
+        read_ahead_kb=whole(values.get("queue_read_ahead_kb")),
+        logical_block_bytes=whole(values.get("queue_logical_block_size")),
+        physical_block_bytes=whole(values.get("queue_physical_block_size")),
+        write_cache=values.get("queue_write_cache") or None,
     )
 
 

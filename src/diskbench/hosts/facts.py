@@ -1,6 +1,6 @@
-"""What a machine is, asked in one round trip: the script prints raw text, the parser reads it.
+"""The facts of a machine, read in one round trip: a script prints raw text, and a parser reads it.
 
-The parser never fails: what a machine does not say, or says in a way not known here, is left out.
+The parser never raises: a fact that is missing, or in an unknown form, is left out.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
 
 
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
-"""What is more is no memory and no number of processors, and counts as not known."""
+"""Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     """The facts of `host` and of the disk under `path`, in one round trip.
 
-    `path` is a directory (or one still to be made), with `device` a block device. Raises
-    HostUnavailable when the host is unreachable or no Linux machine, ConnectionLost when it breaks.
+    `path` is a directory, which may not exist yet, or with `device` a block device. Raises
+    HostUnavailable where the host is unreachable or no Linux machine, and ConnectionLost.
     """
     host.connect()
     sent = time.time()
@@ -55,7 +55,7 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """The script's output by section; a section that comes twice is one."""
+    """The script's output by section; sections with the same name are joined."""
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
@@ -69,43 +69,43 @@ def sections(text: str) -> dict[str, list[str]]:
 def parse_facts(
     text: str, *, sent_unix_s: float | None = None, received_unix_s: float | None = None
 ) -> HostFacts:
-    """The script's output as facts. The two times are our clock around the round trip."""
-    told = sections(text)
-    user_id, user, hostname, *_ = [*told.get("id", []), "", "", ""]
-    sudo = _first(told, "sudo")
-    kernel, machine, *_ = [*told.get("uname", []), "", ""]
-    cpuinfo = told.get("cpuinfo", [])
-    disk = disk_facts(told.get("disk", []))
-    mount = mount_facts(told)
-    tools = tuple(told.get("tools", []))
+    """The script's output as facts. The two times are of our clock, before and after the script."""
+    by_section = sections(text)
+    user_id, user, hostname, *_ = [*by_section.get("id", []), "", "", ""]
+    sudo = _first(by_section, "sudo")
+    kernel, machine, *_ = [*by_section.get("uname", []), "", ""]
+    cpuinfo = by_section.get("cpuinfo", [])
+    disk = disk_facts(by_section.get("disk", []))
+    mount = mount_facts(by_section)
+    tools = tuple(by_section.get("tools", []))
     return HostFacts(
         hostname=hostname,
         user=user,
         is_root=user_id == "0",
         can_sudo=sudo in {"yes", "root"},
         cpu=CpuFacts(
-            model=_cpu_model(cpuinfo), count=_cpu_count(told, cpuinfo), architecture=machine
+            model=_cpu_model(cpuinfo), count=_cpu_count(by_section, cpuinfo), architecture=machine
         ),
-        memory_bytes=_memory(told, "MemTotal"),
-        memory_available_bytes=_memory(told, "MemAvailable"),
+        memory_bytes=_memory(by_section, "MemTotal"),
+        memory_available_bytes=_memory(by_section, "MemAvailable"),
         kernel=kernel,
-        distribution=key_values(told.get("os", [])).get("PRETTY_NAME", "").strip("\"'"),
-        virtualisation=_virtualisation(told, cpuinfo),
-        has_systemd=_first(told, "systemd") == "yes",
-        fio_version=_first(told, "fio") or None,
-        fio_engines=_engines(told.get("engines", [])),
-        load_1m=_load(told),
-        cloud=cloud_facts(told),
+        distribution=key_values(by_section.get("os", [])).get("PRETTY_NAME", "").strip("\"'"),
+        virtualisation=_virtualisation(by_section, cpuinfo),
+        has_systemd=_first(by_section, "systemd") == "yes",
+        fio_version=_first(by_section, "fio") or None,
+        fio_engines=_engines(by_section.get("engines", [])),
+        load_1m=_load(by_section),
+        cloud=cloud_facts(by_section),
         disk=disk,
         mount=mount,
         network_filesystem=mount is not None and is_network(mount.fstype),
-        clock_offset_s=_clock_offset(told, sent_unix_s, received_unix_s),
-        extra=_extra(told, tools),
+        clock_offset_s=_clock_offset(by_section, sent_unix_s, received_unix_s),
+        extra=_extra(by_section, tools),
     )
 
 
-def _first(told: dict[str, list[str]], name: str) -> str:
-    return next((line.strip() for line in told.get(name, []) if line.strip()), "")
+def _first(by_section: dict[str, list[str]], name: str) -> str:
+    return next((line.strip() for line in by_section.get(name, []) if line.strip()), "")
 
 
 def _number(text: str) -> float | None:
@@ -116,8 +116,8 @@ def _number(text: str) -> float | None:
     return value if abs(value) < 1e15 else None  # also drops inf and nan
 
 
-def _memory(told: dict[str, list[str]], name: str) -> int:
-    for line in told.get("meminfo", []):
+def _memory(by_section: dict[str, list[str]], name: str) -> int:
+    for line in by_section.get("meminfo", []):
         key, _, rest = line.partition(":")
         fields = rest.split()
         if key == name and fields and (kib := whole(fields[0], _MOST_KIB)) is not None:
@@ -138,18 +138,18 @@ def _cpu_model(cpuinfo: list[str]) -> str:
     return _ARM_PARTS.get(part[0].lower(), f"Arm part {part[0]}") if part else ""
 
 
-def _cpu_count(told: dict[str, list[str]], cpuinfo: list[str]) -> int:
-    online = _first(told, "online")
+def _cpu_count(by_section: dict[str, list[str]], cpuinfo: list[str]) -> int:
+    online = _first(by_section, "online")
     listed = len(_colon_values(cpuinfo, "processor"))
     return max(1, whole(online, _MOST_CPUS) or listed)
 
 
-def _virtualisation(told: dict[str, list[str]], cpuinfo: list[str]) -> str | None:
+def _virtualisation(by_section: dict[str, list[str]], cpuinfo: list[str]) -> str | None:
     """What systemd-detect-virt says; else the hypervisor's name, else only that there is one."""
-    said = _first(told, "virt")
-    if said:
-        return said
-    if named := _first(told, "hypervisor"):
+    reported = _first(by_section, "virt")
+    if reported:
+        return reported
+    if named := _first(by_section, "hypervisor"):
         return named
     return "unknown hypervisor" if _colon_values(cpuinfo, "hypervisor") else None
 
@@ -161,38 +161,38 @@ def _engines(lines: list[str]) -> tuple[str, ...]:
     )
 
 
-def _load(told: dict[str, list[str]]) -> float | None:
-    fields = _first(told, "loadavg").split()
+def _load(by_section: dict[str, list[str]]) -> float | None:
+    fields = _first(by_section, "loadavg").split()
     return _number(fields[0]) if fields else None
 
 
 def _clock_offset(
-    told: dict[str, list[str]], sent: float | None, received: float | None
+    by_section: dict[str, list[str]], sent: float | None, received: float | None
 ) -> float | None:
     """How far the host's clock is ahead of ours, in seconds, as NTP reckons it:
     ((T2 - T1) + (T3 - T4)) / 2 with our times T1, T4 around the host's T2, T3 (RFC 5905 section 8).
     """
-    begin, end = _number(_first(told, "clock")), _number(_first(told, "end"))
+    begin, end = _number(_first(by_section, "clock")), _number(_first(by_section, "end"))
     if begin is None or end is None or sent is None or received is None:
         return None
     return round(((begin - sent) + (end - received)) / 2, 6)
 
 
-def _extra(told: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str, object]:
-    system = key_values(told.get("os", []))
-    disk = key_values(told.get("disk", []))
+def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str, object]:
+    system = key_values(by_section.get("os", []))
+    disk = key_values(by_section.get("disk", []))
     extra: dict[str, object] = {
         "tools": list(tools),
-        "dmi": key_values(told.get("dmi", [])),
+        "dmi": key_values(by_section.get("dmi", [])),
         "distribution_id": system.get("ID", "").strip("\"'"),
-        "directory": _first(told, "directory"),
-        "through": told.get("through", []),
-        "cgroup": told.get("cgroup", []),
-        "boot_id": _first(told, "boot"),
-        "machine_id": _first(told, "machine"),
-        "disks": _first(told, "disks").split(),
-        "busy": [line for line in told.get("busy", []) if line.strip()],
-        "disk_identities": list(dict.fromkeys(_all_values(told.get("disk", []), "identity"))),
+        "directory": _first(by_section, "directory"),
+        "through": by_section.get("through", []),
+        "cgroup": by_section.get("cgroup", []),
+        "boot_id": _first(by_section, "boot"),
+        "machine_id": _first(by_section, "machine"),
+        "disks": _first(by_section, "disks").split(),
+        "busy": [line for line in by_section.get("busy", []) if line.strip()],
+        "disk_identities": list(dict.fromkeys(_all_values(by_section.get("disk", []), "identity"))),
         "disk_discard_max_bytes": disk.get("queue_discard_max_bytes", ""),
         "disk_firmware": disk.get("firmware", ""),
         "disk_sysfs": disk.get("path", ""),

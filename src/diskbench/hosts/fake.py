@@ -1,7 +1,7 @@
-"""A host whose connection breaks on command: this machine behind a connection that is made up.
+"""A host whose connection breaks on command: this machine behind a simulated connection.
 
-For tests and for trying out what diskbench does when a network misbehaves. Commands really run
-here; what they print is lost, cut or damaged as the faults say, one fault a call, in order.
+For tests, and for trying what diskbench does when a network fails. Commands really run here; their
+output is lost, cut or damaged by the faults, one fault for each call, in order.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong in one call.
+    """The fault of one call.
 
-    `refuse`: nobody answers, nothing runs. `cut`: the connection breaks after `after_bytes` of
+    `refuse`: no answer, and nothing runs. `cut`: the connection breaks after `after_bytes` of
     output have come through; the command goes on. `damage`: one bit of the output is turned over.
     """
 
@@ -44,7 +44,7 @@ class FakeHost:
         self._connected = False
 
     def connect(self) -> None:
-        """See ports.Host.connect; uses up a fault only when that is to be refused."""
+        """See ports.Host.connect; takes a fault from the list only if it is `refuse`."""
         if self._connected:
             return
         if self.faults and self.faults[0].kind == "refuse":
@@ -128,7 +128,7 @@ class FakeHost:
 
 
 class _Chunks:
-    """A sink that keeps what it is given."""
+    """A sink that keeps the chunks written to it."""
 
     def __init__(self, into: list[bytes]) -> None:
         self._into = into

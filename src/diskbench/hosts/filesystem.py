@@ -1,4 +1,4 @@
-"""A fresh filesystem on the allowed device, and its removal: only what we made is wiped."""
+"""Make a filesystem on the allowed device, and remove it; no other filesystem is wiped."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from diskbench.ports import Completed, Host
 
 SILENCE_S = 30.0
-"""mkfs without lazy initialisation writes the inode tables: long on a slow, large disk. The script
-gives a sign of life every second meanwhile."""
+"""mkfs without lazy initialisation writes the inode tables, which takes long on a slow, large disk.
+The script gives a sign of life each second."""
 _NAMESPACE = uuid.UUID("1d1f6a6c-6f0b-5d0e-9c54-0b1f6f3b7a52")
 
 
 def filesystem_uuid(target: ResolvedTarget) -> str:
-    """The UUID by which a filesystem is known as this trial's."""
+    """The UUID of a trial's filesystem."""
     return str(uuid.uuid5(_NAMESPACE, target.state_dir))
 
 
@@ -31,19 +31,19 @@ def make_filesystem(
 ) -> tuple[str, ...]:
     """Make the target's filesystem and mount it at `mount`; returns the commands that were run.
 
-    Lazy initialisation is off, so that no kernel thread writes beside fio. Twice is as once.
-    Raises MeasurementFailed when the device is not the one allowed, holds somebody else's data, or
-    a command fails, and Interrupted where `should_stop` said so before it was made.
+    Lazy initialisation is off, so that no kernel thread writes beside fio. Idempotent. Raises
+    MeasurementFailed where the device is not the allowed one, holds other data, or a command fails,
+    and Interrupted where `should_stop` returned True before the filesystem was made.
     """
     text = _script(target, "filesystem.sh", {"kind": target.filesystem, "mount": mount})
     stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
-    told, asked = [""], False
+    printed, asked = [""], False
     for line in host.stream(text, timeout_s=SILENCE_S, root=True):
         if line != b".":
-            told.append(line.decode(errors="replace"))
+            printed.append(line.decode(errors="replace"))
         if should_stop() and not asked:
             asked = not host.run(stop, root=True).exit
-    _, *commands, last = told if len(told) > 1 else ["", ""]
+    _, *commands, last = printed if len(printed) > 1 else ["", ""]
     if last == "! stopped":
         raise Interrupted(f"stopped while {target.filesystem} was made on {target.device}")
     if last.startswith("! ") or not last:
@@ -56,7 +56,7 @@ def make_filesystem(
 
 
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:
-    """Remove the filesystem that this trial made, if it is still there; no other is touched."""
+    """Remove the filesystem that this trial made, if it still exists. Raises ReleaseFailed."""
     done = _run(host, target, "wipe.sh", {}, timeout_s=120.0)
     if done.exit:
         raise ReleaseFailed(
@@ -72,7 +72,7 @@ def _run(
 
 
 def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str:
-    """A script behind the guard that all writing to a device shares; for root."""
+    """A script for root with the functions of block.sh and guard.sh before it."""
     return (
         given({**_values(target), **values})
         + script("block.sh")
@@ -82,13 +82,13 @@ def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str
 
 
 def _why_nothing(host: Host) -> str:
-    """Why a script for root said nothing; raises HostUnavailable where there is no root."""
+    """Why a script for root printed nothing. Raises HostUnavailable where there is no root."""
     done = host.run("id -u", root=True)
     return done.stderr.decode(errors="replace").strip() or "it ended without a word"
 
 
 def given(values: Mapping[str, str]) -> str:
-    """Shell assignments to stand before a script."""
+    """Shell assignments that are put before a script."""
     return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 
 

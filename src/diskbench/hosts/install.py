@@ -1,4 +1,4 @@
-"""fio onto a host, by the package manager it has."""
+"""Install fio on a host with its package manager."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from diskbench.ports import Host
 
 INSTALL_TIMEOUT_S = 900.0
-"""A fresh cloud machine may first have to fetch its package lists; our choice."""
+"""A new cloud machine may have to fetch its package lists first; our choice."""
 
 _INSTALL = """\
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -30,9 +30,9 @@ fi >/dev/null && command -v fio >/dev/null
 
 
 def install_fio(host: Host) -> None:
-    """Install fio as root; one that is there already is left as it is.
+    """Install fio as root, unless the host has it.
 
-    Raises HostUnavailable with the package manager's own words, or when root cannot be had.
+    Raises HostUnavailable with the package manager's own message, or where there is no root.
     """
     done = host.run(_INSTALL, timeout_s=INSTALL_TIMEOUT_S, root=True)
     if done.exit:

@@ -1,7 +1,7 @@
-"""fio, detached from the connection: start it, follow it, stop it, fetch what it left.
+"""fio, detached from the connection: start it, follow it, stop it, fetch its files.
 
-Starting is idempotent: whoever comes second attaches to the unit that is there, running or
-finished. The connection may break, hang or be refused any number of times meanwhile.
+Starting is idempotent: a second start attaches to the unit that exists, running or finished. The
+connection may break, hang or be refused any number of times meanwhile.
 """
 
 from __future__ import annotations
@@ -44,25 +44,26 @@ __all__ = [
 ]
 
 SILENCE_S = 20.0
-"""A unit gives a sign of life every second; after this the connection is given up and
-made anew. Longer than a disk stalls now and then; our choice."""
+"""A unit gives a sign of life each second. After this many seconds without one the connection is
+closed and made again; longer than the usual stalls of a disk. Our choice."""
 
 _BUSY = "busy: "
-"""How a unit's reason begins where another trial has its disk (lock.sh)."""
+"""How a unit's reason begins where another trial holds the disk (lock.sh)."""
 _CHANGED = "changed: "
-"""How a unit's reason begins where the target was another one when fio had ended (step.sh)."""
+"""How a unit's reason begins where the target changed while fio ran (step.sh)."""
 
 _ASKED_BEFORE_S = 2
-"""A unit that asked so long before somebody followed it asks again within a second; our choice."""
+"""Requests for permission that are older than this when a connection begins to follow are ignored,
+because the unit asks again within a second; our choice."""
 
 
 class UnitExit(Frozen):
-    """How a unit ended. `started_unix_s` is the host's clock when fio began, and `ended_unix_s` is
-    later by `seconds_in_fio`, which the host's uptime tells: whatever happened to its clock.
+    """How a unit ended. `started_unix_s` is the host's clock when fio began; `ended_unix_s` is that
+    plus `seconds_in_fio`, measured by the uptime, so that a change of the clock does not matter.
 
-    `stopped` only where diskbench asked for it. `signal` came from elsewhere; `limit` names the
-    stage that took too long; `began` is False where the stop came before the unit was started, so
-    that it left nothing.
+    `stopped` is True only where diskbench stopped it. `signal` came from elsewhere. `limit` names
+    the stage that took too long. `began` is False where the stop came before the unit was started:
+    then there are no files.
     """
 
     fio_exit: int
@@ -80,7 +81,7 @@ _NEVER_BEGAN = UnitExit(fio_exit=126, stopped=True, began=False)
 
 
 class _Follower:
-    """What is known of a running unit over all connections to it."""
+    """The state of a running unit over all connections to it."""
 
     def __init__(
         self,
@@ -90,20 +91,20 @@ class _Follower:
     ) -> None:
         self.lines = 0
         self.asked: int | None = None
-        """The uptime at which the unit asked for its permission, until it is answered."""
+        """The uptime (s) at which the unit asked to start fio, until it is answered."""
         self._since = 0
-        """The uptime at which the connection began to follow."""
+        """The uptime (s) at which the connection began to follow."""
         self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
         self._before: LiveTotals | None = None
 
     def line(self, line: bytes) -> str | None:
-        """Take one line; returns the unit's last word when this is it."""
+        """Process one line of the stream; returns it if it is the unit's last line, else None."""
         if line.startswith((b"= ", b"! ")):
             return line.decode(errors="replace")
-        if line == b".":  # of the connection alone
+        if line == b".":  # sent by start.sh, not part of live.tsv
             self._on_stage("start")
             return None
-        if line.startswith(b"@ ") and line[2:].isdigit():  # of the connection alone, too
+        if line.startswith(b"@ ") and line[2:].isdigit():  # sent by start.sh, too
             self._since = int(line[2:])
             return None
         self.lines += 1
@@ -119,7 +120,7 @@ class _Follower:
             line.startswith(b"? ")
             and (asked := whole(line[2:].decode(errors="replace"))) is not None
         ):
-            # Of a unit that has asked for hours, only what it asks now is answered.
+            # live.tsv may hold hours of requests; only a current one is answered.
             if asked + _ASKED_BEFORE_S >= self._since:
                 self.asked = asked
             self._on_stage("go")
@@ -137,17 +138,16 @@ def start_and_watch(
     on_lost: Callable[[str], None] | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> UnitExit:
-    """Start `unit` unless it was started, follow it to its end, and say how it ended.
+    """Start `unit` unless it was started, follow it to its end, and return how it ended.
 
-    `on_tick` is called about once a second while fio runs, `on_stage` with the name of what is done
-    before and after it, or nothing. fio starts only after this process let it, which it does not
-    when `should_stop` says so: then the unit is asked to stop, before anything else, and still ends
-    well, with what was measured. Broken connections are made anew for as long as it takes, each
-    with a note; only after `should_stop` does ConnectionLost come out, when the host stays away.
-    While another trial measures the same disk, a note says who it is; `on_lost` hears of broken
-    connections in place of `on_note`.
-    Raises MeasurementFailed when the unit died without a result, could not be started, found
-    another disk than the one allowed, or another one than before when fio had ended.
+    `on_tick` is called about once a second while fio runs, `on_stage` with the name of the stage
+    before and after fio. fio starts only with the permission of this process. When `should_stop`
+    returns True, no permission is given; the stop is sent first of all, and the unit ends in order
+    and keeps what it measured. Broken connections are made again for as long as it takes, each with
+    a call of `on_lost` (or `on_note`). ConnectionLost is raised only after `should_stop`, when the
+    host remains unreachable. `on_note` also names another trial that measures the same disk.
+    Raises MeasurementFailed where the unit died without a result, could not be started, found
+    another disk than the one allowed, or found that the disk changed while fio ran.
     """
     follower = _Follower(on_tick, on_note, on_stage)
     try:
@@ -162,21 +162,21 @@ def start_and_watch(
 def start(host: Host, unit: Unit) -> None:
     """Start `unit` unless it was started, without following it: fio waits for somebody who does.
 
-    What goes wrong is said by `start_and_watch`, which finds the unit or starts it again.
+    Failures are reported by `start_and_watch`, which finds the unit or starts it again.
     """
     host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
 
 
 def stop(host: Host, unit: Unit) -> bool:
-    """Ask `unit` to end fio now, or never to start it; whether there is a unit that will end."""
+    """Ask `unit` to end fio now, or never to start it. Returns whether the unit exists."""
     return host.run(stop_script(unit), root=unit.root).text.strip() in {"running", "ended"}
 
 
 def _follow(
     host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool]
 ) -> str | None:
-    """The unit's last word, None where it never began and never will; ConnectionLost when the
-    connection ends before it."""
+    """The unit's last line; None where it never began and never will. Raises ConnectionLost where
+    the connection ends before that line."""
     asked = should_stop()
     if asked and not stop(host, unit):
         return None
@@ -201,7 +201,7 @@ def _follow(
 
 
 def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
-    """The unit's last word as a UnitExit; raises MeasurementFailed where there is none."""
+    """The unit's last line as a UnitExit; raises MeasurementFailed where it reports no result."""
     if last.startswith("! "):
         raise MeasurementFailed(
             f"step {unit.name} could not be started on {host.name}: {last[2:]}",

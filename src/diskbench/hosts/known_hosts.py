@@ -1,4 +1,4 @@
-"""Which keys a host may show: known_hosts as OpenSSH reads it. Never trust on first use."""
+"""The keys that a host may present: known_hosts as OpenSSH reads it, never trust on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOUND = re.compile(r"^# Host .* found: line (\d+)")
 
 @dataclass(frozen=True)
 class KnownKey:
-    """One line of a known_hosts file that speaks of a host."""
+    """One line of a known_hosts file that matches a host."""
 
     file: Path
     line: int
@@ -31,7 +31,7 @@ class KnownKey:
 def known_keys(route: Route) -> tuple[KnownKey, ...]:
     """All lines for the route's host, in OpenSSH's order of files.
 
-    `ssh-keygen -F` looks them up, so hashed names, patterns and markers mean what they mean to ssh.
+    `ssh-keygen -F` looks them up, so that hashed names, patterns and markers work as in ssh.
     """
     found: list[KnownKey] = []
     for file in route.known_hosts:
@@ -48,7 +48,7 @@ def known_keys(route: Route) -> tuple[KnownKey, ...]:
 
 
 def parse_found(file: Path, output: str) -> list[KnownKey]:
-    """The output of `ssh-keygen -F`; lines that hold no key are passed over."""
+    """The keys in the output of `ssh-keygen -F`; lines without a key are skipped."""
     keys: list[KnownKey] = []
     number = 0
     for line in output.splitlines():
@@ -68,7 +68,7 @@ def parse_found(file: Path, output: str) -> list[KnownKey]:
 
 
 def key_order(known: tuple[KnownKey, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
-    """`offered` algorithms, those of known keys first: the host then shows a key we can check."""
+    """`offered` algorithms, those of known keys first, so that the host presents a known key."""
     have = {k.key_type for k in known if not k.marker}
     if "ssh-rsa" in have:
         have |= {"rsa-sha2-512", "rsa-sha2-256"}
@@ -76,7 +76,7 @@ def key_order(known: tuple[KnownKey, ...], offered: tuple[str, ...]) -> tuple[st
 
 
 def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes) -> None:
-    """Raise HostUnavailable unless `key` stands in known_hosts for this host."""
+    """Raise HostUnavailable unless known_hosts has `key` for this host."""
     fingerprint = fingerprint_of(key)
     for line in known:
         if line.marker == "@revoked" and line.key == key:

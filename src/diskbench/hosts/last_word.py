@@ -1,9 +1,9 @@
-"""The line with which a unit says how it ended (scripts/start.sh), as it was read from a host.
+"""The last line of a unit, which says how it ended (scripts/start.sh).
 
     = EXIT STOPPED STARTED ENDED KEY=VALUE... REASON
     = lost KEY=VALUE...
 
-Units that an older diskbench started give no keys. Pure text: no I/O.
+Units that an older version of diskbench started write no keys. Pure: no I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from diskbench.hosts.told_number import whole
 from diskbench.hosts.unit import GO_LIMIT_S, SYNC_LIMIT_S
 
 NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
-"""Stages that come before fio: where one takes too long, fio is not started."""
+"""Stages before fio; fio is not started where one of them takes too long."""
 _LATEST_UNIX_S = 253_402_300_799.0
 """The end of the year 9999, the last that a date can hold."""
 _MOST_STATUS = 255
@@ -24,7 +24,7 @@ _KEY = re.compile(r"(seconds|moved|limit|signal|boot|oom_kills)=(\S*)")
 
 @dataclass(frozen=True)
 class LastWord:
-    """What a unit said of its end. `reason` is why fio was not started, where it was refused."""
+    """The last line of a unit, parsed. `reason` says why fio was not started, where it was not."""
 
     fio_exit: int = 126
     stopped: bool = False
@@ -38,11 +38,11 @@ class LastWord:
     reason: str = ""
     is_lost: bool = False
     is_garbled: bool = False
-    """Whether it holds what no unit writes: somebody else wrote it."""
+    """Whether the line is of a form that no unit writes, so that something else wrote it."""
 
     @staticmethod
     def of(line: str) -> LastWord:
-        """The last word that a line holds."""
+        """The contents of a last line; never raises."""
         words = line.removeprefix("= ").split()
         if not words or words[0] == "lost":
             keys, _ = _keys(words[1:] if words else [])
@@ -71,7 +71,7 @@ class LastWord:
 
     @property
     def why_lost(self) -> str:
-        """What is known of a unit that left no result, as the rest of a sentence."""
+        """Why a unit left no result, as the end of a sentence."""
         if self.rebooted:
             return ": the machine was restarted meanwhile (its boot id changed)"
         if self.oom_kills > 0:
@@ -80,7 +80,7 @@ class LastWord:
 
     @property
     def why_not_started(self) -> str:
-        """Why fio was not started, as the rest of a sentence."""
+        """Why fio was not started, as the end of a sentence."""
         match self.limit:
             case "sync":
                 return f"writing out older data (sync) did not end within {SYNC_LIMIT_S} s"
@@ -105,14 +105,14 @@ class LastWord:
 
 
 def _status(text: str) -> int:
-    """An exit status; ValueError for what no process ends with."""
+    """An exit status; ValueError for any other text."""
     if (found := whole(text, _MOST_STATUS)) is None:
         raise ValueError(text)
     return found
 
 
 def _moment(text: str) -> float:
-    """Unix time or seconds; ValueError for what no clock shows."""
+    """Unix time or a duration in seconds; ValueError for a number out of range."""
     value = float(text)
     if not 0 <= value <= _LATEST_UNIX_S:
         raise ValueError(text)

@@ -25,7 +25,7 @@ _CHUNK = 65536
 
 
 class LocalHost:
-    """The machine diskbench itself runs on; there is no connection that could break."""
+    """The machine on which diskbench runs; there is no connection that could break."""
 
     name = "this machine"
 
@@ -79,7 +79,7 @@ class LocalHost:
 def _child(
     script: str, *, root: bool, stderr: int, stdin: int = subprocess.PIPE
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The script as a child in its own session; what is left of it is killed on the way out."""
+    """The script as a child in its own session, which is killed on exit if it still runs."""
     process = subprocess.Popen(
         argv(script, root=root),
         stdin=stdin,
@@ -140,7 +140,7 @@ def _output(
 
 
 def _chunks(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[bytes]:
-    """Standard output as it comes; ConnectionLost after `timeout_s` of silence."""
+    """Standard output as it arrives; ConnectionLost after `timeout_s` of silence."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)

@@ -55,7 +55,7 @@ class Mount:
 
 
 def parse_mountinfo(lines: list[str]) -> list[Mount]:
-    """All mounts, in order; lines of another form are passed over."""
+    """All mounts, in order; lines of another form are skipped."""
     mounts: list[Mount] = []
     for line in lines:
         before, dash, after = line.partition(" - ")
@@ -86,20 +86,20 @@ def is_network(fstype: str) -> bool:
     return fstype in _NETWORK or bool(_NETWORK_FUSE.match(fstype))
 
 
-def mount_facts(told: dict[str, list[str]]) -> MountFacts | None:
-    """The mount that holds the asked directory: by the mount id of an open descriptor, else the
-    longest mount point above it (the last one mounted there)."""
-    mounts = parse_mountinfo(told.get("mountinfo", []))
-    wanted = next((line.strip() for line in told.get("mountid", []) if line.strip()), "")
+def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
+    """The mount that holds the directory: by the mount id of an open descriptor, else by the
+    longest mount point above it (of several at one point the last)."""
+    mounts = parse_mountinfo(by_section.get("mountinfo", []))
+    wanted = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
     found = next((m for m in mounts if m.mount_id == wanted), None)
-    directory = next(iter(told.get("directory", [])), "")
+    directory = next(iter(by_section.get("directory", [])), "")
     if found is None and directory:
         above = [m for m in mounts if _holds(m.mount_point, directory)]
         longest = max((len(m.mount_point) for m in above), default=0)
         found = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
     if found is None:
         return None
-    size, available = _sizes(told.get("statfs", []))
+    size, available = _sizes(by_section.get("statfs", []))
     return MountFacts(
         mount_point=found.mount_point,
         source=found.source,

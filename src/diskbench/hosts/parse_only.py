@@ -1,4 +1,4 @@
-"""The measured host's own fio reads every job file before anything is written."""
+"""Check every job file with the measured host's own fio before anything is written."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ done
 
 
 def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
-    """Have fio parse each (step name, job text); raises ProfileError with fio's own words."""
+    """Have fio parse each (step name, job text). Raises ProfileError with fio's own message, and
+    ConnectionLost where fio could not be run."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for index, (_, text) in enumerate(jobs):
@@ -45,9 +46,9 @@ def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     if done.exit == 3:
         file, *words = done.text.splitlines()
         name, _ = jobs[int(file.removesuffix(".fio"))]
-        said = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
+        refusal = " / ".join(w.removeprefix("fio: ").strip() for w in words if w.strip())
         raise ProfileError(
-            f"fio on {host.name} refuses step {shlex.quote(name)}: {said}",
+            f"fio on {host.name} refuses step {shlex.quote(name)}: {refusal}",
             advice="diskbench profiles render prints the job file as fio got it",
         )
     if done.exit:

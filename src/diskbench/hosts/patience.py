@@ -1,4 +1,4 @@
-"""Waiting for a host that went away: any number of broken connections, until the user stops."""
+"""Retry work on a host through any number of broken connections, until the user stops."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from diskbench.errors import ConnectionLost
 T = TypeVar("T")
 
 LONGEST_WAIT_S = 10.0
-"""The longest pause between attempts to come back to a host; our choice."""
+"""The longest pause between attempts to reach a host again; our choice."""
 ATTEMPTS_AFTER_STOP = 5
 """Attempts to reach a host that does not answer once the user wants to stop; our choice."""
 AFTER_STOP_WAIT_S = 1.0
-"""The longest pause between them: a connection that is back within some seconds still takes the
-stop; our choice."""
+"""The longest pause between these attempts: a connection that returns within seconds still delivers
+the stop; our choice."""
 _LOOK_S = 0.1
 
 
 def undelivered(error: ConnectionLost) -> ConnectionLost:
-    """What is told where the connection was given up, after a stop that did not reach the host."""
+    """The error of a connection that was given up before the stop reached the host."""
     return ConnectionLost(
         f"the host could not be asked to stop: {error.message}",
         advice="fio goes on there if it runs, and does not start if it does not run yet",
@@ -33,10 +33,10 @@ def undelivered(error: ConnectionLost) -> ConnectionLost:
 def patiently(
     work: Callable[[], T], should_stop: Callable[[], bool], on_note: Callable[[str], None]
 ) -> T:
-    """What `work` returns; done again, after a pause and a note, when the connection breaks.
+    """The result of `work`, which is repeated after a pause and a note when the connection breaks.
 
-    `work` must be idempotent. ConnectionLost comes out only after `should_stop` says so; an error
-    that `on_note` raises ends the waiting.
+    `work` must be idempotent. ConnectionLost is raised only once `should_stop` returns True. An
+    error that `on_note` raises ends the waiting.
     """
     after_stop = 0
 
@@ -44,7 +44,7 @@ def patiently(
         begin, stopping = time.monotonic(), should_stop()
         while (gone := time.monotonic() - begin) < seconds:
             if should_stop() and (not stopping or gone > AFTER_STOP_WAIT_S):
-                return  # at once where it was just asked, so that the host learns of it
+                return  # at once after a new stop, so that it is sent to the host
             time.sleep(min(_LOOK_S, seconds - gone))
 
     def given_up(state: tenacity.RetryCallState) -> bool:  # noqa: ARG001 - tenacity's signature

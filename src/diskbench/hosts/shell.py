@@ -1,4 +1,4 @@
-"""How a script becomes a command, the same on every kind of host: pure text."""
+"""The command that runs a script, the same on every kind of host: pure text."""
 
 import shlex
 
@@ -6,7 +6,7 @@ from diskbench.errors import HostUnavailable, MeasurementFailed
 from diskbench.ports import Completed
 
 NO_ROOT_EXIT = 97
-"""What the wrapper exits with when root is neither held nor to be had; no tool we call uses it."""
+"""Exit status of the wrapper without root; no tool that diskbench calls uses it."""
 
 _AS_ROOT = f"""\
 if [ "$(id -u)" = 0 ]; then exec sh -c "$0"; fi
@@ -16,17 +16,17 @@ exec sudo -n sh -c "$0"
 
 
 def argv(script: str, *, root: bool = False) -> list[str]:
-    """The argument list that runs `script` with sh, as root where asked."""
+    """The argument list that runs `script` with sh, with `root` as root."""
     return ["sh", "-c", _AS_ROOT, script] if root else ["sh", "-c", script]
 
 
 def command_line(script: str, *, root: bool = False) -> str:
-    """`argv` as one line for the user's login shell on the far side."""
+    """`argv` as one line for the user's login shell on the host."""
     return "exec " + shlex.join(argv(script, root=root))
 
 
 def root_refused(done: Completed, host_name: str) -> None:
-    """Raise HostUnavailable when `done` ended because root could not be had."""
+    """Raise HostUnavailable where `done` ended because there is no root."""
     if done.exit == NO_ROOT_EXIT and b"diskbench: no root" in done.stderr:
         why = done.stderr.decode(errors="replace").partition("no root: ")[2].strip()
         raise HostUnavailable(
@@ -36,7 +36,7 @@ def root_refused(done: Completed, host_name: str) -> None:
 
 
 def put_script(path: str, mode: int) -> str:
-    """Write standard input to `path` atomically, by a temporary name beside it."""
+    """A script that writes standard input to `path` atomically, by a temporary file beside it."""
     target = shlex.quote(path)
     return (
         f"umask 077; new={target}.$$.new\n"
@@ -46,7 +46,7 @@ def put_script(path: str, mode: int) -> str:
 
 
 def require_put(done: Completed, path: str, host_name: str) -> None:
-    """Raise MeasurementFailed when a file could not be written."""
+    """Raise MeasurementFailed where a file could not be written."""
     if done.exit:
         raise MeasurementFailed(
             f"cannot write {path} on {host_name}: {done.stderr.decode(errors='replace').strip()}",

@@ -1,7 +1,7 @@
 """A machine over SSH: one connection, one channel a call, its key verified strictly.
 
-paramiko speaks the protocol; who to talk to and whom to trust is decided as OpenSSH would
-(ssh_config.py, known_hosts.py). paramiko is imported when the first connection is made.
+paramiko implements the protocol. Address and host key are resolved as OpenSSH does (ssh_config.py,
+known_hosts.py). paramiko is imported when the first connection is made.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _CHUNK = 65536
 _SLICE_S = 0.2
-"""How long to wait for standard output before looking at standard error; our choice."""
+"""How long to wait for standard output before reading standard error; our choice."""
 _EXIT_WAIT_S = 5.0
-"""How long an exit status may follow the end of the output; our choice."""
+"""Seconds that the exit status may take after the end of the output; our choice."""
 _SIGNALLED = 255
-"""Exit of a script that a signal ended: paramiko does not say which."""
+"""Exit status of a script that a signal ended: paramiko does not report which signal."""
 
 
 class SshHost:
@@ -109,7 +109,7 @@ class SshHost:
     def _channel(
         self, script: str, stdin: bytes, *, root: bool, timeout_s: float
     ) -> Iterator[paramiko.Channel]:
-        """A channel that runs `script`; whatever breaks inside is ConnectionLost."""
+        """A channel that runs `script`; connection errors in the block become ConnectionLost."""
         import paramiko
 
         transport = self._connected()
@@ -143,7 +143,7 @@ class SshHost:
             yield chunk
 
     def _exit(self, channel: paramiko.Channel) -> int:
-        """The exit status; ConnectionLost when the output ended because the connection did."""
+        """The exit status; ConnectionLost where the output ended with the connection."""
         channel.status_event.wait(_EXIT_WAIT_S)
         if channel.exit_status != -1:
             return int(channel.exit_status)
@@ -177,7 +177,7 @@ class SshHost:
 
 
 def _feed(channel: paramiko.Channel, data: bytes) -> None:
-    """Send standard input; beside the reader where it is too much to fit a window."""
+    """Send standard input; in a thread beside the reader where it may exceed the window."""
     if len(data) <= _CHUNK:
         _send(channel, data)
     else:
@@ -187,8 +187,8 @@ def _feed(channel: paramiko.Channel, data: bytes) -> None:
 def _send(channel: paramiko.Channel, data: bytes) -> None:
     import paramiko
 
-    # A script that ends without reading its input closes the channel: not an error of ours. Where
-    # the connection broke, the reader finds out.
+    # A script that ends without reading its input closes the channel, which is no error. The reader
+    # notices a broken connection.
     with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         if data:
             channel.sendall(data)

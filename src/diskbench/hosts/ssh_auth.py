@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 def login(transport: paramiko.Transport, route: Route) -> None:
-    """Log in, or raise HostUnavailable saying what was tried.
+    """Log in. Raises HostUnavailable listing the keys that were tried.
 
-    Passwords are not asked for: a run must be able to log in again by itself after a break.
+    There is no password prompt: a run must be able to log in again by itself after a broken
+    connection.
     """
     with _agent_keys(route) as held:
         tried = _try_keys(transport, route, held)
@@ -37,7 +38,7 @@ def login(transport: paramiko.Transport, route: Route) -> None:
 def _try_keys(
     transport: paramiko.Transport, route: Route, held: tuple[paramiko.AgentKey, ...]
 ) -> list[str]:
-    """Offer key after key until one is taken; returns what became of those that were not."""
+    """Offer keys until one is accepted; returns why the others were not."""
     tried: list[str] = []
     for label, key in _keys(route, held, tried):
         try:
@@ -62,8 +63,8 @@ def _try_keys(
 def _keys(
     route: Route, held: tuple[paramiko.AgentKey, ...], tried: list[str]
 ) -> Iterator[tuple[str, paramiko.PKey]]:
-    """Keys in OpenSSH's order: those of the agent, then identity files; why one is left out goes
-    to `tried`."""
+    """Keys in OpenSSH's order: the agent's, then identity files. Appends to `tried` why a file was
+    left out."""
     public = {k for file in route.identity_files if (k := _public_blob(file)) is not None}
     seen: set[bytes] = set()
     for key in sorted(held, key=lambda k: k.asbytes() not in public):
@@ -89,8 +90,8 @@ def _keys(
 
 @contextlib.contextmanager
 def _agent_keys(route: Route) -> Iterator[tuple[paramiko.AgentKey, ...]]:
-    """The agent's keys, good while the block lasts. IdentityAgent is followed as far as `none`; any
-    other than SSH_AUTH_SOCK's is not."""
+    """The agent's keys, usable within the block. Of IdentityAgent only `none` is followed; other
+    values mean the agent of SSH_AUTH_SOCK."""
     if route.identity_agent == "none":
         yield ()
         return

@@ -1,4 +1,4 @@
-"""An address as typed, resolved by OpenSSH itself, so that its configuration means what it says."""
+"""Resolve an address by OpenSSH itself, so that all of its configuration applies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ProxyCommand or Match exec hands them to a shell; `$` in a user's name is refuse
 
 @dataclass(frozen=True)
 class TypedHost:
-    """USER@HOST[:PORT] taken apart; None where nothing was typed."""
+    """The parts of USER@HOST[:PORT]; None for a part that was not typed."""
 
     host: str
     user: str | None = None
@@ -37,7 +37,7 @@ class TypedHost:
 
 @dataclass(frozen=True)
 class Route:
-    """How to reach and verify one host: `ssh -G`, as far as diskbench follows it."""
+    """How to reach and verify one host: the options of `ssh -G` that diskbench follows."""
 
     typed: str
     hostname: str
@@ -55,14 +55,14 @@ class Route:
 
     @property
     def has_key_alias(self) -> bool:
-        """Does HostKeyAlias give its key another name than that of the host?"""
+        """Whether HostKeyAlias gives the host's key another name than the host's."""
         return self.key_name not in {
             self.hostname.lower(),
             f"[{self.hostname.lower()}]:{self.port}",
         }
 
     def by_hand(self, *command: str, options: tuple[str, ...] = ()) -> str:
-        """What a person types to get there: `ssh -p 2222 root@db1`."""
+        """The command that a person types to log in: `ssh -p 2222 root@db1`."""
         address = parse_address(self.typed)
         return ssh_command(
             address.host,
@@ -92,7 +92,7 @@ def parse_address(text: str) -> TypedHost:
 
 
 def _safe(address: TypedHost, text: str) -> TypedHost:
-    """The address, unless it could say something to a shell."""
+    """The address. Raises InvalidValue where a shell could interpret a part of it."""
     for what, name, refused in (
         ("host", address.host, _NO_HOST),
         ("user", address.user or "", _NO_USER),
@@ -196,7 +196,7 @@ def _unquoted(value: str) -> str:
 
 
 def _jump_command(jumps: str, config: str | None) -> str:
-    """ProxyJump as the ProxyCommand OpenSSH itself makes of it: hop by hop with `ssh -W`."""
+    """ProxyJump as the ProxyCommand that OpenSSH makes of it: hop by hop with `ssh -W`."""
     *before, last = jumps.split(",")
     address = parse_address(last.removeprefix("ssh://"))
     command = ["ssh", *config_flags(config), "-o", "BatchMode=yes"]
@@ -212,8 +212,7 @@ def _jump_command(jumps: str, config: str | None) -> str:
 def expand_proxy(route: Route) -> str:
     """The proxy command with OpenSSH's tokens filled in: %h %p %r %n %%.
 
-    Raises InvalidValue for a host or user, typed or configured, that a shell would not take for a
-    name.
+    Raises InvalidValue for a host or user, typed or configured, that a shell could interpret.
     """
     assert route.proxy_command is not None
     _safe(TypedHost(route.hostname, route.user), f"{route.user}@{route.hostname}")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KEEPALIVE_S = 10
-"""Seconds between keepalives, so that firewalls do not forget a connection; our choice."""
+"""Seconds between keepalives, so that firewalls keep the connection open; our choice."""
 _WINDOW = 2**24
-"""Receive window in bytes: 64 times paramiko's, for logs over long lines; our choice."""
+"""Receive window in bytes: 8 times paramiko's, for logs over slow connections; our choice."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def open_transport(
 ) -> paramiko.Transport:
     """A connected, verified and authenticated transport; `config` is an OpenSSH configuration.
 
-    Raises Unreachable when there is no answer, HostUnavailable when the key or the login is
-    refused, InvalidValue for an address that is none.
+    Raises Unreachable without an answer, HostUnavailable where the key or the login is refused,
+    InvalidValue for an invalid address.
     """
     route = resolve(address, config)
     known = known_keys(route)
@@ -73,7 +73,7 @@ def open_transport(
 
 @contextlib.contextmanager
 def _translated(route: Route) -> Iterator[None]:
-    """paramiko's and the socket's errors as ours."""
+    """Turn errors of paramiko and of the socket into Unreachable."""
     try:
         yield
     except (TimeoutError, EOFError, OSError, paramiko.SSHException) as error:
@@ -117,7 +117,7 @@ def _proxy_socket(command: str) -> socket.socket:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-    # It ends with its input; somebody has to take its exit status then.
+    # The command ends with its input; the thread then takes its exit status.
     threading.Thread(target=process.wait, daemon=True).start()
     return ours
 

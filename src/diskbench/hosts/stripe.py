@@ -1,8 +1,8 @@
-"""Several disks of one trial as one: a RAID 0 that diskbench makes, knows again and takes apart.
+"""Several disks of one trial as one RAID 0, which diskbench makes, finds again and takes apart.
 
-The array is known by a UUID that derives from the trial. The kernel shows it (`md/uuid`), so it is
-also the identity by which the array is checked like any other disk (device.py, guard.sh); its
-members are refused meanwhile, since the array holds them, and so is anybody else's array.
+The array's UUID derives from the trial. The kernel shows it (`md/uuid`), so it is also the identity
+by which the array is checked like any other disk (device.py, guard.sh). Its members are refused
+while the array holds them, and so is any other array.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from diskbench.ports import Host
 
 CHUNK_KIB = 512
-"""What mdadm takes where nobody says otherwise (mdadm(8), --chunk); stated, so that it stays."""
+"""mdadm's default (mdadm(8), --chunk), passed explicitly so that it cannot change."""
 MDADM_TIMEOUT_S = 120.0
 _NAMESPACE = uuid.UUID("5c1a3b0e-3c5f-5d37-8f0e-6a2d7e1b9c44")
 _ANY_NUMBER = "-"
 
 
 class Member(Frozen):
-    """A disk of the lease, as `diskbench devices` knows it."""
+    """A disk of the lease, by path, identity and size."""
 
     path: str
     identity: str
@@ -38,7 +38,7 @@ class Member(Frozen):
 
 
 class Stripe(Frozen):
-    """A RAID 0 that runs. `identity` is what `check_device` takes for `path`."""
+    """A running RAID 0. `identity` is the one that `check_device` expects for `path`."""
 
     path: str
     identity: str
@@ -46,17 +46,17 @@ class Stripe(Frozen):
 
 
 def stripe_uuid(trial_id: str) -> str:
-    """The UUID by which an array is known as this trial's."""
+    """The UUID of a trial's array."""
     return str(uuid.uuid5(_NAMESPACE, trial_id))
 
 
 def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
-    """The RAID 0 of `members`, made or found; twice is as once, also after a restart there.
+    """The RAID 0 of `members`, made or found; idempotent, also after a restart of the host.
 
-    ALL DATA ON THE MEMBERS IS LOST. Before anything is written each passes the guard that every
-    device passes, and is asked for once more right before.
-    Raises TargetRefused for a member that may not be written to, InvalidValue for members that make
-    no stripe, MeasurementFailed when mdadm is missing or fails.
+    ALL DATA ON THE MEMBERS IS LOST. Before anything is written, each member passes the guard of all
+    devices, and is checked again immediately before the write.
+    Raises TargetRefused for a member that may not be written to, InvalidValue for members that
+    cannot form a stripe, MeasurementFailed where mdadm is missing or fails.
     """
     sizes = {member.size_bytes for member in members}
     if len(members) < 2:
@@ -81,10 +81,10 @@ def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
 
 
 def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
-    """Stop this trial's array and clear its mark from its members; nothing there is as well.
+    """Stop this trial's array, if it exists, and clear its superblock from its members.
 
-    A member that is gone, or belongs to somebody else by now, is left as it is. Raises
-    ReleaseFailed when the array is in use or a member cannot be cleared.
+    A member that is gone, or belongs to something else by now, is not touched. Raises ReleaseFailed
+    where the array is in use or a member cannot be cleared.
     """
     try:
         _run(host, trial_id, "remove", [(m, _ANY_NUMBER) for m in members])

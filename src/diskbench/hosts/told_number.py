@@ -1,4 +1,4 @@
-"""Whole numbers as a host tells them: bounded, because a host may tell anything."""
+"""Whole numbers in a host's output: bounded, because a host is not trusted."""
 
 from diskbench.limits import COUNTER
 

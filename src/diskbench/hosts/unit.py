@@ -1,4 +1,4 @@
-"""One step as it stands on the measured host: its directory and the files it starts with."""
+"""The unit of one step on the measured host: its directory and its initial files."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from diskbench.hosts.scripts import script
 from diskbench.model.base import Frozen
 
 STOP_PATIENCE_S = 20
-"""Seconds that fio may take to end after it was asked to, before it is killed; our choice."""
+"""Seconds that fio may take to end after a stop, before it is killed; our choice."""
 SYNC_LIMIT_S = 1800
 """Seconds that writing out older data, and dropping the page cache, may take before fio. After that
-the step fails: fio would share the disk with them. A fifth of 64 GiB at 10 MB/s takes 23 minutes;
-our choice."""
+the step fails, because fio would share the disk with them. A fifth of 64 GiB at 10 MB/s takes 23
+minutes; our choice."""
 CANARY_LIMIT_S = 60
-"""Seconds that a canary may take, which takes a quarter of one on an idle machine. After that the
-step is measured without it; our choice."""
+"""Seconds that a canary may take (0.25 s on an idle machine). After that the step is measured
+without it; our choice."""
 GO_LIMIT_S = 86_400
-"""Seconds that a unit waits for somebody who lets fio start; our choice."""
+"""Seconds that a unit waits for the permission to start fio; our choice."""
 
 TURN_LIMIT_S = 60
-"""Seconds that such a unit keeps its turn on the disk meanwhile; then others have it, and it waits
-for another; our choice, far longer than a broken connection takes to be noticed and made anew."""
+"""Seconds that such a unit keeps its turn on the disk; then others get it, and the unit waits for
+the next. Our choice: far longer than it takes to notice and replace a broken connection."""
 BEGIN_LIMIT_S = 120
-"""Seconds that a unit may take from its launch to its first line; our choice, far longer than the
+"""Seconds that a unit may take from its launch to its first line. Our choice: far longer than the
 busiest machine takes to start a shell."""
 
 
 class DeviceGuard(Frozen):
-    """The disk that was allowed, as it must be found before fio starts and when it has ended.
+    """The allowed disk, whose facts must be the same before fio starts and after it has ended.
 
-    `mount_point` is set where a filesystem was made on it; then it must be mounted there, and
-    nowhere at all otherwise.
+    `mount_point` is set where a filesystem was made on it: then it must be mounted there. Otherwise
+    it must not be mounted at all.
     """
 
     path: str
@@ -48,8 +48,8 @@ class Unit(Frozen):
     """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
 
     `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
-    the disk whose counters are read once a second. `fio_limit_s` is after how many
-    seconds fio counts as hung and is ended; None: never. `if_busy` is what to do while another
+    the disk whose counters are read once a second. `fio_limit_s` is the number of seconds after
+    which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
     trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
     """
 
@@ -71,12 +71,12 @@ class Unit(Frozen):
 
     @property
     def directory(self) -> str:
-        """Where the unit lives on the host."""
+        """The unit's directory on the host."""
         return f"{self.state_dir}/run-{self.run_index}/step-{self.name}"
 
     @property
     def system_name(self) -> str:
-        """Its name for systemd: letters, digits and dashes."""
+        """Its name for systemd: letters, digits, dashes, underscores and dots."""
         safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name)
         return f"diskbench-{self.trial_id}-run{self.run_index}-{safe}"
 
@@ -136,7 +136,8 @@ def payload(unit: Unit) -> bytes:
 
 
 def start_script(unit: Unit, first_line: int | None) -> str:
-    """Start or attach, and follow live.tsv from `first_line` on; None starts without following."""
+    """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
+    None starts it without following."""
     values = {
         "state": unit.state_dir,
         "dir": unit.directory,
@@ -150,11 +151,11 @@ def start_script(unit: Unit, first_line: int | None) -> str:
 
 
 def stop_script(unit: Unit) -> str:
-    """Ask the unit to stop, whether or not it was started."""
+    """The script that asks the unit to stop, whether or not it was started."""
     given = f"state={shlex.quote(unit.state_dir)}\ndir={shlex.quote(unit.directory)}\n"
     return given + script("stop.sh")
 
 
 def go_script(unit: Unit, asked: int) -> str:
-    """Let the unit start fio; it asked when its host had been up for `asked` seconds."""
+    """The script that lets the unit start fio. `asked` is the host's uptime (s) at the request."""
     return f"dir={shlex.quote(unit.directory)}\nasked={asked}\n{script('go.sh')}"

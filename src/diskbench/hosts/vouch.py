@@ -1,9 +1,9 @@
-"""Whether a guest can prove which cloud it runs in, beyond what its firmware says.
+"""Whether a guest can prove which cloud it runs in, beyond its firmware strings.
 
 Any hypervisor can write a cloud's name into its firmware. The metadata service at the link-local
-address knows the machine's own id: a guest that shows the id which the control plane gave its
-machine runs where that control plane says. It is asked from inside the guest, never from here. How
-each provider's guests are asked is the provider's (diskbench.plugin.GuestIdentity).
+address knows the machine's id: a guest that gets the id which the control plane gave its machine
+runs in that cloud. The request is made inside the guest, never from here. The provider defines the
+request (diskbench.plugin.GuestIdentity).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _ASK_S = 15.0
 
 
 def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
-    """Whether the guest proves to be the machine `instance_id` of `provider`.
+    """Whether the guest proves that it is the machine `instance_id` of `provider`.
 
-    False where the firmware names another cloud, where nothing answers, where the metadata service
-    does not know that id, and for a provider whose guests prove nothing. Raises ConnectionLost.
+    False where the firmware names another cloud, the metadata service does not answer or returns
+    another id, and for a provider without such a proof. Raises ConnectionLost.
     """
     if instance_id is None or cloud.vendor != provider:
         return False

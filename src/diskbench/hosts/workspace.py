@@ -1,4 +1,4 @@
-"""The trial's own places on a host: state directory, filesystem, directory of test files."""
+"""A trial's directories on a host: state directory, filesystem, directory of test files."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUD
 
 
 def mount_point(target: ResolvedTarget) -> str | None:
-    """Where the filesystem that diskbench makes is mounted; None where it makes none."""
+    """The mount point of the filesystem that diskbench makes; None where it makes none."""
     return f"{target.state_dir}/mnt" if target.filesystem != "none" else None
 
 
 def make_workspace(
     host: Host, target: ResolvedTarget, should_stop: Callable[[], bool] = lambda: False
 ) -> tuple[str, ...]:
-    """Make what the trial needs on its host; returns the mkfs and mount commands, if any.
+    """Make the trial's directories on its host; returns the mkfs and mount commands, if any.
 
-    Twice is as once. Raises MeasurementFailed saying which place could not be made, and Interrupted
-    where `should_stop` said so while its filesystem was made.
+    Idempotent. Raises MeasurementFailed naming the directory that could not be made, and
+    Interrupted where `should_stop` returned True while the filesystem was made.
     """
     mount = mount_point(target)
     plain_work = target.work_dir if mount is None else None

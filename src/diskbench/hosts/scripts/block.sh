@@ -24,21 +24,21 @@ block_partitions() { # number of a disk -> "NUMBER NAME" of each of its partitio
     done
 }
 
-block_holders() { # number -> names of what stands on it: device mapper, MD, bcache
+block_holders() { # number -> names of the devices that are built on it: device mapper, MD, bcache
     for holder in "/sys/dev/block/$1/holders"/*; do
         [ ! -e "$holder" ] && [ ! -L "$holder" ] || echo "${holder##*/}"
     done
 }
 
-block_swaps() { # -> numbers of what is swap
+block_swaps() { # -> numbers of the devices in use as swap
     sed 1d /proc/swaps 2>/dev/null | while read -r path rest; do block_number "$(printf '%b' "$path")"; done
 }
 
-block_busy() { # path -> whether somebody has it exclusively: wipefs acts not, but opens so all the same
+block_busy() { # path -> whether a process holds it exclusively: wipefs -n writes nothing, but opens with O_EXCL
     wipefs -a -n "$1" 2>&1 >/dev/null | grep -q -i busy
 }
 
-block_stays_busy() { # path looks -> whether it is so at every look: who merely looks has it for a moment
+block_stays_busy() { # path looks -> whether it is busy at every look: a process that only inspects it closes it soon
     looks=$2
     while block_busy "$1"; do
         looks=$((looks - 1))
@@ -48,7 +48,7 @@ block_stays_busy() { # path looks -> whether it is so at every look: who merely 
     return 1
 }
 
-mounted_on() { # path [below] -> numbers of what is mounted on it, with a second word also below it
+mounted_on() { # path [below] -> numbers of the devices mounted on it; with a second argument also below it
     at=$1 below=${2:-} awk '{
         point = $5 # as proc(5) writes it
         gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
@@ -63,11 +63,11 @@ block_inode() { # number of a loop device -> inode of its backing file
     echo $inode
 }
 
-block_backing() { # number -> "DEVICE INODE BEGIN END" of a loop device: its file, and the bytes of it that it shows
+block_backing() { # number -> "DEVICE INODE BEGIN END" of a loop device: its file, and the bytes of it that it maps
     [ -e "/sys/dev/block/$1/loop/backing_file" ] || return 0
     # shellcheck disable=SC2046 # three words
     set -- "$1" $(losetup -n -O BACK-MAJ:MIN,BACK-INO,OFFSET "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
-    if [ $# != 4 ]; then # another losetup than that of util-linux: by the name, while it leads there
+    if [ $# != 4 ]; then # a losetup that is not of util-linux: use the file name, while it refers to that file
         set -- "$1" $(stat -c '%d %i' "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null) \
             "$(block_value "/sys/dev/block/$1/loop/offset")"
         [ $# = 4 ] || return 0
@@ -84,7 +84,7 @@ block_backings() { # -> "PATH DEVICE INODE BEGIN END" of every loop device that 
     done
 }
 
-block_sharers() { # number -> paths of other loop devices that show bytes of the same file, by whatever name
+block_sharers() { # number -> paths of other loop devices that map bytes of the same file, under any name
     own=$(block_backing "$1")
     [ -n "$own" ] || return 0
     block_backings | awk -v own="$own" -v self="/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" '
@@ -92,14 +92,14 @@ block_sharers() { # number -> paths of other loop devices that show bytes of the
         $1 != self && $2 == o[1] && $3 == o[2] && $4 + 0 < o[4] + 0 && o[3] + 0 < $5 + 0 { print $1 }'
 }
 
-block_identities() { # number -> every identity the device answers to, one a line
+block_identities() { # number -> every identity of the device, one on each line
     block_own_identities "$1"
     if [ ! -e "/sys/dev/block/$1/loop/backing_file" ] && [ -r "/run/udev/data/b$1" ]; then
         sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
     fi
 }
 
-block_own_identities() { # number -> those of them that the kernel has from the device itself
+block_own_identities() { # number -> the identities that the kernel read from the device itself
     s=/sys/dev/block/$1
     if [ -e "$s/loop/backing_file" ]; then
         file=$(block_value "$s/loop/backing_file")
@@ -117,7 +117,7 @@ block_own_identities() { # number -> those of them that the kernel has from the 
     done
 }
 
-block_name() { # number -> KEY=VALUE lines: what it is called, what it answers to, what it stands on
+block_name() { # number -> KEY=VALUE lines: its name, its identities and its backing
     name=$(readlink -f "/sys/dev/block/$1")
     echo "name=$(echo "${name##*/}" | tr '!' '/')"
     echo "number=$1"

@@ -5,7 +5,7 @@ export LC_ALL=C state
 as=
 [ "$(id -u)" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
 
-living() { # processes of the trial's units: they stand in its directory, and start.sh marked them
+living() { # processes of the trial's units: their working directory is its own, and start.sh marked them
     $as ls -l /proc/[0-9]*/cwd 2>/dev/null | awk '
         { at = index($0, " -> "); to = substr($0, at + 4) }
         at && (to == ENVIRON["state"] || index(to, ENVIRON["state"] "/") == 1) {
@@ -33,19 +33,19 @@ if [ -n "$mount" ]; then
     fi
     work=
 fi
-# Whoever may write to the directory above may have put something else there: it is left alone.
+# A user who may write to the directory above may have replaced it: then it is not removed.
 if [ -n "$work" ] && { [ -e "$work" ] || [ -L "$work" ]; }; then
     if [ -L "$work" ] || ! [ -O "$work" ] || { [ -e "$state/work.id" ] && ! place_is "$work" "$state/work.id"; }; then
         echo "$work is not the directory that diskbench made: it is left as it is, and $state with it"
         exit 1
     fi
 fi
-for claim in /run/lock /dev/shm /tmp; do # of the disk: see lock.sh
+for claim in /run/lock /dev/shm /tmp; do # the trial's claims on disks: see lock.sh
     claim=$claim/${state##*/}.claim
     if [ -f "$claim" ] && [ ! -L "$claim" ]; then rm -f "$claim" 2>/dev/null || $as rm -f "$claim"; fi
 done
 here=--one-file-system
-rm -f $here 2>/dev/null || here= # busybox knows no such option
+rm -f $here 2>/dev/null || here= # busybox has no such option
 for path in "$work" "$state"; do
     [ -n "$path" ] && [ -e "$path" ] || continue
     if [ -n "$(mounted_on "$path" below)" ]; then echo "$path holds a mount"; exit 1; fi

@@ -1,6 +1,6 @@
-# Every block device of a machine and what stands against writing to it. Given before this text:
-# block.sh, only (a path: look closely at this one alone; nothing: at all disks). Nothing is written:
-# wipefs is told to act not, and opens exclusively all the same. Read by device_state.py.
+# Every block device of a machine and every reason not to write to it. Given before this text:
+# block.sh, only (a path: read all facts of this one; empty: of all disks). Nothing is written:
+# wipefs -n only reads, but opens with O_EXCL. Parsed by device_state.py.
 export LC_ALL=C
 section() { echo "== $1"; }
 
@@ -10,14 +10,14 @@ cat /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null | sort -u
 section swaps # kernel numbers
 block_swaps
 
-below() { # number -> itself and everything it stands on
+below() { # number -> itself and all devices below it
     echo "$1"
     if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1")"; fi
     for slave in "/sys/dev/block/$1/slaves"/*; do
         [ -e "$slave/dev" ] && below "$(cat "$slave/dev")"
     done
 }
-section system # numbers of what / and /boot stand on, in our namespace and in that of process 1
+section system # numbers of the devices below / and /boot, in our namespace and in that of process 1
 {
     awk '$5 == "/" || $5 == "/boot" || $5 == "/boot/efi" || $5 == "/usr" { print $3 }' \
         /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null
@@ -57,7 +57,7 @@ look_closely() { # number
     blkid -p "$dev" >/dev/null 2>&1
     [ $? = 8 ] && echo "signature=several that contradict each other"
     wipefs -n -p "$dev" 2>/dev/null | sed '/^#/d;s/.*,//;s/^/wipefs=/'
-    # udev, or another diskbench, may just be looking, too; a list does not wait long for each disk.
+    # udev, or another diskbench, may inspect it at this moment; a list does not wait long for each disk.
     patience=4
     [ -n "$only" ] || patience=2
     if block_stays_busy "$dev" "$patience"; then echo "busy=yes"; fi

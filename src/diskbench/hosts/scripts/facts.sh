@@ -1,6 +1,6 @@
-# Everything diskbench wants to know of a machine, in one go. Given before this text: block.sh, lock.sh, path
+# All facts that diskbench reads of a machine, in one round trip. Given before this text: block.sh, lock.sh, path
 # (a directory, a device, or nothing), is_device (0 or 1). Prints "== SECTION" lines, each followed by
-# raw text: read by facts.py, interpreted there. Must run under dash, bash and busybox.
+# raw text, which facts.py parses. Must run under dash, bash and busybox.
 export LC_ALL=C
 section() { echo "== $1"; }
 quietly() { "$@" 2>/dev/null; }
@@ -25,7 +25,7 @@ for f in sys_vendor product_name product_version chassis_asset_tag bios_vendor b
 done
 section cloudinit; quietly cat /run/cloud-init/instance-data.json
 section systemd; [ -d /run/systemd/system ] && echo yes
-section fio; quietly fio --version </dev/null | grep -m 1 '^fio-' # a wrapper may say other things first
+section fio; quietly fio --version </dev/null | grep -m 1 '^fio-' # a wrapper may print other lines first
 section engines; quietly fio --enghelp
 section tools
 for t in fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 mkfs.xfs systemd-run sudo; do
@@ -34,14 +34,14 @@ done
 section cgroup; quietly cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max
 
 section boot; quietly cat /proc/sys/kernel/random/boot_id
-# Hashed, as machine-id(5) asks of whoever shows it to others.
+# Hashed, as machine-id(5) requires where it is shown to others.
 section machine; [ -s /etc/machine-id ] && { echo diskbench; cat /etc/machine-id; } | sha256sum | cut -c 1-32
 
 number= at=$path
 if [ "$is_device" = 1 ]; then
     number=$(block_number "$path")
 elif [ -n "$path" ]; then
-    # What a directory stands on; where it is still to be made, its nearest ancestor that is there.
+    # The device below a directory; where that does not exist yet, of its nearest existing ancestor.
     at=$path
     while [ ! -e "$at" ] && [ "$at" != / ]; do at=$(dirname "$at"); done
     section directory; quietly readlink -f "$at"

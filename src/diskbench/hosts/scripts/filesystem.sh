@@ -1,6 +1,6 @@
-# Make a filesystem on the allowed device and mount it; twice is as once. Given before this text:
+# Make a filesystem on the allowed device and mount it; idempotent. Given before this text:
 # block.sh, guard.sh, device, device_number, device_identity, device_size, kind, uuid, mount. Prints
-# what was run, one command a line, and "." as a sign of life; "! WHY" ends it. A file `stop` beside the
+# the commands that were run, one on each line, and "." as a sign of life; "! WHY" ends it. A file `stop` beside the
 # mount point ends mkfs.
 set -u
 umask 022
@@ -14,12 +14,12 @@ rm -f "$stop"
 done) 2>/dev/null </dev/null 4>&- &
 beats=$!
 fail() { kill "$beats"; echo "! $*"; exit 0; }
-# Whoever was here before a connection broke may still be at work.
+# The script of a broken connection may still run.
 exec 4>>"$mount.lock" && { ! command -v flock >/dev/null 2>&1 || flock 4; }
 
 why=$(guard_identity) || fail "$why"
-# Held from here on, and looked at by the descriptor: its number stays its own. Without O_EXCL, which
-# mkfs and mount want for themselves. The children hold it, too, and end with their work.
+# Held open from here on, and checked by the descriptor, so that its number cannot change. Without
+# O_EXCL, which mkfs and mount use themselves. The children hold it, too, and end with their work.
 exec 5<"$device"
 held=/proc/$$/fd/5
 seen=$(guard_seen)
@@ -47,6 +47,6 @@ why=$(guard_identity && guard_same "$seen") || fail "while $1 ran: $why"
 [ ! -e "$stop" ] || fail stopped
 mkdir -p "$mount" || fail "cannot make $mount"
 why=$(mount -t "$kind" "$held" "$mount" 2>&1) || fail "$why"
-# mount takes a descriptor's path for the name that it had.
+# mount resolves the path of a descriptor to the name that the device had.
 why=$(guard_identity && guard_same "$seen" && is_there) || { umount "$mount"; fail "while it was mounted: $why"; }
 kill "$beats"

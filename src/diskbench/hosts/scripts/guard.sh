@@ -1,11 +1,11 @@
-# What stands against writing to the device that was allowed, asked right before something is written:
-# it may have changed since the probe (devices.sh) found it free. Given before this text: block.sh, and
+# Reasons not to write to the allowed device, checked immediately before something is written: it may
+# have changed since the probe (devices.sh) found it free. Given before this text: block.sh, and
 # device, device_number, device_identity, device_size; also held, the path of a descriptor that holds the
-# device open, where one does: then it is that descriptor which is looked at. Each function prints a
-# reason and fails; what cannot be known is a reason.
+# device open, where there is one: then that descriptor is checked. Each function prints a reason and
+# fails; a fact that cannot be read is a reason.
 held= hold_kind=
 
-guard_identity() { # is it still that disk, by its name and by the descriptor
+guard_identity() { # whether it is still that disk, by its name and by the descriptor
     for path in "$device" ${held:+"$held"}; do
         number=$(block_number "$path")
         if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
@@ -18,7 +18,7 @@ guard_identity() { # is it still that disk, by its name and by the descriptor
     fi
 }
 
-guard_mounts() { # words: numbers and paths of one device -> where any of them is mounted
+guard_mounts() { # words: numbers and paths of one device -> their mount points
     # Also for process 1, and by name: btrfs and its like number their mounts themselves.
     cat /proc/self/mountinfo /proc/1/mountinfo 2>/dev/null | awk -v words="$1" '
         BEGIN { n = split(words, word, " "); for (i = 1; i <= n; i++) ours[word[i]] = 1 }
@@ -26,10 +26,10 @@ guard_mounts() { # words: numbers and paths of one device -> where any of them i
         ($3 in ours) || (source in ours) { print $5 }' | sort -u
 }
 
-guard_seen() { # what tells this disk from any other, as KEY VALUE lines, by the descriptor where there is one
+guard_seen() { # what identifies this disk, as KEY VALUE lines, by the descriptor where there is one
     number=$(block_number "${held:-$device}")
     echo "number $number"
-    # A loop device that is attached anew, or another disk under the number, has another (Linux 5.15).
+    # A loop device that is attached again, or another disk of that number, has another one (Linux 5.15).
     echo "sequence $(block_value "/sys/dev/block/$number/diskseq")"
     sectors=$(block_value "/sys/dev/block/$number/size")
     echo "size $((${sectors:-0} * 512))"
@@ -37,7 +37,7 @@ guard_seen() { # what tells this disk from any other, as KEY VALUE lines, by the
     block_own_identities "$number" | sed 's/^/identity /'
 }
 
-guard_same() { # what guard_seen said before -> whether it says so again; prints what is different
+guard_same() { # earlier output of guard_seen -> whether it is the same now; prints the difference
     guard_now=$(guard_seen)
     [ "$guard_now" != "$1" ] || return 0
     found=
@@ -49,15 +49,15 @@ guard_same() { # what guard_seen said before -> whether it says so again; prints
     return 1
 }
 
-guard_use() { # is nobody using it, or a partition of it
+guard_use() { # whether no process uses it or a partition of it
     guard_taken || return 1
     if [ -n "$partitions" ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
-    # Who holds it exclusively need not ask.
+    # Not needed while we hold it exclusively.
     case $hold_kind in exclusively*) return 0 ;; esac
     if block_stays_busy "$device" 4; then echo "$device is in exclusive use"; return 1; fi
 }
 
-guard_taken() { # is it mounted, swap, or a part of something, or a partition of it
+guard_taken() { # whether it or a partition of it is mounted, swap, or part of another device
     partitions=$(block_partitions "$device_number")
     family=$(echo "$device_number $(basename "$(readlink -f "/sys/dev/block/$device_number")" | tr '!' '/')" &&
         echo "$partitions")
@@ -82,7 +82,7 @@ guard_taken() { # is it mounted, swap, or a part of something, or a partition of
     if [ -n "$found" ]; then echo "$device shares its backing file with" $found; return 1; fi
 }
 
-guard_content() { # [UUID] does it hold nothing, or with a UUID: nothing but that filesystem
+guard_content() { # [UUID] whether it is empty, or with a UUID: holds only that filesystem
     found=$(blkid -p -o export "${held:-$device}" 2>&1)
     case $? in
         0)

@@ -1,7 +1,7 @@
-# Hold what a step writes to open, from before the first look at it until fio has ended: as long as it is
-# open, the kernel gives its number, and a loop device, to no other disk. Given before this text: block.sh,
+# Keep the target of a step open, from before its first check until fio has ended: while it is open,
+# the kernel gives its number, and a loop device, to no other disk. Given before this text: block.sh,
 # guard.sh, device, device_mounted, work_dir. A process of its own holds: it ends when this shell and fio,
-# which share descriptor 4, have ended, however they do.
+# which share descriptor 4, have ended in any way.
 holder= hold_why= seen=
 
 # What holds a raw disk: with O_EXCL, so that the kernel refuses mount, mkfs, swapon, mdadm and losetup. No
@@ -41,14 +41,14 @@ hold_start() { # command: run it as the holder -> said, said_pid, said_fd
     return 1
 }
 
-hold_exclusively() { # -> whether the raw disk is held so; hold_why is set where somebody else has it
+hold_exclusively() { # -> whether the raw disk is held exclusively; sets hold_why where another process holds it
     for program in python3 /usr/libexec/platform-python perl; do
         command -v "$program" >/dev/null 2>&1 || continue
         case $program in
             perl) set -- -MFcntl -MErrno -e "$hold_perl" ;;
             *) set -- -I -S -c "$hold_python" ;;
         esac
-        looks=4 # who merely looks, as udev does, has it for a moment
+        looks=4 # udev and others that only inspect it close it soon
         until hold_start "$program" "$@" "$device"; do
             [ "$said" = busy ] || continue 2
             looks=$((looks - 1))
@@ -76,7 +76,7 @@ hold_target() { # -> held: the descriptor of the device that was allowed; or hol
     holder=$said_pid held=/proc/$said_pid/fd/$said_fd
 }
 
-hold_checked() { # before anything else: hold the target, and look whether it may be written to
+hold_checked() { # before anything else: hold the target, and check that it may be written to
     if hold_target; then
         reason=$(check_device && check_directory) || return 1
         [ -n "$held" ] || return 0
@@ -88,7 +88,7 @@ hold_checked() { # before anything else: hold the target, and look whether it ma
     fi
 }
 
-hold_same() { # is it still held, and the same; prints what is different
+hold_same() { # whether it is still held, and the same; prints the difference
     [ -n "$device" ] || return 0
     if [ "$(block_number "$held")" != "$device_number" ]; then echo "$device is no longer held open"; return 1; fi
     guard_same "$seen"
@@ -98,7 +98,7 @@ hold_checked_again() { # right before fio
     reason=$(hold_same && check_device && check_directory)
 }
 
-hold_checked_after() { # right after fio, which may have written anything: is it the same, and still its own
+hold_checked_after() { # right after fio, which may have written anything: whether it is the same device, with its identity
     reason=$(hold_same && hold_named && { [ -z "$device" ] || [ "$device_mounted" = 1 ] || guard_taken; } && check_directory)
 }
 
@@ -121,7 +121,7 @@ hold_jobfile() { # the job file for fio: with the descriptor for a name that may
     echo held.fio
 }
 
-hold_end() { # let go, and come back when it is done
+hold_end() { # release the target, and wait for it
     [ -n "$holder" ] || return 0
     kill "$holder" 2>/dev/null
     exec 4>&-

@@ -1,6 +1,6 @@
 # Reads what fio prints while and after it runs; for any awk (mawk, gawk, busybox, bwk).
 #
-# stdout    the newest complete document of fio and all text that stands outside of such documents
+# stdout    the newest complete document of fio and all text outside of such documents
 # LIVE      one line for each interim document, tab-separated: Unix time (s), runtime (s), then for
 #           read, write and trim: ios, bytes, sum of latency (ns), number of latencies
 #

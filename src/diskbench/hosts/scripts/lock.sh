@@ -1,24 +1,24 @@
-# One measurement at a time on a disk, whoever starts it. Given before this text: block.sh
+# One measurement at a time on a disk, by any user. Given before this text: block.sh
 # and stages.sh.
 #
 # Each trial has a claim, a small file in a directory that all users share. Its unit holds a flock on
-# it, so that a claim ends with whoever made it, however that ends; where there is no flock(1), a
-# claim lives as long as its process. Claims on the same physical disk take turns by their tickets
+# it, so that a claim ends with the process that made it, in any way; without flock(1), a claim is
+# valid while its process exists. Claims on the same physical disk take turns by their tickets
 # (Lamport's bakery: a claim without a ticket is just being made and is waited for). Between two steps
-# of a trial its claim is kept for a while, so that nobody else's step comes between them.
+# of a trial its claim is kept for DISK_KEPT_S, so that no step of another trial comes between them.
 
-DISK_KEPT_S=60 # how long a trial keeps its turn between two of its steps; our choice
-DISK_CHOOSING_S=10 # after how long a claim without a ticket counts as somebody's measurement; our choice
-DISK_CLAIM_BYTES=16384 # of a claim that are read: more than those of ours have
+DISK_KEPT_S=60 # seconds that a trial keeps its turn between two of its steps; our choice
+DISK_CHOOSING_S=10 # seconds after which a claim without a ticket counts as a measurement; our choice
+DISK_CLAIM_BYTES=16384 # bytes of a claim that are read: more than a claim of diskbench has
 
-disk_place() { # the directory of claims: the first that is everybody's, and the same for everybody
+disk_place() { # the directory of claims: the first one that every user may write to
     for at in /run/lock /dev/shm /tmp; do
         if [ "$(stat -L -c %a "$at" 2>/dev/null)" = 1777 ]; then echo "$at"; return 0; fi
     done
     return 1
 }
 
-disk_below() { # number -> the physical disks that it stands on: through partitions, dm, MD and loops
+disk_below() { # number -> the physical disks below it: through partitions, dm, MD and loops
     set -- "$1" "/sys/dev/block/$1/slaves"/*
     if [ -e "/sys/dev/block/$1/partition" ]; then
         disk_below "$(block_disk "$1")"
@@ -32,7 +32,7 @@ disk_below() { # number -> the physical disks that it stands on: through partiti
     fi
 }
 
-disk_keys() { # path -> what is claimed for it, a word a line: numbers of disks, or where a share is from
+disk_keys() { # path -> the keys to claim for it, one on each line: numbers of disks, or the source of a share
     if [ -b "$1" ]; then disk_below "$(block_number "$1")"; return 0; fi
     raw=$(stat -L -c %d "$1" 2>/dev/null) || return 1
     number=$(((raw >> 8) & 0xfff)):$(((raw & 0xff) | ((raw >> 12) & 0xfff00)))
@@ -69,11 +69,11 @@ disk_is_ours() { # words -> whether any of them is among $disks
     return 1
 }
 
-disk_read() { # file of a claim -> its values in $c_…; those of a file that is none stay empty
+disk_read() { # file of a claim -> its values in $c_…; they stay empty where the file is no claim
     c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=
     [ -f "$1" ] && [ ! -L "$1" ] || return 1
     while read -r key value; do
-        case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # somebody else's text
+        case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # not written by diskbench
         case $key in
             ticket | pid | born | since | until | runs)
                 case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
@@ -84,7 +84,7 @@ $(dd if="$1" bs="$DISK_CLAIM_BYTES" count=1 2>/dev/null)
 END
 }
 
-disk_held() { # file, its values read -> whether whoever made the claim is there, or will be back
+disk_held() { # file, after disk_read -> whether the process of the claim exists, or its trial keeps its turn
     if command -v flock >/dev/null 2>&1; then
         if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
     elif [ -n "$c_pid" ]; then
@@ -93,7 +93,7 @@ disk_held() { # file, its values read -> whether whoever made the claim is there
     [ "${c_until:-0}" -gt "$(($(disk_uptime) - 2))" ] && [ -d "$c_state" ]
 }
 
-disk_born() { # process -> when it started, which tells it from a later one of its number
+disk_born() { # process -> its start time, which differs from that of a later process with its number
     read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
     set -- ${stat##*) }
     shift 19
@@ -129,9 +129,9 @@ disk_claim() { # ticket runs until -> the claim is written anew; without a ticke
     } >"$claim"
 }
 
-disk_open() { # -> whether the claim is ours, locked on descriptor 5; else why not in $lock_why
+disk_open() { # -> whether the claim is ours, locked on descriptor 5; else the reason in $lock_why
     claim=$place/diskbench-$trial.claim
-    # Where one stands already it is an earlier step's, or a trap: a FIFO would be waited at.
+    # An existing one is of an earlier step, or a trap: opening a FIFO would block.
     [ -e "$claim" ] || [ -L "$claim" ] || (umask 022; set -C; : >"$claim") 2>/dev/null
     if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
         lock_why="$claim cannot be made, or belongs to somebody else"
@@ -155,12 +155,12 @@ disk_ticket() { # -> a number behind those of all others that are there; an earl
     { disk_uptime; disk_rivals | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1
 }
 
-disk_told() { # line of disk_rivals -> in words
+disk_told() { # line of disk_rivals -> the same as a sentence
     set -- $1
     echo "trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
 }
 
-disk_take() { # path -> 0: it is our turn; 1: it is not, and why in $reason. A stop ends the waiting.
+disk_take() { # path -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
     lock_method=none lock_why= lock_behind= waited=0 disks= claim=
     if ! place=$(disk_place); then lock_why="no directory is shared by all users"; return 0; fi
     disks=$(disk_words "$1")
@@ -199,7 +199,7 @@ disk_drop() { # the claim is given up
     if [ -n "$claim" ]; then rm -f "$claim"; fi
 }
 
-disk_leave() { # the disk is free for this trial's next step, for a while, then for others
+disk_leave() { # the disk is free for the next step of this trial for DISK_KEPT_S, then for others
     [ "$lock_method" != none ] && [ -e "$claim" ] || return 0
     disk_claim "${ticket:-0}" 0 "$(($(disk_uptime) + DISK_KEPT_S))"
     [ "$lock_method" != flock ] || flock -u 5
@@ -212,7 +212,7 @@ disk_opened() { # directory of descriptors -> one of them for each device and ea
         $1 ~ /^8...$/ && !seen["file " $2]++ || $1 ~ /^6...$/ && !seen[$3]++ { print $4 }'
 }
 
-disk_fios() { # -> a line for each other process named fio that has something on $disks open, if we may see
+disk_fios() { # -> a line for each other process named fio with a file or device on $disks open, as far as we may see
     for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
         other=${comm%/comm}
         tr '\000' '\n' <"$other/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
@@ -231,7 +231,7 @@ disk_beside() { # -> "beside WHO" for each measurement that runs on $disks besid
     done; disk_fios; } | sed 's/^/beside /'
 }
 
-disk_report() { # -> lock.txt: how the disk was had
+disk_report() { # -> lock.txt: how the disk was locked
     echo "method $lock_method"
     echo "why $lock_why"
     echo "disks $disks"

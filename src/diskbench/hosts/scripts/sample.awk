@@ -1,4 +1,4 @@
-# The machine's own counters, once for each line read; for any awk. Given: unix (the time of the
+# The machine's counters, once for each input line; for any awk. Given: unix (the time of the
 # start), zero (the uptime then), number (MAJOR:MINOR of the disk, or nothing), beat (a file that gets
 # a sign of life, or nothing). Read by fio/samples.py. No process is started: it runs beside fio.
 

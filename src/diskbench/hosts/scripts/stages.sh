@@ -1,14 +1,14 @@
-# The stages of a unit: each is preceded by a look for a stop, gives a sign of life every second and
-# has a limit. Sourced by step.sh, which stands in the unit's directory.
+# The stages of a unit: each begins with a check for a stop, gives a sign of life each second and has a
+# limit. Sourced by step.sh, whose working directory is the unit's.
 #
-# stop      somebody asked the unit to end: written by stop.sh before anything else is done
-# .signal   the number of a signal that came although nobody asked
-# .stage    "NAME END": what is done now, and the uptime (s) at which it has taken too long
-# .go       FIFO: permission to start fio, given anew by whoever follows the unit
+# stop      the unit is to end: written by stop.sh before anything else
+# .signal   the number of a signal that came without a stop
+# .stage    "NAME END": the current stage, and the uptime (s) of its limit
+# .go       FIFO: permission to start fio, written by the process that follows the unit
 
 limit= # the stage that took too long
 stage_name='' stage_end=''
-# Whoever follows learns of a stage by live.tsv; what was started meanwhile ends with the unit.
+# live.tsv reports stages to the process that follows; processes of a stage end with the unit.
 uptime_s() { read -r up up_rest </proc/uptime && up=${up%.*}; }
 boot_id() { cat /proc/sys/kernel/random/boot_id; }
 oom_kills() { awk '$1 == "oom_kill" { print $2 }' /proc/vmstat 2>/dev/null; }
@@ -24,7 +24,7 @@ trap '' HUP
 
 past() { uptime_s && [ -n "$stage_end" ] && [ "$up" -ge "$stage_end" ]; }
 
-asked() { [ -e stop ] || [ -e .signal ]; } # whether the unit is to end, whoever said so
+asked() { [ -e stop ] || [ -e .signal ]; } # whether the unit is to end, by a stop or a signal
 
 ending() { asked || past; }
 
@@ -91,7 +91,7 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended
     return 0
 }
 
-permitted() { # does whoever follows let fio start now; waits until somebody follows
+permitted() { # whether the process that follows lets fio start; waits until there is one
     [ -p .go ] || mkfifo .go || return 1
     exec 6<>.go
     enter go "$1"
@@ -100,7 +100,7 @@ permitted() { # does whoever follows let fio start now; waits until somebody fol
         read -r word <&6 || continue
         case $word in '' | *[!0-9]*) continue ;; esac
         uptime_s
-        # A permission that was on its way for longer may be of somebody who has left since.
+        # An older permission may be from a process that has gone since.
         if [ "$((up - word))" -le 10 ]; then
             exec 6>&-
             return 0
@@ -111,7 +111,7 @@ permitted() { # does whoever follows let fio start now; waits until somebody fol
     return 1
 }
 
-# --- Clocks: what lasts is counted by the uptime, which no correction of the clock changes
+# --- Clocks: durations are measured by the uptime, which no correction of the clock changes
 between() { # two readings "UPTIME UNIX" -> seconds by the uptime, and what the clock was moved by
     awk -v a="$1" -v b="$2" 'BEGIN {
         split(a, from, " "); split(b, to, " ")
@@ -122,7 +122,7 @@ between() { # two readings "UPTIME UNIX" -> seconds by the uptime, and what the 
 }
 reading() { read -r up_exact up_rest </proc/uptime; echo "$up_exact $(now)"; }
 
-told_of_end() { # what the unit knows of its end, for the record: end.txt
+told_of_end() { # the facts of the end of the unit, for end.txt
     echo "boot_id $boot"
     echo "oom_kills $((${oom_now:-0} - ${oom_before:-0}))"
     echo "seconds $lasted"

@@ -23,18 +23,18 @@ launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
-# Whoever listens learns that the connection is alive, also where the disk lets everything wait.
+# Shows that the connection is alive, also while the disk blocks everything else.
 (while kill -0 $$ && sleep 1 >/dev/null; do echo .; done) 2>/dev/null </dev/null &
 beats=$!
 
-# Whoever took the trial away meanwhile did not want it to start again.
+# The trial was removed meanwhile, so it must not start again.
 [ -d "$state" ] || fail "$state is gone"
 if ! [ -e "$dir/pid" ]; then
     mkdir -p "$dir" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
     new=$dir/new.$$
     mkdir "$new" && tar -xf - -C "$new" || fail "cannot write to $dir"
-    # mawk reads whole blocks unless told that somebody waits.
+    # Without this option mawk reads whole blocks before it prints.
     case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
     echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
     mv -f "$new"/* "$dir" && rmdir "$new" || fail "cannot write to $dir"

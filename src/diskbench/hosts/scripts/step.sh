@@ -1,7 +1,7 @@
 #!/bin/sh
 # One step on the measured host: its turn on the disk, drop caches, canary, fio, canary, checksums. Run
-# detached, with the step's directory and a FIFO on which the starter waits as arguments. Whoever links the file `pid`
-# first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
+# detached, with the step's directory and a FIFO on which the starter waits as arguments. The process that links the
+# file `pid` first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
 # ENDED KEY=VALUE... REASON", the times as Unix time.
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
@@ -23,7 +23,7 @@ tell_ready() { [ ! -p "$ready" ] || { echo >&8; } 8<>"$ready"; }
 exec 9<>alive
 read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
-shift 19 # to field 22 of proc(5): start time, which tells this process from a later one of its number
+shift 19 # to field 22 of proc(5): start time, which differs from that of a later process with its number
 boot=$(cat /proc/sys/kernel/random/boot_id)
 echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
@@ -109,7 +109,7 @@ check_directory() {
 # --- The page cache
 files() { find "$work_dir" -xdev -type f 2>/dev/null; }
 
-cached_bytes() { # of the test files; nothing where nothing can tell
+cached_bytes() { # bytes of the test files in the cache; nothing where that cannot be counted
     command -v fincore >/dev/null 2>&1 || return 0
     files | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
 }
@@ -142,7 +142,7 @@ drop_caches() { # what was done and what it left goes to cache.txt
     echo "after_bytes $after"
 }
 
-# --- Once a second: a sign of life for whoever follows, and the machine's own counters
+# --- Each second: a sign of life for the process that follows, and the machine's counters
 sample() { # file of signs of life, or nothing; one sample for each line read. In a subshell only.
     exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -f sample.awk
 }
@@ -153,7 +153,7 @@ canary() { # name of the file
         begin=$(now)
         read -r up_begin rest </proc/uptime
         head -c 33554432 /dev/zero | sha256sum >/dev/null
-        # The uptime counts hundredths only, so it stands in where the clock was moved.
+        # The uptime has hundredths only, so it is used only where the clock was moved.
         read -r up_end rest </proc/uptime
         echo "cpu_s $(awk -v a="$begin" -v b="$(now)" -v c="$up_begin" -v d="$up_end" 'BEGIN {
             s = b - a; u = d - c
@@ -245,8 +245,8 @@ if may_start; then
         dropper=$!
     fi
     disk_beside >new.beside 9>&-
-    # fio's document has a way of its own: whatever else prints while fio runs cannot reach it. Held
-    # open here until both ends are, so that neither waits for the other in vain.
+    # fio's document has a FIFO of its own, which other output cannot reach. Opened here until both
+    # ends are open, so that neither waits for the other.
     mkfifo pipe.fio pipe.stdout pipe.stderr
     exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
     began=$(reading)
@@ -271,13 +271,13 @@ if may_start; then
         if ending && [ "$told" = 0 ]; then
             told=1
             asked || limit=fio
-            # SIGTERM is to fio what SIGINT is, and ends it also before it listens.
+            # fio handles SIGTERM like SIGINT, and SIGTERM also ends it before its handler is set.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
             (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &
             killer=$!
             enter end $((stop_patience * 3))
         fi
-        # A fio that even SIGKILL does not end waits for its disk in the kernel: it is left behind.
+        # A fio that SIGKILL does not end waits for its disk in the kernel: it is left behind.
         if [ "$told" = 1 ] && past; then limit=${limit:-kill}; break; fi
         wait "$filter"
     done
@@ -288,7 +288,7 @@ if may_start; then
     ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
     disk_beside >>new.beside 9>&-
     settled $readers || for kept in stdout.txt stderr.txt; do
-        cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # of whoever still prints, no more than this
+        cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print
     done 9>&-
     rm -f pipe.*
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the

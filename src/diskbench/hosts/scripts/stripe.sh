@@ -39,7 +39,7 @@ known() {
     held=
     why=$(guard_identity) || return 1
 }
-hold() { # a member that will be written to: from here on it is looked at, and written to, by a descriptor
+hold() { # a member that will be written to: from here on it is checked and written to by a descriptor
     exec 5<"$device"
     sleep 150 >/dev/null 2>&1 & # a process each: a shell has few descriptors. Longer than mdadm may take
     held=/proc/$!/fd/5 holders="$holders $!"
@@ -62,7 +62,7 @@ count() {
     total=$((total + 1)) paths="$paths $device"
     if ! known; then gone=$why; elif ours; then marked=$((marked + 1)); fi
 }
-collect() { # a member by our mark, and what stands on it: the array, or what udev could make of a part
+collect() { # a member with our superblock, and the device on it: the array, or a part that udev assembled
     known && hold && ours || return 0
     why=$(guard_content "$uuid") || fail "$why"
     marks="$marks $held"
@@ -73,12 +73,12 @@ collect() { # a member by our mark, and what stands on it: the array, or what ud
         esac
     done
 }
-take_apart() { # a member that is gone, or another's by now, is left as it is
+take_apart() { # a member that is gone, or belongs to something else by now, is not touched
     for attempt in 1 2 3; do
         marks= arrays=
         each collect
         [ -n "$marks" ] || return 0
-        # udev would assemble anew at once what it sees let go: it keeps off what is locked
+        # udev would assemble a released member again at once, but it leaves locked devices alone
         # (systemd.io/BLOCK_DEVICE_LOCKING).
         set -- sh -c 'for md in $1; do mdadm --stop "/dev/$md" || exit; done; mdadm --zero-superblock $2' \
             sh "$arrays" "$marks"
@@ -89,7 +89,7 @@ take_apart() { # a member that is gone, or another's by now, is left as it is
     fail "$why"
 }
 settle() { udevadm settle --timeout=30 >/dev/null 2>&1 || :; }
-found() { # the array that runs, if it is the one that was asked for
+found() { # the running array, if it is the requested one
     md=$(array) || return 1
     [ "$(block_value "/sys/block/$md/md/level")" = raid0 ] || fail "/dev/$md is no RAID 0"
     each check_held
@@ -112,7 +112,7 @@ case $action in
             found || fail "$why"
         elif [ "$marked" != 0 ] && [ -n "$gone" ]; then
             fail "$gone"
-        else # making it was cut short
+        else # its creation was interrupted
             take_apart
             echo none
         fi

@@ -2,7 +2,7 @@
 # block.sh, guard.sh, device, device_number, device_identity, device_size, uuid.
 export LC_ALL=C
 guard_identity >/dev/null || exit 0
-# Held while it is looked at and wiped, so that both are of one disk, whatever has its name by then.
+# Held open while it is checked and wiped, so that both concern one disk, whatever its name then is.
 exec 5<"$device"
 held=/proc/$$/fd/5
 guard_identity >/dev/null && guard_content "$uuid" >/dev/null || exit 0

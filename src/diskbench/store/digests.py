@@ -54,7 +54,7 @@ def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
                     hashes[run_id].update(repr((table.name, *row)).encode())
             for run_id, plan in _plans(connection, chunk):
                 hashes[run_id].update((plan or "").encode())
-    return {run_id: one.hexdigest() for run_id, one in hashes.items()}
+    return {run_id: digest.hexdigest() for run_id, digest in hashes.items()}
 
 
 def _rows(

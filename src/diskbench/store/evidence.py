@@ -89,9 +89,9 @@ class ObjectEvidence:
         more than `limit`."""
         try:
             with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
-                found = self._store.get(key)
-                if (size := found.meta["size"]) <= limit:
-                    return bytes(found.bytes())
+                result = self._store.get(key)
+                if (size := result.meta["size"]) <= limit:
+                    return bytes(result.bytes())
         except FileNotFoundError:
             raise KeyError(key) from None
         raise LimitExceeded(
@@ -151,12 +151,12 @@ class ObjectEvidence:
         if self._directory is not None:
             return self._folders_here(self._directory / prefix, prefix)
         with self._as_unavailable(f"cannot list {prefix}/"):
-            found = self._store.list_with_delimiter(prefix)["common_prefixes"]
-        return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+            prefixes = self._store.list_with_delimiter(prefix)["common_prefixes"]
+        return sorted(name.rstrip("/").rpartition("/")[2] for name in prefixes)
 
     def _folders_here(self, directory: Path, prefix: str) -> Sequence[str]:
         try:
-            return sorted(one.name for one in directory.iterdir() if one.is_dir())
+            return sorted(entry.name for entry in directory.iterdir() if entry.is_dir())
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -186,10 +186,10 @@ class ObjectEvidence:
         folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
         self.put(f"{folder}/probe", data)
         try:
-            found = self.get(f"{folder}/probe")
+            read_back = self.get(f"{folder}/probe")
         except KeyError:
-            found = b""
-        if found != data:
+            read_back = b""
+        if read_back != data:
             raise StoreUnavailable(
                 f"evidence {self.url}: what was written cannot be read back", advice=_CHOOSE
             )
@@ -241,9 +241,9 @@ def open_evidence(url: str) -> ObjectEvidence:
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
-        found = _unavailable(printable(url), "cannot open it", error, directory)
-        found.advice = found.advice_before_work
-        raise found from error
+        unavailable = _unavailable(printable(url), "cannot open it", error, directory)
+        unavailable.advice = unavailable.advice_before_work
+        raise unavailable from error
 
 
 def _make_directory(directory: Path) -> None:

@@ -27,7 +27,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_inert(one) for one in fields)
+    writer.writerow(_inert(name) for name in fields)
     writer.writerows([_cell(row[name]) for name in fields] for row in rows)
     return text.getvalue()
 
@@ -79,8 +79,8 @@ def _types() -> dict[str, type[pl.DataType]]:
         object: pl.String,
     }
     columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
-    found = {name: known[column.type.python_type] for name, column in columns.items()}
-    return found | {"job_error": pl.Int64, "after_cliff": pl.String}
+    types = {name: known[column.type.python_type] for name, column in columns.items()}
+    return types | {"job_error": pl.Int64, "after_cliff": pl.String}
 
 
 def _plain(value: object) -> object:

@@ -57,8 +57,8 @@ def finish_run(
             for index in saved
             if index not in there
         )
-        for one in missing:
-            log.warning("step %s of run %s has rows, but %s", one.name, run_id, one.why)
+        for step in missing:
+            log.warning("step %s of run %s has rows, but %s", step.name, run_id, step.why)
         row = run_row(plan, run_index, evidence.url)
         lease = load_lease(database, plan.trial_id)
         manifest = archive.write_manifest(

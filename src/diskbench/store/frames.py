@@ -109,11 +109,11 @@ def histogram_frame(
     import polars as pl
 
     rows: list[tuple[object, ...]] = []
-    for one, output in step_outputs(evidence, run_id, step):
+    for fio_step, output in step_outputs(evidence, run_id, step):
         seen = {d for job in output.jobs for d in job.directions}
-        for found in sorted(seen if direction is None else seen & {direction}):
-            for kind, histogram in step_histograms(output, found).items():
-                key = (run_id, one.index, one.name, one.round, found, kind)
+        for direction_name in sorted(seen if direction is None else seen & {direction}):
+            for kind, histogram in step_histograms(output, direction_name).items():
+                key = (run_id, fio_step.index, fio_step.name, fio_step.round, direction_name, kind)
                 rows += [(*key, latency, count) for latency, count in histogram.items()]
     frame = pl.DataFrame(
         rows,
@@ -218,16 +218,16 @@ def output_of(
 
 def totals_of(output: FioOutput) -> dict[Direction, Total]:
     """What the series of a step must sum up to (jobs of a step run side by side)."""
-    found: dict[Direction, Total] = {}
+    totals: dict[Direction, Total] = {}
     for job in output.jobs:
         for direction, stats in job.directions.items():
-            before = found.get(direction, Total(0, 0, 0.0))
-            found[direction] = Total(
+            before = totals.get(direction, Total(0, 0, 0.0))
+            totals[direction] = Total(
                 ios=before.ios + stats.ios,
                 bytes=before.bytes + stats.bytes,
                 runtime_s=max(before.runtime_s, stats.runtime_ns / 1e9),
             )
-    return found
+    return totals
 
 
 def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
@@ -277,11 +277,11 @@ def _table_frame(
 def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own type of a data type
     import polars as pl
 
-    for kind, found in (
+    for kind, polars_type in (
         (sa.Boolean, pl.Boolean),
         (sa.Integer, pl.Int64),
         (sa.Float, pl.Float64),
     ):
         if isinstance(column.type, kind):
-            return found
+            return polars_type
     return pl.String

@@ -60,10 +60,10 @@ def insert_lease(connection: Connection, lease: Lease) -> None:
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
     """One lease; None when there is none."""
     with transaction(database) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
         ).mappings()
-        row = found.one_or_none()
+        row = rows.one_or_none()
     return Lease.model_validate(dict(row)) if row else None
 
 

@@ -33,9 +33,9 @@ def read_output(data: bytes, *, where: str) -> FioOutput:
             _KEPT.move_to_end(digest)
     if known is not None:
         return replace(known[1], where=where)
-    found = parse_output(data, where=where)
+    output = parse_output(data, where=where)
     with _LOCK:
-        _KEPT[digest] = (len(data), found)
+        _KEPT[digest] = (len(data), output)
         while sum(size for size, _ in _KEPT.values()) > MOST_BYTES:
             _KEPT.popitem(last=False)
-    return found
+    return output

@@ -49,10 +49,9 @@ def results_document(
     audits: Sequence[StepAudit] | None = None,
     courses: Iterable[StepPhases] = (),
 ) -> dict[str, Any]:
-    """The document of `runs`, with the steps of each by its id, what their trials cost, and
-    the phases of their steps, the verdicts on them and their audits, where they are given. Figures
-    of steps with several levels are those of one of them, where `phases` (or `courses`, which are
-    not told themselves) say so."""
+    """The document of `runs`, with the given `steps` (by run id), `costs` of trials, `phases`,
+    `verdicts` and `audits`. Where `phases` or `courses` (which are not printed) give a step several
+    levels, its figures are those of one level."""
     known = courses_by_step([*(phases or ()), *courses])
     rows: list[dict[str, Any]] = []
     for run in runs:
@@ -76,8 +75,8 @@ def results_document(
 
 
 def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, Any]]:
-    """The steps of a run. `after_cliff` of a row is the kind of the level that its figures are of;
-    None: they are what fio counted."""
+    """The steps of a run. `after_cliff` of a row is the kind of level that its figures describe;
+    None: they are fio's totals."""
     steps = [step.model_dump(mode="json") for step in results]
     rows = [row for step in steps for row in step["measurements"]]
     for row, figure in zip(rows, row_figures(counted_columns(rows), courses), strict=True):
@@ -129,7 +128,7 @@ def results_schema() -> dict[str, Any]:
 
 
 def model_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """The JSON schema of a document that is a model, open for fields that are added later."""
+    """The JSON schema of a model, which allows fields that are added later."""
     model_document = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = _open(model_document.pop("$defs", {}))
     (opened,) = _open({name: model_document}).values()
@@ -142,7 +141,7 @@ def _column(column: sa.Column[Any]) -> dict[str, Any]:
 
 
 def _open(definitions: dict[str, Any]) -> dict[str, Any]:
-    """A reader of this format must bear fields that a later diskbench adds."""
+    """The definitions without `additionalProperties`, since a later diskbench may add fields."""
     return {
         name: {key: value for key, value in definition.items() if key != "additionalProperties"}
         for name, definition in definitions.items()

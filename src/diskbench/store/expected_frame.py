@@ -1,4 +1,4 @@
-"""What plans foresaw of runs, step by step, as a polars frame."""
+"""The predictions of plans for each run and step, as a polars frame."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row a run and step of which something was expected; docs/api.md lists the columns.
+    """One row per run and step with a prediction; docs/api.md lists the columns.
 
-    As the plan said it before the run began, kept with it since. Imported runs have none.
+    Predictions are those of the stored plan, made before the run began. Imported runs have none.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""One figure of many runs, without all else that their rows hold."""
+"""Load one figure of many runs, without the other columns of their rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MEASURED = ("measure", "offered")
 def load_figures(
     database: Engine, filters: Sequence[Filter], metric: Metric
 ) -> list[MeasuredFigure]:
-    """One row a step, round and direction of each finished run that meets `filters`, in order.
+    """One row per step, round and direction of each finished run that meets `filters`, in order.
 
-    `rent` is None where the machine was there, or nothing of it is known. Fills and canaries are
-    left out, and so are steps without I/O and those that lack the figure.
+    `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
+    I/O and steps without the figure are left out.
     """
     run, trial, row = schema.run, schema.trial, schema.measurement
     query = (
@@ -72,15 +72,15 @@ def count_trials(database: Engine, campaign_id: str) -> int:
 
 
 def known_labels(database: Engine) -> set[str]:
-    """Every key that some run is labelled with."""
+    """The label keys of all runs."""
     with transaction(database) as connection:
         all_labels = connection.execute(sa.select(schema.run.c.labels)).scalars()
         return {key for labels in all_labels for key in labels}
 
 
 def ids_that_begin(database: Engine, text: str) -> list[Known]:
-    """The runs, their trials and campaigns whose ids begin with `text`, each with what it is part
-    of. `text` is in lower case and not empty."""
+    """The runs, trials and campaigns whose ids begin with `text`, each with its parents. `text` is
+    in lower case and not empty."""
     run = schema.run
     columns = (run.c.campaign_id, run.c.trial_id, run.c.run_id)
     begins = sa.or_(*(column.startswith(text, autoescape=True) for column in columns))

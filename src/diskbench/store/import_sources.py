@@ -1,9 +1,10 @@
-"""What one import reads: the files that were typed, what folders hold, and the logs beside a JSON.
+"""Collect the files of one import: the typed files, the files in typed folders, and the logs beside
+a JSON.
 
 A log belongs to the JSON file of its folder whose jobs name it (fio/beside.py). A JSON that names
-no log (fio 2 lists no options) has those of its folder, where it is the only JSON there and of one
-step. What was typed and belongs to nothing is a run of its own; what was only found is left, and
-said.
+no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
+one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
+and reported.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Left:
 
 @dataclass(frozen=True)
 class ImportSet:
-    """The sources of one import in order, and what was left."""
+    """The sources of one import in order, and the files that are not imported."""
 
     sources: tuple[ImportSource, ...]
     left: tuple[Left, ...]
@@ -44,7 +45,7 @@ class ImportSet:
 
 @dataclass(frozen=True)
 class _Json:
-    """What a JSON file of fio says of its logs; `groups` are its steps in order."""
+    """The logs that a JSON file of fio names; `groups` are its steps in order."""
 
     path: Path
     named: tuple[NamedLogs, ...]
@@ -52,8 +53,8 @@ class _Json:
 
 
 def read_sources(paths: Sequence[Path]) -> ImportSet:
-    """The files of one import, each log put to where it belongs. Folders are looked through with
-    all below them. Raises InvalidValue naming a file."""
+    """The sources of one import, each log assigned to its JSON. Folders are searched recursively.
+    Raises InvalidValue naming a file."""
     left: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
@@ -94,7 +95,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The files that were typed, and those that lie in the folders that were."""
+    """The typed files, and the files in typed folders."""
     typed: list[Path] = []
     in_folders: list[Path] = []
     for path in paths:
@@ -118,8 +119,8 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 def _read_results(
     typed: Sequence[Path], in_folders: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
 ) -> dict[Path, str]:
-    """Read all that is no log into `contents`; what each is. In a folder anything may lie: what is
-    no result, or a damaged one, is left."""
+    """Read all files that are no logs into `contents`; returns the kind of each. A file from a
+    folder that is no result, or is damaged, is added to `left`."""
     kinds: dict[Path, str] = {}
     for path in (*typed, *in_folders):
         if log_name(path.name):
@@ -155,8 +156,8 @@ def _read_logs(
     contents: dict[Path, bytes],
     left: list[Left],
 ) -> None:
-    """Read the logs into `contents`; one that was only found beside a JSON is left where it is too
-    much, or cannot be read."""
+    """Read the logs into `contents`; a log that was only found beside a JSON is added to `left`
+    where it is too large or cannot be read."""
     for log in logs:
         if log not in wanted:
             continue
@@ -169,7 +170,7 @@ def _read_logs(
 
 
 def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
-    """What a file holds, as far as one import may hold so much beside `contents`."""
+    """The bytes of a file. Raises InvalidValue where they and `contents` exceed IMPORT_BYTES."""
     room = IMPORT_BYTES - sum(map(len, contents.values()))
     try:
         with path.open("rb") as file:
@@ -207,7 +208,7 @@ def _beside(results: Iterable[Path]) -> list[Path]:
 def _owner(
     log: Path, mine: Sequence[_Json], *, searched: bool
 ) -> tuple[tuple[_Json, int] | None, str]:
-    """The JSON of the same folder that a log belongs to with the place of its step, or why none."""
+    """The JSON of a log in the same folder, with the index of its step; or why there is none."""
     name = log_name(log.name)
     assert name is not None
     naming = [
@@ -249,8 +250,9 @@ def _has_other_json(path: Path) -> bool:
 def _check(
     contents: dict[Path, bytes], typed: Sequence[Path], left: list[Left], *, single: bool
 ) -> None:
-    """That the logs are whole: a damaged one that was typed is refused, one that was found is left.
-    A direction that did nothing has a log without a row, which is refused alone."""
+    """Check that the logs are whole: a damaged log that was typed raises InvalidValue, one from a
+    folder moves to `left`. An empty log (a direction without I/O) is refused only as the only
+    file of an import."""
     for path in [log for log in contents if log_name(log.name)]:
         if not contents[path].strip() and not (single and path in typed):
             continue

@@ -1,8 +1,8 @@
-"""Taking in what others measured: fio's JSON and logs, and GoBonnieGo's JSON.
+"""Import measurements of others: fio's JSON and logs, and GoBonnieGo's JSON.
 
-The originals are kept as evidence like any other, under an id that follows from their bytes, so
-the same file twice is one run; rows are marked `imported`. Which logs belong to which file is
-decided by store/import_sources.py.
+The originals are stored as evidence under an id that is derived from their bytes, so importing a
+file twice gives one run; rows are marked `imported`. store/import_sources.py decides which logs
+belong to which file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ULID_DIGEST_DIGITS = 16
 class ImportSource:
     """One file that holds runs (or the first of several logs), and the logs that belong to it.
 
-    `steps` says of which step (its place in the file) each log is, in a file of several.
+    `steps` maps the name of a log to the index of its step, in a file of several steps.
     """
 
     name: str
@@ -58,11 +58,11 @@ def import_source(
     version: str,
     at: str | None = None,
 ) -> tuple[Manifest, ...]:
-    """Keep a file as evidence; returns the manifest of each run in it, for `imported_rows`.
+    """Store a file as evidence; returns the manifest of each run in it, for `imported_rows`.
 
-    `at` is when that is done (default: now). It is the time of creation of runs whose file tells
-    no time, and never the time at which they were measured. A file that was imported before gives
-    the manifests of then. Raises InvalidValue.
+    `at` is the time of the import (default: now). It is the creation time of runs whose file holds
+    no time, but never their time of measurement. A file that was imported before gives its existing
+    manifests. Raises InvalidValue.
     """
     imported = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
     at = at or now()
@@ -78,7 +78,7 @@ def import_source(
 def imported_rows(
     evidence: EvidenceStore, manifest: Manifest
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]:
-    """Campaign, trial and run row and the steps of an imported run, from its evidence."""
+    """The campaign, trial and run row and the steps of an imported run, from its evidence."""
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
@@ -212,7 +212,8 @@ def _steps(
 
 
 def _times(run: ImportedRun) -> tuple[str | None, str | None]:
-    """Beginning and end, each standing in for the other; None where the file tells neither."""
+    """Begin and end, each replaced by the other where it is missing; None where the file has
+    neither."""
     started = run.started_at or run.finished_at
     return started, run.finished_at or started
 
@@ -220,10 +221,10 @@ def _times(run: ImportedRun) -> tuple[str | None, str | None]:
 def _run_id(
     evidence: EvidenceStore, source: ImportSource, index: int, run: ImportedRun, at: str
 ) -> str:
-    """A ULID of the time in the file and a digest of its bytes.
+    """A ULID from the time in the file and a digest of its bytes.
 
-    Where the file tells no time it is that of the import. That is another one the next time, so a
-    run with the same digest is looked for first: the same bytes remain one run.
+    A file without a time gets the time of the import, which differs at the next import. So an
+    existing run with the same digest is reused: the same bytes remain one run.
     """
     digest = _digest(source, index)
     moment = run.started_at or run.finished_at
@@ -238,7 +239,7 @@ def _run_id(
 
 
 def _digest(source: ImportSource, index: int) -> bytes:
-    """The 80 bits of an id that follow from the bytes alone."""
+    """The 80 bits of an id that depend on the bytes alone."""
     digest = hashlib.sha256(f"{index}\n".encode() + source.data)
     for name, data in sorted(source.logs.items()):
         digest.update(f"\n{name}\n".encode() + hashlib.sha256(data).digest())

@@ -102,7 +102,7 @@ def drive(
 
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
-    """The live display of running plans. Finished steps are shown with the phases of their series."""
+    """The live display of running plans; finished steps are shown with their phases."""
     from diskbench.report.terminal.progress import open_progress
 
     known = {plan.trial_id: plan for plan in plans}

@@ -57,7 +57,7 @@ def machine_of_trial(database: Engine, trial_id: str) -> MachineRecord | None:
 
 
 def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord | None:
-    """A machine that cells of this name may use; None where none stands."""
+    """An open machine that cells of this name may use; None where there is none."""
     machine = schema.machine
     return _one(
         database,

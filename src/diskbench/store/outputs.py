@@ -1,4 +1,4 @@
-"""What fio reported, read from the bytes of its file: once a process, whoever asks for it.
+"""fio's reports, parsed from the bytes of their files once per process.
 
 A run reads the same fio.json for its rows, its audit, its series and its verdict. What was read is
 kept by the digest of the bytes, so that none of them can get what another file says.

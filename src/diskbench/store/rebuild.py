@@ -1,4 +1,4 @@
-"""Making every row again from evidence alone."""
+"""Rebuild all rows from the evidence alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Writing the results of trials: plan, steps, end. Every function may be called twice and then
-ends as after once; each is one transaction and raises StoreUnavailable when the database fails.
+"""Write the results of trials: plan, steps, end. Every function is idempotent, runs in one
+transaction, and raises StoreUnavailable when the database fails.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
 
 
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
-    """Say that the evidence of a trial's runs lies in another store now."""
+    """Record that the evidence of a trial's runs is now in another store."""
     run = schema.run
     with transaction(database) as connection:
         connection.execute(
@@ -226,7 +226,7 @@ def end_run(
 
 
 def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
-    """The columns of a run that tell how it ended."""
+    """The columns of a run with its end state and its error."""
     return {
         "state": state,
         "error_kind": problem.kind if problem else None,

@@ -1,4 +1,4 @@
-"""Schedules: what each measures, and what became of each of its times."""
+"""Schedules: the matrix of each, and its occurrences."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def _postgres(url: str) -> _Postgres:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """What stands before the first `/`, `?` or `#`, and what begins there."""
+    """`rest` split before its first `/`, `?` or `#`."""
     end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
     return rest[:end], rest[end:]
 

@@ -40,7 +40,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> str:
-    """`__version__`, from the installed package's metadata, read only when somebody asks."""
+    """`__version__`, read from the installed package's metadata at first access."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -49,8 +49,7 @@ def __getattr__(name: str) -> str:
 
 
 def load_runs(*, database: str | None = None) -> pl.DataFrame:
-    """One row a run, oldest first, those without a date last: what was asked for, on which machine
-    and disk, how it ended.
+    """One row per run, oldest first, undated runs last: its request, machine, disk and end state.
 
     `database` is a URL (default: the setting `database_url`). Raises StoreUnavailable.
     """
@@ -66,13 +65,13 @@ def load_measurements(
     database: str | None = None,
     evidence: str | None = None,
 ) -> pl.DataFrame:
-    """One row a run, step, job and direction, of all runs or of those named.
+    """One row per run, step, job and direction, of all runs or of the named ones.
 
-    Rows of scope `step` are all jobs of a step merged; do not add them to rows of scope `job`.
-    `after_cliff` is the kind of the level that the figures of a row are of, where its step has
-    several: no mean spans a cliff. `run_id` is a run, or whatever else `diskbench report` takes
-    (`last`, `disk=gp2`). `database` is a URL (default: the setting `database_url`), and so is
-    `evidence` (default: where each run was kept). Raises UnknownName for what is no run,
+    Rows of scope `step` merge all jobs of a step; do not add them to rows of scope `job`. Where a
+    step has several levels, `after_cliff` is the kind of level that the row's figures describe: no
+    mean spans a cliff. `run_id` is a run id or any selection that `diskbench report` accepts
+    (`last`, `disk=gp2`). `database` is a URL (default: the setting `database_url`); `evidence` is
+    one too (default: the store in which each run is kept). Raises UnknownName for an unknown run,
     StoreUnavailable.
     """
     from diskbench.results.measurement_frame import levelled_frame
@@ -89,9 +88,9 @@ def load_measurements(
 def load_series(
     run_id: str, *, step: str | None = None, evidence: str | None = None
 ) -> pl.DataFrame:
-    """One row a step, second and direction of a run; seconds without I/O have 0 IOPS.
+    """One row per step, second and direction of a run; seconds without I/O have 0 IOPS.
 
-    Read from fio's logs at the first call and kept as Parquet beside the evidence. `evidence` is a
+    Read from fio's logs at the first call and cached as Parquet in the store. `evidence` is a
     URL (default: the setting `evidence_url`). Raises UnknownName for a run or step without
     evidence, FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
@@ -104,9 +103,9 @@ def load_series(
 def load_phases(
     run_id: str | Sequence[str], *, step: str | None = None, evidence: str | None = None
 ) -> pl.DataFrame:
-    """One row a phase of each measured step of a minute or more: burst, baseline, ramp, stall.
+    """One row per phase of each measured step of a minute or more: burst, baseline, ramp, stall.
 
-    Read from the series at the first call and kept beside the evidence. `evidence` is a URL
+    Read from the series at the first call and cached beside the evidence. `evidence` is a URL
     (default: the setting `evidence_url`). Raises UnknownName for a run or step without evidence,
     FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
@@ -123,12 +122,13 @@ def load_verdicts(
     database: str | None = None,
     evidence: str | None = None,
 ) -> pl.DataFrame:
-    """One row a stretch of each measured step, of all runs or of those named: what was promised,
-    what limited it, and whether to believe it.
+    """One row per stretch of each measured step, of all runs or of the named ones: the promised
+    figure, what limited the step, and whether the measurement can be trusted.
 
-    Judged when asked for, as `diskbench results show` does. `database` and `evidence` are URLs
-    (default: the settings `database_url`, `evidence_url`); a run without evidence is judged by its
-    rows alone. `run_id` is as in `load_measurements`. Raises UnknownName, StoreUnavailable.
+    Verdicts are computed at each call, as `diskbench results show` does. `database` and `evidence`
+    are URLs (default: the settings `database_url`, `evidence_url`); a run without evidence is
+    judged by its rows alone. `run_id` is as in `load_measurements`. Raises UnknownName,
+    StoreUnavailable.
     """
     from diskbench.results.verdict_frame import verdicts_frame
     from diskbench.store.evidence import open_evidence
@@ -145,7 +145,7 @@ def load_histogram(
     direction: Direction | None = None,
     evidence: str | None = None,
 ) -> pl.DataFrame:
-    """One row a step, direction, kind of latency and bucket: how many I/Os took that long.
+    """One row per step, direction, kind of latency and bucket: how many I/Os took that long.
 
     `evidence` is a URL (default: the setting `evidence_url`). Raises UnknownName for a run or step
     without evidence, StoreUnavailable.
@@ -158,9 +158,9 @@ def load_histogram(
 
 
 def load_published() -> pl.DataFrame:
-    """One row a figure that others have published of a disk: where, of what, measured how.
+    """One row per disk figure published by others: its source, its disk and how it was measured.
 
-    Needs no database: the figures come with diskbench (docs/published.md).
+    Needs no database: the figures ship with diskbench (docs/published.md).
     """
     from diskbench.catalog.published_frame import published_frame
 
@@ -170,9 +170,9 @@ def load_published() -> pl.DataFrame:
 def load_expected(
     run_id: str | Sequence[str] | None = None, *, database: str | None = None
 ) -> pl.DataFrame:
-    """One row a run and step: what its plan foresaw before it began, of all runs or of those named.
+    """One row per run and step: what its plan predicted, of all runs or of the named ones.
 
-    Runs of which nothing was expected, and imported ones, have no row. `run_id` is as in
+    Runs without a prediction, and imported runs, have no row. `run_id` is as in
     `load_measurements`. `database` is a URL (default: the setting `database_url`). Raises
     UnknownName, StoreUnavailable.
     """
@@ -199,13 +199,13 @@ def simulate(
     credit: float = 1.0,
     time_scale: float = 1.0,
 ) -> pl.DataFrame:
-    """One row a stretch of a steady load on a disk of the catalogue: what it should get, and why.
+    """One row per stretch of a steady load on a catalogue disk: its expected rate and its limit.
 
-    `iops` and `throughput` are what is provisioned (throughput in the provider's own unit, MiB/s or
-    MB/s); the load has blocks of `block_bytes`, `depth` of them under way (None: as many as it
-    takes), at most `max_per_s` a second. `credit` is how full its burst bucket is (1 is full),
-    `time_scale` divides what that holds, as in the lab. Formulas: docs/METHOD.md. Raises
-    UnknownName, InvalidValue.
+    `iops` and `throughput` are the provisioned rates (throughput in the provider's own unit, MiB/s
+    or MB/s). The load has blocks of `block_bytes`, `depth` of them in flight (None: as many as the
+    disk needs to reach its limit), and at most `max_per_s` per second. `credit` is the fill of the
+    burst bucket (1 is full); `time_scale` divides the bucket's capacity, as in the lab. Formulas:
+    docs/METHOD.md. Raises UnknownName, InvalidValue.
     """
     from diskbench.catalog.simulation_frame import course_frame
     from diskbench.model.expectation import Load
@@ -242,10 +242,10 @@ def disk_price(
     throughput: float | None = None,
     region: str | None = None,
 ) -> DiskPrice:
-    """What a month of a disk costs in US dollars, and what 1,000 IOPS and 100 MB/s of it do.
+    """US dollars per month of a disk, and per 1,000 IOPS and per 100 MB/s of it.
 
-    `region` defaults to the one whose prices are shipped (docs/catalog.md); elsewhere, and of what
-    has no price in the catalogue, fields are None. Raises UnknownName, InvalidValue.
+    `region` defaults to the region whose prices ship with diskbench (docs/catalog.md). Fields are
+    None where the catalogue has no price. Raises UnknownName, InvalidValue.
     """
     from diskbench.catalog.disk_price import disk_price as price_of
     from diskbench.catalog.lookup import limits
@@ -253,16 +253,16 @@ def disk_price(
     from diskbench.model.disk import DiskSpec
     from diskbench.results.refreshed_catalogue import open_books
 
-    told = limits(provider, disk, size_gib, iops, throughput)
+    promised = limits(provider, disk, size_gib, iops, throughput)
     spec = DiskSpec(type=disk, size_gib=size_gib, iops=iops, throughput_mib_per_s=throughput)
-    return price_of(open_books(), provider, spec, region or priced_region(provider) or "", told)
+    return price_of(open_books(), provider, spec, region or priced_region(provider) or "", promised)
 
 
 def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData:
-    """Real runs on disks of the lab, to try things out: `database` and `evidence` URLs.
+    """Example runs measured on lab disks, as `database` and `evidence` URLs.
 
-    They come with diskbench as one archive and are unpacked once, into `directory` or the user's
-    cache; what is unpacked is the reader's own. All runs are `emulated`. Raises StoreUnavailable.
+    They ship with diskbench as one archive and are unpacked once, into `directory` or the user's
+    cache; the unpacked copy may be changed. All runs are `emulated`. Raises StoreUnavailable.
     """
     from pathlib import Path
 
@@ -273,7 +273,7 @@ def example_data(directory: str | os.PathLike[str] | None = None) -> ExampleData
 
 @contextmanager
 def _opened(url: str | None) -> Iterator[Engine]:
-    """The database at `url`, or that of the settings; closed at the end."""
+    """The database at `url` (default: the setting `database_url`); closed at the end."""
     from diskbench.store.database import open_database
 
     engine = open_database(url or _setting("database_url"))
@@ -284,7 +284,7 @@ def _opened(url: str | None) -> Iterator[Engine]:
 
 
 def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:
-    """The ids of the runs that are named; None for all."""
+    """The ids of the named runs; None for all."""
     if run_id is None:
         return None
     from diskbench.results.selection import runs_named

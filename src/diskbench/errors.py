@@ -52,7 +52,7 @@ from collections.abc import Iterable, Sequence
 
 
 class DiskbenchError(Exception):
-    """What went wrong, what to do next, and what may be decided by it: see this file's head."""
+    """What went wrong, what to do next, and the data that callers decide by: see the module."""
 
     exit_code = 1
     retryable = False
@@ -88,7 +88,7 @@ class UnknownName(UserError):
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
         told = f"{value!r} is no {kind}" if whole else f"unknown {kind} {value!r}"
         super().__init__(told, advice=advice or f"{hint}known: {listed}", field=field)
-        # Where the names stand nearby anyway, the nearest ones are advice enough.
+        # For messages that already list the known names: the nearest ones are advice enough.
         self.short_advice = advice or hint.rstrip() or f"known: {listed}"
 
 
@@ -115,7 +115,7 @@ class HostUnavailable(UserError):
 
 
 class Unreachable(HostUnavailable):
-    """Nobody answered, or not as an SSH server does; it may be otherwise in a moment."""
+    """No answer, or none of an SSH server; a later attempt may succeed."""
 
 
 class CloudSilent(HostUnavailable):
@@ -125,7 +125,10 @@ class CloudSilent(HostUnavailable):
 
 
 class StoreUnavailable(UserError):
-    """The database or the evidence store cannot be used. `detail` is what its library said."""
+    """The database or the evidence store cannot be used.
+
+    `advice_before_work` replaces `advice` while nothing was started that could be resumed.
+    """
 
     def __init__(
         self, message: str, *, advice: str = "", field: str = "", advice_before_work: str = ""
@@ -135,7 +138,7 @@ class StoreUnavailable(UserError):
 
 
 class KeyTaken(StoreUnavailable):
-    """A key that holds other bytes already; evidence is never overwritten."""
+    """The key already holds other bytes; evidence is never overwritten."""
 
 
 class NewerFormat(StoreUnavailable):
@@ -149,7 +152,7 @@ class AccessDenied(UserError):
 
 
 class LoggedOut(AccessDenied):
-    """The session with a cloud ended; its edge logs in again once."""
+    """The session with a cloud ended; the provider's client logs in again once."""
 
 
 class QuotaExceeded(UserError):
@@ -164,12 +167,12 @@ class CostRefused(UserError):
 
 
 class FactsDiffer(UserError):
-    """Figures of different machines, kernels, zones … were to be taken for replicates; names the
-    facts with their values."""
+    """Figures of different machines, kernels, zones … cannot be pooled as replicates; names the
+    facts that differ, with their values."""
 
 
 class MeasurementFailed(DiskbenchError):
-    """It ran and did not end well; the evidence is kept."""
+    """The measurement ran and failed; its evidence is kept."""
 
 
 class FioFailed(MeasurementFailed):
@@ -198,27 +201,27 @@ class StepsMissing(EvidenceDamaged):
 
 
 class LimitExceeded(MeasurementFailed):
-    """A host or a file gave more than diskbench takes; names what, the limit and what to do. The
-    same would come again, so it is never tried again."""
+    """A host or a file exceeds a limit (limits.py); names what, the limit and what to do. A retry
+    would exceed it again, so there is none."""
 
 
 class RentalFailed(MeasurementFailed):
-    """What was to be rented could not be had, or was not as asked for."""
+    """The machine or disk could not be rented, or differs from what was requested."""
 
     retryable = True
 
 
 class NoCapacity(RentalFailed):
-    """The provider has none of it in this place now."""
+    """The provider has no capacity for it in this region or zone now."""
 
     passing = True
 
 
 class Unanswered(RentalFailed):
-    """A cloud did not answer, or not with a result; its edge repeats the call for a while.
+    """A cloud did not answer, or sent no result; the provider's client retries for a while.
 
-    `look_at` is what a person can do about it. What was rented meanwhile is gone on with by
-    `diskbench resume`, which `advice` therefore ends with.
+    `look_at` is what a person can check. `advice` ends with `diskbench resume`, which continues
+    with whatever was rented meanwhile.
     """
 
     def __init__(self, message: str, *, look_at: str = "") -> None:
@@ -229,12 +232,12 @@ class Unanswered(RentalFailed):
 
 
 class Throttled(Unanswered):
-    """A cloud asked to come again later."""
+    """A cloud throttled the call."""
 
 
 class Busy(Unanswered):
-    """A cloud is changing the same thing already, as a rule by a call of ours whose answer was
-    lost."""
+    """A cloud is already changing the same resource, usually for an earlier call of ours whose
+    answer was lost."""
 
 
 class ConnectionLost(DiskbenchError):
@@ -244,22 +247,22 @@ class ConnectionLost(DiskbenchError):
 
 
 class ReleaseFailed(DiskbenchError):
-    """Something could not be given back; says what is left and where."""
+    """A rented resource could not be given back; names what is left and where."""
 
     exit_code = 3
 
 
 class Interrupted(DiskbenchError):
-    """A person stopped it; what was finished is kept."""
+    """A person stopped the work; finished steps are kept."""
 
     exit_code = 130
 
 
 class Suspended(BaseException):
-    """This process stops working on a trial, which stays as it is until a process goes on with it.
+    """This process stops working on a trial, whose state is kept until a process resumes it.
 
-    `error` is the cause. Not an Exception: the workflow engine records every Exception as the end
-    of the workflow, and nothing that handles the errors of a measurement may take it for one.
+    `error` is the cause. Not an Exception, because the workflow engine records every Exception as
+    the end of the workflow, and because handlers of measurement errors must not catch it.
     """
 
     def __init__(self, error: BaseException) -> None:

@@ -1,7 +1,7 @@
-"""How to install what only some people need: an extra of pyproject.toml, by its packages' names.
+"""How to install an optional extra of pyproject.toml, by the names of its packages.
 
-`pip install 'diskbench[EXTRA]'` would ask a package registry for `diskbench`, which is on none:
-whatever it found there one day would be somebody else's.
+`pip install 'diskbench[EXTRA]'` would ask a package registry for `diskbench`. diskbench is on no
+registry, so a package of that name there would be somebody else's.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import sys
 def packages_of(extra: str) -> tuple[str, ...]:
     """The requirements of an extra, such as `boto3>=1.44`; empty for an unknown one."""
     wanted = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
-    found = (wanted.fullmatch(one) for one in importlib.metadata.requires("diskbench") or ())
-    return tuple(one[1] for one in found if one)
+    matches = (
+        wanted.fullmatch(requirement)
+        for requirement in importlib.metadata.requires("diskbench") or ()
+    )
+    return tuple(match[1] for match in matches if match)
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs an extra's packages beside the diskbench that runs."""
+    """The shell command that installs an extra's packages into the environment of this process."""
     python = shlex.quote(sys.executable)
     command = f"{python} -m pip install {shlex.join(packages_of(extra))}"
     # uv makes environments without pip.

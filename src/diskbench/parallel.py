@@ -1,4 +1,4 @@
-"""Doing one thing to many at once, where each waits for somebody else's answer."""
+"""Run one function over many inputs in threads, for calls that wait on the network."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 AT_ONCE = 8
-"""Leases or regions at a time: a machine takes half a minute to end, and clouds throttle; our
-choice."""
+"""Leases or regions at a time, our choice: a machine takes half a minute to end, and clouds
+throttle."""
 
 One = TypeVar("One")
 Answer = TypeVar("Answer")
 
 
 def all_of(do: Callable[[One], Answer], these: Sequence[One]) -> list[Answer]:
-    """What `do` returns for each, in order. What was not begun when one raises never is."""
+    """The results of `do` in input order. After the first exception no further call is started."""
     if len(these) < 2:
         return [do(one) for one in these]
     pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(these)))

@@ -1,4 +1,4 @@
-"""The installed plugins by name: ours, and those of other packages. No cloud's SDK is imported."""
+"""The installed plugins by name: ours and those of other packages. Imports no cloud's SDK."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def plugin_names() -> tuple[str, ...]:
 @functools.cache
 def plugin(name: str) -> Plugin:
     """The plugin `name`. Raises UnknownName with the nearest names, and InvalidValue for an entry
-    point that names something else than a Plugin of that name."""
+    point whose object is not a Plugin with that name."""
     for point in _entry_points():
         if point.name == name:
-            found = point.load()
-            if not isinstance(found, Plugin) or found.name != name:
+            loaded = point.load()
+            if not isinstance(loaded, Plugin) or loaded.name != name:
                 raise InvalidValue(
                     f"the entry point {point.value} of provider {name!r} is not a Plugin with "
                     "that name",
                     advice="name a diskbench.plugin.Plugin there, and install its package again",
                     field="provider",
                 )
-            return found
+            return loaded
     raise UnknownName("provider", name, plugin_names(), field="provider")
 
 
 @functools.cache
 def plugins() -> tuple[Plugin, ...]:
-    """All installed plugins, by name. Raises InvalidValue as `plugin`."""
+    """All installed plugins, sorted by name. Raises InvalidValue as `plugin` does."""
     return tuple(plugin(name) for name in plugin_names())
 
 
@@ -47,11 +47,11 @@ def known_plugin(name: str) -> Plugin | None:
 
 @functools.cache
 def network_nvme_models() -> frozenset[str]:
-    """NVMe models behind which a network disk stands, of all plugins."""
-    guests = (one.guest for one in plugins() if one.guest is not None)
+    """The `network_nvme_models` of all installed plugins."""
+    guests = (installed.guest for installed in plugins() if installed.guest is not None)
     return frozenset(model for guest in guests for model in guest.network_nvme_models)
 
 
-@functools.cache  # it reads what every installed package says of itself: 11 ms
+@functools.cache  # reads the metadata of every installed package: 11 ms
 def _entry_points() -> metadata.EntryPoints:
     return metadata.entry_points(group=ENTRY_POINT_GROUP)

@@ -1,5 +1,5 @@
-"""The edges of the world as the engine sees them. Each docstring is the contract that
-`tests/contract/` holds every adapter to, the fakes included."""
+"""The protocols through which the engine reaches hosts, stores and clouds. Each docstring is the
+contract that `tests/contract/` tests on every adapter, the fakes included."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -30,7 +30,7 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """Standard output as text; undecodable bytes, and NULs that no database keeps, are
+        """Standard output as text; undecodable bytes and NULs, which no database stores, are
         replaced."""
         return self.stdout.decode(errors="replace").replace("\0", UNKNOWN)
 
@@ -47,7 +47,7 @@ class Host(Protocol):
     name: str
 
     def connect(self) -> None:
-        """Connect now unless connected; raises as `run` does. Lets a caller time it, no more."""
+        """Connect now unless connected, so that a caller can time it. Raises as `run` does."""
         ...
 
     def run(
@@ -59,8 +59,8 @@ class Host(Protocol):
         raises HostUnavailable when neither is possible. A non-zero exit is returned, not raised.
         Raises ConnectionLost when the connection breaks or `timeout_s` passes, LimitExceeded when
         it prints more than `limits.COMMAND_BYTES`, HostUnavailable when the host cannot be
-        reached, trusted or logged in to. A host that was reached before and
-        no longer answers is ConnectionLost: it may come back.
+        reached, trusted or logged in to. A host that was reached before and no longer answers
+        raises ConnectionLost, because it may come back.
         """
         ...
 
@@ -69,15 +69,15 @@ class Host(Protocol):
     ) -> Iterator[bytes]:
         """Yield the standard output of `script` line by line as it comes, without line ends.
 
-        `timeout_s` is the longest silence borne: after it, or when the connection breaks,
+        `timeout_s` is the longest allowed silence: after it, or when the connection breaks,
         ConnectionLost is raised; LimitExceeded for a line or stream beyond those of `limits`. Ends
-        when the script ends; its exit status is not looked at.
-        Closing the iterator ends the script's connection, not what it started.
+        when the script ends; its exit status is ignored. Closing the iterator closes the script's
+        connection; processes that the script started go on.
         """
         ...
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """Write a file atomically (temporary name, then rename); twice is as once."""
+        """Write a file atomically (temporary name, then rename); idempotent."""
         ...
 
     def fetch(
@@ -85,21 +85,21 @@ class Host(Protocol):
     ) -> int:
         """Run `script` and copy its standard output to `sink`; returns its exit status.
 
-        Raises ConnectionLost when the connection breaks or is silent for `timeout_s`; what reached
-        the sink is then partial.
+        Raises ConnectionLost when the connection breaks or is silent for `timeout_s`; the sink
+        then holds a part of the output.
         """
         ...
 
     def close(self) -> None:
-        """Give back the connection; any number of times."""
+        """Close the connection; may be called any number of times."""
         ...
 
 
 class ByteSink(Protocol):
-    """Somewhere bytes can be written to."""
+    """A destination for bytes."""
 
     def write(self, data: bytes, /) -> object:
-        """Take `data`."""
+        """Append `data`."""
         ...
 
 
@@ -110,8 +110,8 @@ class EvidenceStore(Protocol):
     url: str
 
     def put(self, key: str, data: bytes | Path) -> None:
-        """Write `data`, or a file of any size, once. The same bytes again are accepted, others
-        raise StoreUnavailable."""
+        """Write `data` (bytes, or a file of any size) under a new key. Writing the same bytes again
+        is accepted; other bytes raise StoreUnavailable."""
         ...
 
     def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
@@ -120,13 +120,12 @@ class EvidenceStore(Protocol):
         ...
 
     def copy(self, key: str, sink: "ByteSink") -> None:
-        """Write the bytes of `key` to `sink`, piece by piece; raises KeyError when there are
-        none."""
+        """Write the bytes of `key` to `sink` in chunks; raises KeyError when there are none."""
         ...
 
     def replace(self, key: str, data: bytes) -> None:
-        """Write `data`, also over what `key` holds: for records of ours, which tell how something
-        stands, or cannot be read any more."""
+        """Write `data` to `key`, overwriting it: for records of a changing state, and for records
+        that can no longer be read."""
         ...
 
     def list(self, prefix: str) -> Sequence[str]:
@@ -138,42 +137,42 @@ class EvidenceStore(Protocol):
         ...
 
     def delete(self, prefix: str) -> None:
-        """Delete all keys that start with `prefix/`; none is as well."""
+        """Delete all keys that start with `prefix/`; there may be none."""
         ...
 
     def check_writable(self) -> None:
-        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause."""
+        """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause."""
         ...
 
 
 class Provider(Protocol):
-    """Where a machine with a disk comes from. What more it can do is a small protocol of its own,
-    so that a provider's type says it (docs/design.md#abilities). What diskbench knows of it before
-    it is made is its diskbench.plugin.Plugin.
+    """A source of machines with disks. Each further ability is a small protocol of its own, so that
+    a provider's type shows it (docs/design.md#abilities). What diskbench knows about a provider
+    before it is constructed is in its diskbench.plugin.Plugin.
 
-    A provider that is no Renter measures machines that are there: `cell.address`, or this one.
+    A provider that is no Renter measures existing machines: `cell.address`, or this machine.
     """
 
     name: str
 
     def check(self, cell: Cell) -> None:
-        """Refuse what can be known without a call and without a machine; raises UserError."""
+        """Reject a cell by checks that need neither a call nor a machine; raises UserError."""
         ...
 
 
 class RentWatch(Protocol):
-    """Who looks on while something is rented."""
+    """The caller of a renter: shows progress, may stop it, opens hosts, knows the secret."""
 
     def note(self, text: str) -> None:
-        """Something happened that a person wants to see: `volume vol-0abc is attached`."""
+        """Report progress for a person: `volume vol-0abc is attached`."""
         ...
 
     def stopping(self) -> bool:
-        """Whether to give up; asked between calls and while waiting."""
+        """Whether to give up; polled between calls and while waiting."""
         ...
 
     def span(self, name: str) -> AbstractContextManager[None]:
-        """Counts the time spent inside as a part of renting called `name` (`volume`, `SSH`)."""
+        """Record the time spent inside as the part `name` of renting (`volume`, `SSH`)."""
         ...
 
     def host(self, access: SshAccess, address: str) -> Host:
@@ -182,8 +181,8 @@ class RentWatch(Protocol):
         ...
 
     def secret(self) -> SecretBytes:
-        """What the keys of leases derive from: the same for every process that may take a lease
-        over. Raises InvalidValue when there is none that can be used."""
+        """The secret from which the keys of leases derive: the same for every process that may take
+        over a lease. Raises InvalidValue when there is no usable one."""
         ...
 
 
@@ -191,23 +190,23 @@ class RentWatch(Protocol):
 class Renter(Provider, Protocol):
     """A provider that makes machines and disks, and gives them back.
 
-    Names, tags and client tokens of everything it makes derive from `claim.lease_id`, so that the
-    second time finds what the first one made.
+    Names, tags and client tokens of everything it makes derive from `claim.lease_id`, so that a
+    second attempt finds what the first one made.
     """
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """What would be rented for `cell`, by read-only calls, chosen and priced by `books`; raises
-        UserError with the offending value and what is allowed. Rents nothing."""
+        """The machine and disks to rent for `cell`, found by read-only calls, chosen and priced by
+        `books`. Rents nothing. Raises UserError with the offending value and the allowed ones."""
         ...
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """The machine and disk of `rental`, made or found by its lease; twice is as once.
+        """The machine and disk of `rental`, made or found by its lease; idempotent.
 
         Returns when the machine answers SSH with the expected host key, its disk is found inside
-        by identity and size, and what the provider reports is what was asked for. May leave a part
-        behind when it raises: the caller releases. Raises RentalFailed (capacity, a resource
-        that never became ready, something other than asked for), UserError (credentials,
-        permission, quota) or Interrupted when `watch.stopping()` turns true.
+        by identity and size, and the provider reports what was requested. May leave resources
+        behind when it raises: the caller releases them. Raises RentalFailed (capacity, a resource
+        that never became ready or differs from the request), UserError (credentials, permission,
+        quota) or Interrupted when `watch.stopping()` turns true.
         """
         ...
 
@@ -219,13 +218,13 @@ class Renter(Provider, Protocol):
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """Give back everything that was made for `lease_id`, in the order of dependence, to the
-        end, and verify by listing; nothing left to give is as well. May be called while another
-        process is still in `acquire`.
+        """Give back every resource that was made for `lease_id`, dependent ones first, and verify
+        by listing. Does not stop at the first failure; there may be nothing left to give back. May
+        be called while another process is still in `acquire`.
 
-        A thing was made for the lease when it carries its tag and its name, and is among `made`
-        (Acquired.made) where that has anything of its kind. What else carries the tag is left
-        alone and logged as a warning. `copied` names such things, as `Found.not_ours` has them,
+        A resource was made for the lease when it carries the lease's tag and name and, where `made`
+        (Acquired.made) lists resources of its kind, is among them. Other resources with the tag
+        are kept and logged as a warning. `copied` names such resources (as `Found.not_ours` does)
         that a person wants deleted: then these are deleted, and nothing else.
 
         Raises ReleaseFailed once, naming everything that is left and why.
@@ -233,13 +232,13 @@ class Renter(Provider, Protocol):
         ...
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        """Every lease of which anything is left in `scope`, and everything that carries the tags of
-        one without its name, by listing; raises UserError."""
+        """Every lease with resources left in `scope`, and every resource that carries a lease's
+        tags without its name, by listing; raises UserError."""
         ...
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """Why the lease's machine will not answer any more (`i-0abc was terminated: …`), or None
-        while it may. Asked when SSH does not answer."""
+        while it may. Called when SSH does not answer."""
         ...
 
 
@@ -248,149 +247,149 @@ class SwapsDisks(Renter, Protocol):
     """A renter that can give a machine other disks, so that trials may use it in turn."""
 
     def check_swap(self, cell: Cell) -> None:
-        """Refuse a cell that cannot share its machine, without a call; raises UserError: its disk
-        comes with the machine, or the machine follows from its disk."""
+        """Reject, without a call, a cell that cannot share its machine because its disk comes with
+        the machine, or because its disk determines the machine; raises UserError."""
         ...
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """The machine of `claim.lease_id` with the disks of `rental` in place of those of earlier
-        turns, which are detached and deleted; twice is as once. `claim.turn` is 2 or more: the
-        first disks are `acquire`'s.
+        turns, which are detached and deleted; idempotent. `claim.turn` is 2 or more: `acquire`
+        attaches the first disks.
 
         `rental` was resolved for the zone that the machine is in, and describes the same machine.
-        Nothing of an earlier turn may be mounted. Returns and raises as `acquire` does, and raises
-        RentalFailed for a machine that is gone. `release` and `found` take disks of every turn.
+        No disk of an earlier turn may be mounted. Returns and raises as `acquire` does, and raises
+        RentalFailed for a machine that is gone. `release` and `found` include disks of all turns.
         """
         ...
 
 
 @runtime_checkable
 class Regional(Protocol):
-    """A renter whose leases are listed region by region, so that one which does not answer hides
-    none of the others."""
+    """A renter whose leases are listed region by region, so that a region which does not answer
+    does not hide the others."""
 
     def regions(self, scope: Scope) -> Sequence[str]:
-        """Every region in which `scope` may have something; raises UserError."""
+        """Every region in which `scope` may have resources; raises UserError."""
         ...
 
 
 @runtime_checkable
 class Examinable(Protocol):
-    """A provider that can say beforehand whether renting from it would work."""
+    """A provider that can check in advance whether renting from it would work."""
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
-        """Who we are there, what we may do, and how far our clock is off, by calls that change
-        nothing. What goes wrong is a finding; nothing is raised."""
+        """Our identity there, our permissions and the skew of our clock, by read-only calls. A
+        failure is reported as a finding; nothing is raised."""
         ...
 
 
 @runtime_checkable
 class Metered(Protocol):
-    """A provider whose accounts may have only so much at once."""
+    """A provider whose accounts have quotas."""
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        """The quotas of `scope.region` that renting counts against, by calls that change nothing.
-        Raises UserError."""
+        """The quotas of `scope.region` that renting counts against, by read-only calls. Raises
+        UserError."""
         ...
 
 
 @runtime_checkable
 class Governed(Protocol):
-    """A provider that must be allowed what it does, by a policy that somebody writes."""
+    """A provider whose calls need permissions that an administrator grants by a policy."""
 
     def policy(self) -> str:
-        """The least that must be allowed, in the form that the cloud's own tools take."""
+        """The smallest sufficient policy, in the format of the cloud's own tools."""
         ...
 
 
 @runtime_checkable
 class Foresees(Protocol):
-    """A renter that can say without a call what it would probably rent."""
+    """A renter that can predict without a call what it would rent."""
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """What `resolve` is expected to answer, by `books` alone: None for a machine, a
-        price or an image that it does not know. Raises UserError as `check` does."""
+        """The predicted result of `resolve`, from `books` alone: an unknown machine, price or image
+        is None. Raises UserError as `check` does."""
         ...
 
 
 @runtime_checkable
 class Refreshes(Protocol):
-    """A provider whose cloud tells limits and prices of its machines and disks by API."""
+    """A provider whose cloud has an API for limits and prices of its machines and disks."""
 
     def refreshed(self, books: Books) -> Overlay:
-        """What the cloud says today of the things that `books` knows, to be laid over the shipped
-        catalogue. Changes nothing."""
+        """The cloud's present limits and prices of the entries in `books`, as an overlay of the
+        shipped catalogue. Read-only."""
         ...
 
 
 @runtime_checkable
 class EndsMachines(Protocol):
-    """A renter whose cloud itself ends a machine that nobody gives back, by a switch that is set
-    when it is made and needs no controller."""
+    """A renter whose cloud itself ends a machine that was not given back, by a switch that is set
+    when the machine is made and needs no controller."""
 
     def ends_by(self) -> str:
-        """What the switch is and what it does then, in a few words."""
+        """What the switch is and what it does, in a few words."""
         ...
 
 
 @runtime_checkable
 class ExtendsLeases(Protocol):
-    """A renter that can move the end of a lease in all places where it stands: the timer in the
-    guest, the cloud's own switch that ends the machine, and the tags. Where one of them cannot be
-    moved, a renter does not implement this protocol."""
+    """A renter that can move the end of a lease everywhere it is stored: the timer in the guest,
+    the cloud's own switch that ends the machine, and the tags. A renter that cannot move one of
+    them does not implement this protocol."""
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: "Host", made: Sequence[str] = ()
     ) -> None:
-        """Let everything that was made for the lease end at `end`; `found` then reports that end.
-        `guest` is the lease's machine and `made` is `Acquired.made`, as in `release`. Twice is as
-        once. A thing that only carries a copy of the tags keeps its own end.
+        """Set the end of every resource of the lease to `end`; `found` then reports that end.
+        `guest` is the lease's machine and `made` is `Acquired.made`, as in `release`. Idempotent.
+        A resource that only carries a copy of the tags keeps its own end.
 
-        What switches the machine off is moved first, the tag that `found` reads last: an extension
-        that fails half-way leaves the earlier end on the tags, and never a tag that promises more
-        time than the switch leaves. Raises DiskbenchError then.
+        The switch that ends the machine is moved first, the tag that `found` reads last: an
+        extension that fails half-way leaves the earlier end on the tags, so a tag never promises
+        more time than the switch leaves. Raises DiskbenchError then.
         """
         ...
 
 
 @runtime_checkable
 class Caches(Protocol):
-    """A renter whose machines can keep what is read or written of a disk: host caching."""
+    """A renter whose hosts can cache reads or writes of a disk."""
 
     def host_caches(self) -> Sequence[str]:
-        """What `--cache` may be there."""
+        """The values that `--cache` accepts."""
         ...
 
 
 @runtime_checkable
 class Provisions(Protocol):
-    """A renter that sells IOPS or throughput of a disk apart from its size."""
+    """A renter that sells IOPS or throughput of a disk separately from its size."""
 
     def provisioned(self) -> Sequence[str]:
-        """The disk types whose `--iops` or `--throughput` are chosen."""
+        """The disk types that accept `--iops` or `--throughput`."""
         ...
 
 
 @runtime_checkable
 class TellsTime(Protocol):
-    """A renter whose cloud says what time it is."""
+    """A renter whose cloud reports its time."""
 
     def present(self, scope: Scope) -> datetime:
-        """The cloud's own present, UTC, by a call that changes nothing. Raises UserError."""
+        """The cloud's present time, UTC, by a read-only call. Raises UserError."""
         ...
 
 
 @runtime_checkable
 class HoldsCredit(Protocol):
-    """A renter whose disks' burst credit can be held while they are filled (the lab)."""
+    """A renter that can freeze the burst credit of its disks while they are filled (the lab)."""
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
-        """Let credit move, or hold it; in force when this returns, twice is as once."""
+        """Let credit change (`on`) or freeze it; in effect when this returns; idempotent."""
         ...
 
 
 class Clock(Protocol):
-    """Time, so that tests need not wait for it."""
+    """A source of time, so that tests need not wait."""
 
     def utc(self) -> str:
         """Now, as ISO 8601 in UTC with microseconds."""
@@ -401,5 +400,5 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for `seconds`."""
         ...

@@ -14,24 +14,24 @@ _OTHERS = 0o077
 
 
 def data_directory() -> Path:
-    """The user's data directory, private: made with mode 700, and one that others may read (as
-    earlier versions left it) tightened. Raises OSError where it cannot be made."""
+    """The user's data directory, made with mode 700; an existing one that others may read (earlier
+    versions made such ones) is set to 700. Raises OSError where it cannot be made."""
     return private_directory(user_data_path("diskbench"))
 
 
 def log_directory() -> Path:
-    """The user's log directory, private as `data_directory` is. Raises OSError."""
+    """The user's log directory, as private as `data_directory`. Raises OSError."""
     return private_directory(user_log_path("diskbench"))
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory (and those above it that are missing), readable by its owner alone; tighten
-    it where it is there, is ours and is open to others. Raises OSError where it cannot be made."""
+    """Make a directory and its missing parents with mode 700. An existing one that belongs to this
+    user and is open to others is set to 700. Raises OSError where it cannot be made."""
     if not path.is_dir():
         path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-    with contextlib.suppress(OSError):  # another's directory stays as that one wants it
-        found = path.stat()
-        if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:
+    with contextlib.suppress(OSError):  # a directory of another user keeps its mode
+        status = path.stat()
+        if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:
             path.chmod(DIRECTORY_MODE)
     return path
 

@@ -1,5 +1,5 @@
-"""The OpenSSH command that a person types to reach what diskbench could not: `ssh` takes a port as
-`-p PORT` and never as HOST:PORT."""
+"""The OpenSSH command with which a person can check a host that diskbench could not reach: `ssh`
+takes a port as `-p PORT` and never as HOST:PORT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that users write: read whole, but never without a limit."""
+"""Read a text file of a user whole, up to a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def read_text(path: Path, limit: int) -> str:
     """The UTF-8 text of a file, its lines ended by line feeds. A device such as /dev/zero has no
     end, so no more than `limit` bytes are read.
 
-    Raises OSError, and ValueError when it is longer or no UTF-8.
+    Raises OSError, and ValueError when the file is longer or not UTF-8.
     """
     with path.open("rb") as file:
         data = file.read(limit + 1)

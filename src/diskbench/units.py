@@ -1,7 +1,7 @@
-"""Sizes, rates and times, as people type them and as they read them.
+"""Parse and format sizes, rates and times for people.
 
 GiB is 2^30 bytes, MB/s is 10^6 bytes per second, IOPS are operations per second; latency is
-held in nanoseconds and shown in µs, ms or s.
+stored in nanoseconds and shown in µs, ms or s.
 """
 
 import re
@@ -21,26 +21,26 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 def parse_size_bytes(text: str) -> int:
-    """Bytes of a size as a person types it: `4k`, `64KiB`, `1m`, `1.5g`.
+    """Bytes of a typed size: `4k`, `64KiB`, `1m`, `1.5g`.
 
-    Every prefix is a power of 1024; fio's own reading, for job files, is in fio/numbers.py.
+    Every prefix is a power of 1024; fio's own rules, for job files, are in fio/numbers.py.
     Raises InvalidValue for anything else.
     """
-    found = _SIZE.match(text.strip())
-    if not found:
+    match = _SIZE.match(text.strip())
+    if not match:
         raise InvalidValue(
             f"{text!r} is no size", advice="write a number with k, m, g or t, such as 64k or 20g"
         )
-    number, prefix, _, _ = found.groups()
+    number, prefix, _, _ = match.groups()
     return int(float(number) * 1024 ** _POWER[prefix.lower()])
 
 
 def parse_duration_s(text: str) -> float:
     """Seconds of `90`, `90s`, `5m`, `24h` or `1d`. Raises InvalidValue for anything else."""
-    found = _DURATION.match(text.strip())
-    if not found:
+    match = _DURATION.match(text.strip())
+    if not match:
         raise InvalidValue(f"{text!r} is no duration", advice="write seconds, or 90s, 5m, 24h, 1d")
-    return float(found.group(1)) * _SECONDS[found.group(2) or "s"]
+    return float(match.group(1)) * _SECONDS[match.group(2) or "s"]
 
 
 def format_bytes(count: float) -> str:
@@ -81,7 +81,7 @@ def format_share(share: float) -> str:
 
 
 def format_usd(usd: float) -> str:
-    """A sum of US dollars, smaller ones in hundredths of a cent: `$1,425.60`, `$0.0123`, `$0`."""
+    """US dollars; below $1 in hundredths of a cent: `$1,425.60`, `$0.0123`, `$0`."""
     if abs(usd) >= 1:
         return f"${usd:,.2f}"
     return f"${usd:.4f}" if usd else "$0"

@@ -1,11 +1,11 @@
-"""Text that is not ours, made harmless to show: every control character becomes a letter one sees.
+"""Make foreign text safe to show: every control character becomes a visible character.
 
-CPU models, kernels, job names, versions, labels, file names, answers of clouds: whatever a host, a
-file or a person wrote may hold ESC and OSC sequences (they move the cursor, forge links, set the
-clipboard), bidirectional overrides (they reverse what is read) and letters without width.
+CPU models, kernels, job names, versions, labels, file names, answers of clouds: text from a host, a
+file or a person may hold ESC and OSC sequences (they move the cursor, forge links, set the
+clipboard), bidirectional overrides (they reverse the displayed order) and zero-width characters.
 
-Text is kept as it came (evidence, rows and JSON have it unchanged) and is made visible where it
-leaves: there are hundreds of ways in, and few ways out. The ways out are report/terminal/screen.py
+Text is stored unchanged (in evidence, rows and JSON) and made visible on output, because there are
+hundreds of inputs and few outputs. The outputs are report/terminal/screen.py
 (standard output and standard error, logs, tables, the live display), store/export.py (CSV) and
 report/ markdown.py, page.py, site.py, chart_file.py and charts/figure.py (files).
 """
@@ -27,7 +27,7 @@ _UNSEEN = (
     "\U000e0000-\U000e0fff"  # tags and more variation selectors
 )
 UNSEEN = re.compile(f"[{_UNSEEN}]")
-"""Characters that act on a terminal or are not seen on it; tab and line feed are not among them."""
+"""Characters that control a terminal or are invisible on it, except tab and line feed."""
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -37,13 +37,13 @@ _DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
 
 
 def visible(text: str) -> str:
-    """`text` with each such character replaced by one letter: `␛` for ESC, `␇` for BEL, `�` for
-    those without a picture. Its length stays, and its line feeds and tabs."""
+    """`text` with each UNSEEN character replaced by one symbol: `␛` for ESC, `␇` for BEL, `�` where
+    Unicode has no symbol. Length, line feeds and tabs are preserved."""
     return UNSEEN.sub(_picture, text)
 
 
 def one_line(text: str) -> str:
-    """`text` made visible, its line feeds and tabs too: it cannot begin a line of its own."""
+    """`text` made visible, including line feeds and tabs, so that it stays on one line."""
     return visible(text).replace("\n", chr(_PICTURES + 10)).replace("\t", chr(_PICTURES + 9))
 
 
@@ -54,20 +54,19 @@ def visible_all(document: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(document, dict):
         return {visible_all(key): visible_all(value) for key, value in document.items()}
     if isinstance(document, list | tuple):
-        return [visible_all(one) for one in document]
+        return [visible_all(item) for item in document]
     return document
 
 
 def json_escaped(text: str) -> str:
-    """JSON text whose unseen characters are written as `\\u….`: harmless to show, and a program
-    that reads it gets what was there."""
+    """JSON text with UNSEEN characters escaped as `\\u….`: safe to show, and a program that parses
+    it gets the original text."""
     return UNSEEN.sub(_escape, text)
 
 
 def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """The first text in a JSON document, keys included, that no database keeps: one with a NUL, or
-    with half a character (a lone surrogate, as of a file name that is not UTF-8). None for a
-    document without any."""
+    """The first text in a JSON document, keys included, that a database cannot store: one with a
+    NUL or a lone surrogate (as in a file name that is not UTF-8). None where all can be stored."""
     if isinstance(document, str):
         return document if _UNSTORABLE.search(document) else None
     if isinstance(document, Mapping):
@@ -76,24 +75,24 @@ def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON hol
         parts = document
     else:
         return None
-    return next((found for one in parts if (found := unstorable(one)) is not None), None)
+    return next((bad for part in parts if (bad := unstorable(part)) is not None), None)
 
 
 def unstorable_words(text: str) -> str:
-    """`'ab␀' holds a NUL character`: why a text is refused, with no more than its beginning."""
+    """Why a text is refused, with its first 60 characters: `'ab␀' holds a NUL character`."""
     shown = repr(visible(text[:_SHOWN])) + ("…" if len(text) > _SHOWN else "")
     if "\0" in text:
         return f"{shown} holds a NUL character, which no database keeps"
     return f"{shown} is not valid UTF-8 (it holds half a character), and no database keeps it"
 
 
-def _picture(found: re.Match[str]) -> str:
-    one = found[0]
-    if one < " ":
-        return chr(_PICTURES + ord(one))
-    return _DEL_PICTURE if one == _DEL else UNKNOWN
+def _picture(match: re.Match[str]) -> str:
+    char = match[0]
+    if char < " ":
+        return chr(_PICTURES + ord(char))
+    return _DEL_PICTURE if char == _DEL else UNKNOWN
 
 
-def _escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, so that a kill or a full disk leaves the former."""
+"""Write files atomically, so that a kill or a full disk leaves the former content."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put `data` in the place of `path`, which keeps its permissions. What is no plain file, such
-    as /dev/stdout or a FIFO, is written to as it is. Raises OSError.
+    """Replace the content of `path` atomically and keep its permissions. A path that is no regular
+    file, such as /dev/stdout or a FIFO, is written to directly. Raises OSError.
 
     A process that is killed may leave `.NAME.XXXXXXXX.part` beside it.
     """

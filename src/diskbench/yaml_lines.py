@@ -1,7 +1,7 @@
-"""YAML read so that every value knows its line, and every mistake in the text is told: pure.
+"""Read YAML with the line of each value and all mistakes in the text: pure.
 
-Anchors, aliases and merge keys (`<<`) work; a mapping that names a key twice is a mistake, where
-YAML libraries keep the last one silently.
+Anchors, aliases and merge keys (`<<`) work; a duplicate key in a mapping is a mistake, where YAML
+libraries silently use its last value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLAIN = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
 @dataclass(frozen=True, order=True)
 class Mistake:
-    """One thing that is wrong in a file, with the line it stands in, from 1."""
+    """One mistake in a file, with its line number, from 1."""
 
     line: int
     message: str
@@ -44,8 +44,8 @@ class Mistake:
 
 @dataclass
 class Document:
-    """What stands in a file. `data` holds strings, numbers, booleans, lists and dicts only;
-    `dropped` are the places of what could not be read."""
+    """The content of a file. `data` holds strings, numbers, booleans, lists and dicts only;
+    `dropped` are the places of values that could not be read."""
 
     data: Any = None
     lines: dict[Place, int] = field(default_factory=dict)
@@ -53,46 +53,46 @@ class Document:
     dropped: list[Place] = field(default_factory=list)
 
     def line_of(self, place: Place) -> int:
-        """The line of a place, or of the nearest thing around it that is there."""
+        """The line of a place, or of the nearest enclosing place in the file."""
         return self.lines.get(self.known(place), 1)
 
     def known(self, place: Place) -> Place:
-        """The longest beginning of a place that stands in the file."""
+        """The longest prefix of a place that exists in the file."""
         while place and place not in self.lines:
             place = place[:-1]
         return place
 
 
 def read_yaml(text: str) -> Document:
-    """The document in `text`; what cannot be read is among its mistakes, and left out."""
-    found = Document(lines={(): 1})
+    """The document in `text`; values that cannot be read are left out and listed as mistakes."""
+    document = Document(lines={(): 1})
     loader: yaml.SafeLoader | None = None
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if node is not None:
-            found.data = _Reader(loader, found).value(node, ())
-        if found.data is None and not found.mistakes:
-            found.mistakes.append(Mistake(1, "the file is empty"))
+            document.data = _Reader(loader, document).value(node, ())
+        if document.data is None and not document.mistakes:
+            document.mistakes.append(Mistake(1, "the file is empty"))
     except yaml.MarkedYAMLError as error:
         at_the_end = "<stream end>" in (error.problem or "")
         mark = (error.context_mark if at_the_end else None) or error.problem_mark
-        told = ", ".join(part for part in (error.context, error.problem) if part)
+        message = ", ".join(part for part in (error.context, error.problem) if part)
         last = len(text.rstrip().splitlines()) or 1
         line = min(mark.line + 1, last) if mark else 1
-        found.mistakes.append(Mistake(line, f"no YAML: {told}"))
+        document.mistakes.append(Mistake(line, f"no YAML: {message}"))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        found.mistakes.append(Mistake(line, f"no YAML: {error.reason}"))
+        document.mistakes.append(Mistake(line, f"no YAML: {error.reason}"))
     except _TooManyError as error:
-        told = f"more than {YAML_VALUES:,} values, aliases included"
-        found.mistakes.append(Mistake(error.line, told))
+        message = f"more than {YAML_VALUES:,} values, aliases included"
+        document.mistakes.append(Mistake(error.line, message))
     except RecursionError:
-        found.mistakes.append(Mistake(1, "nested too deeply"))
+        document.mistakes.append(Mistake(1, "nested too deeply"))
     finally:
         if loader is not None:
             loader.dispose()
-    return found
+    return document
 
 
 class _TooManyError(Exception):
@@ -101,13 +101,13 @@ class _TooManyError(Exception):
 
 
 class _Reader:
-    """Nodes to values, keeping the line of each place."""
+    """Converts nodes to values and records the line of each place."""
 
-    def __init__(self, loader: yaml.SafeLoader, found: Document) -> None:
-        self._loader, self._found = loader, found
+    def __init__(self, loader: yaml.SafeLoader, document: Document) -> None:
+        self._loader, self._document = loader, document
         self._nodes = 0
         self._open: list[Node] = []
-        self._told: set[int] = set()
+        self._lines_with_mistake: set[int] = set()
 
     def value(self, node: Node, place: Place) -> Any:  # noqa: ANN401 - whatever YAML holds
         self._nodes += 1
@@ -134,20 +134,20 @@ class _Reader:
             self._open.pop()
 
     def _sequence(self, items: Iterable[Node], place: Place) -> list[Any]:
-        found = []
+        values = []
         for index, item in enumerate(items):
             at = (*place, index)
-            self._found.lines[at] = item.start_mark.line + 1
-            found.append(self.value(item, at))
-            if found[-1] is None:
+            self._document.lines[at] = item.start_mark.line + 1
+            values.append(self.value(item, at))
+            if values[-1] is None:
                 self._no_value(item, "an entry")
                 # Later entries keep their number; this one sets nothing.
-                self._found.dropped.append(at)
-                found[-1] = {}
-        return found
+                self._document.dropped.append(at)
+                values[-1] = {}
+        return values
 
     def _mapping(self, node: MappingNode, place: Place) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         first: dict[str, int] = {}
         merges: list[Node] = []
         for key_node, value_node in node.value:
@@ -164,40 +164,42 @@ class _Reader:
                 )
                 continue
             first[key] = line
-            self._found.lines[*place, key] = line
+            self._document.lines[*place, key] = line
             value = self.value(value_node, (*place, key))
             if value is None:
                 self._no_value(value_node, repr(key))
-                self._found.dropped.append((*place, key))
+                self._document.dropped.append((*place, key))
             else:
-                found[key] = value
+                mapping[key] = value
         for merge in merges:
-            self._merge(merge, place, found, first)
-        return found
+            self._merge(merge, place, mapping, first)
+        return mapping
 
-    def _merge(self, node: Node, place: Place, found: dict[str, Any], own: dict[str, int]) -> None:
+    def _merge(
+        self, node: Node, place: Place, mapping: dict[str, Any], own: dict[str, int]
+    ) -> None:
         several = node.value if isinstance(node, SequenceNode) else [node]
-        for one in several:
-            if not isinstance(one, MappingNode):
-                self._complain(one, "<< takes a mapping, or a list of mappings")
+        for source in several:
+            if not isinstance(source, MappingNode):
+                self._complain(source, "<< takes a mapping, or a list of mappings")
                 continue
             # Lines are collected apart: copying all lines for each merge would take hours.
-            outer, self._found.lines = self._found.lines, {}
+            outer, self._document.lines = self._document.lines, {}
             try:
-                merged = self.value(one, place)
+                merged = self.value(source, place)
             finally:
-                inner, self._found.lines = self._found.lines, outer
+                inner, self._document.lines = self._document.lines, outer
             if not isinstance(merged, dict):
                 continue
-            # What is given here, or merged before, stands; so do its lines.
+            # A key that is given here, or was merged before, keeps its value and its lines.
             outer |= {
                 at: line
                 for at, line in inner.items()
-                if at[len(place)] not in found and at[len(place)] not in own
+                if at[len(place)] not in mapping and at[len(place)] not in own
             }
             for key, value in merged.items():
-                if key not in found and key not in own:
-                    found[key] = value
+                if key not in mapping and key not in own:
+                    mapping[key] = value
 
     def _key(self, node: Node) -> str | None:
         value = self._scalar(node) if isinstance(node, ScalarNode) else None
@@ -235,17 +237,17 @@ class _Reader:
         return None
 
     def _no_value(self, node: Node, what: str) -> None:
-        """Tell of a null, unless something else was told about it."""
+        """Report a null, unless its line already has a mistake."""
         line = node.start_mark.line + 1
-        if line not in self._told:
+        if line not in self._lines_with_mistake:
             self._complain(node, f"{what} has no value", "give one, or leave it out")
 
     def _complain(self, node: Node, message: str, advice: str = "") -> None:
         line = node.start_mark.line + 1
-        self._told.add(line)
-        self._found.mistakes.append(Mistake(line, message, advice))
+        self._lines_with_mistake.add(line)
+        self._document.mistakes.append(Mistake(line, message, advice))
 
 
 def quoted(value: str) -> str:
-    """A value as a message shows it: its beginning, when it is long."""
+    """A value as messages show it: at most its first 60 characters."""
     return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")

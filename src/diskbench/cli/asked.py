@@ -55,7 +55,7 @@ def provider_of(typed: Mapping[str, Any]) -> str:
 
 
 def _here(path: str | None, device: str | None, hosts: tuple[str, ...]) -> str | None:
-    """The directory as the target sees it: on this machine relative to where we are."""
+    """The directory on the target; on this machine made absolute from the working directory."""
     if hosts or (path is None and device is not None):
         return path
     return str(Path(path or ".").absolute())

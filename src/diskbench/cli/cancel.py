@@ -25,12 +25,12 @@ def cancel(
     """
     from diskbench.engine.cancel import cancel as cancel_work
 
-    asked = cancel_work(database(database_url), ids)
-    for line in asked.lines:
+    cancelled = cancel_work(database(database_url), ids)
+    for line in cancelled.lines:
         print(line, file=sys.stderr)
-    if asked.unattended:
+    if cancelled.unattended:
         from diskbench.cli.foreground import leave, worst
         from diskbench.cli.matrix_foreground import end_here
 
         session = opened(database_url, evidence_url, gives_back=False)
-        leave(worst([end_here(session, one) for one in asked.unattended]))
+        leave(worst([end_here(session, campaign) for campaign in cancelled.unattended]))

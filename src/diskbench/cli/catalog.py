@@ -55,22 +55,22 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
     from diskbench.report.terminal.catalog_text import disk_table, part_table
 
     _open(cloud, refresh=refresh)
-    found = [one for one in disk_entries() if cloud in (None, one[0])]
-    others = {name: list(of) for name, of in groupby(parts(cloud), key=lambda one: one.cloud)}
+    disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
+    others = {name: list(of) for name, of in groupby(parts(cloud), key=lambda part: part.cloud)}
     if output == "table":
-        _print(disk_table(found) if found else ())
+        _print(disk_table(disks_shown) if disks_shown else ())
         for number, (name, things) in enumerate(others.items()):
-            _print([""] if found or number else [])
+            _print([""] if disks_shown or number else [])
             _print(part_table(things, catalogue(name).note))
         return
     rows: list[dict[str, Any]] = []
-    for of_cloud, name, entry in found:
+    for of_cloud, name, entry in disks_shown:
         sources = catalogue(of_cloud).sources
-        told = {key: sources[key].model_dump() for key in entry.sources()}
+        sources_of_entry = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
-        rows.append({"cloud": of_cloud, "type": name, **figures, "sources": told})
-    told_of = {name: [_part(one) for one in things] for name, things in others.items()}
-    _print_json("disks", rows, **told_of)
+        rows.append({"cloud": of_cloud, "type": name, **figures, "sources": sources_of_entry})
+    parts_by_cloud = {name: [_part(part) for part in things] for name, things in others.items()}
+    _print_json("disks", rows, **parts_by_cloud)
 
 
 @app.command()
@@ -82,13 +82,13 @@ def instances(
     from diskbench.report.terminal.catalog_text import machine_table
 
     books = _open(cloud, refresh=refresh)
-    found = list(machine_rows(books, cloud))
+    machines = list(machine_rows(books, cloud))
     if output == "table":
-        clouds = dict.fromkeys(one.cloud for one in found)
+        clouds = dict.fromkeys(machine.cloud for machine in machines)
         notes = (books.of(name).machines.note for name in clouds)
-        _print(machine_table(found, [note for note in notes if note]))
+        _print(machine_table(machines, [note for note in notes if note]))
     else:
-        _print_json("instances", [one.model_dump() for one in found])
+        _print_json("instances", [machine.model_dump() for machine in machines])
 
 
 @app.command()
@@ -103,16 +103,16 @@ def show(
     from diskbench.catalog.listing import find
     from diskbench.report.terminal.catalog_text import thing_text
 
-    found = find(_open(None, refresh=refresh), name)
+    items = find(_open(None, refresh=refresh), name)
     if output == "json":
-        _print_json("found", [_part(one) for one in found])
+        _print_json("found", [_part(item) for item in items])
         return
     width = shutil.get_terminal_size().columns
-    _print(line for thing in found for line in thing_text(thing, width))
+    _print(line for thing in items for line in thing_text(thing, width))
 
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
-    """The catalogue with what was refreshed before; with `refresh` each cloud is asked first."""
+    """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
     from diskbench.catalog.yaml_loader import catalogues
     from diskbench.errors import DiskbenchError, UnknownName
     from diskbench.results import refreshed_catalogue
@@ -122,17 +122,17 @@ def _open(cloud: str | None, *, refresh: bool) -> Books:
     if not refresh:
         return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []
-    asked = (cloud,) if cloud else refreshed_catalogue.refreshable()
-    for one in asked:
+    clouds = (cloud,) if cloud else refreshed_catalogue.refreshable()
+    for name in clouds:
         try:
-            found, path = refreshed_catalogue.refresh(one)
+            overlay, path = refreshed_catalogue.refresh(name)
         except DiskbenchError as error:
-            typer.echo(f"{one}: {error.message}", err=True)
+            typer.echo(f"{name}: {error.message}", err=True)
             failures.append(error)
         else:
-            typer.echo(f"{one}: as of {found.made_on}, kept in {path}", err=True)
-    # Nobody is logged in to all clouds: where one answered, the others are only told.
-    if len(failures) == len(asked):
+            typer.echo(f"{name}: as of {overlay.made_on}, kept in {path}", err=True)
+    # Few people are logged in to all clouds: when one answered, other failures are only printed.
+    if len(failures) == len(clouds):
         raise failures[0]
     return refreshed_catalogue.open_books()
 
@@ -151,5 +151,7 @@ def _part(thing: CatalogItem) -> dict[str, Any]:
 
 
 def _print_json(name: str, rows: list[Any], **more: list[Any]) -> None:
-    document = {"format": FORMAT, name: rows} | {key: told for key, told in more.items() if told}
+    document = {"format": FORMAT, name: rows} | {
+        key: values for key, values in more.items() if values
+    }
     print_json(json.dumps(document, indent=2, ensure_ascii=False))

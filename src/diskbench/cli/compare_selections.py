@@ -27,11 +27,11 @@ def compare_two(
     from diskbench.results.compare_runs import compare_selections
     from diskbench.results.pool import facts_to_pool
 
-    found = compare_selections(database, a, b, metric=metric, pool=facts_to_pool(pool))
+    comparison = compare_selections(database, a, b, metric=metric, pool=facts_to_pool(pool))
     if output == "json":
-        print_json(found.model_dump_json(indent=2))
+        print_json(comparison.model_dump_json(indent=2))
         return
     from diskbench.report.terminal.compare_text import compare_lines
 
-    for line in compare_lines(found, width=terminal_width()):
+    for line in compare_lines(comparison, width=terminal_width()):
         print(line)

@@ -80,7 +80,7 @@ def policy_of(name: str) -> str:
     found: object = provider(name)
     if isinstance(found, Governed):
         return found.policy().rstrip("\n")
-    known = [one for one in provider_names() if isinstance(provider(one), Governed)]
+    known = [name for name in provider_names() if isinstance(provider(name), Governed)]
     raise UnknownName("provider with a policy", name, known)
 
 
@@ -95,7 +95,7 @@ def _print(findings: Sequence[Finding], output: str) -> None:
         document = DoctorDocument(state=state, findings=tuple(findings))
         print_json(document.model_dump_json(indent=2))
     else:
-        told = finding_lines(findings, width=terminal_width())
-        sys.stdout.writelines(f"{line}\n" for line in told)
+        lines = finding_lines(findings, width=terminal_width())
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     if state == "problem":
         raise typer.Exit(2)

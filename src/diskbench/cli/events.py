@@ -101,7 +101,7 @@ def _from_settings() -> Format:
     try:
         return load_settings().settings.log_format
     except DiskbenchError:
-        return "human"  # the command itself will tell what is wrong with the settings
+        return "human"  # the command itself reports what is wrong with the settings
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _as_json(record: logging.LogRecord) -> str:
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
         "level": record.levelname.lower(),
         "logger": record.name,
@@ -117,8 +117,8 @@ def _as_json(record: logging.LogRecord) -> str:
         **_fields(record),
     }
     if record.exc_info:
-        told["traceback"] = logging.Formatter().formatException(record.exc_info)
-    return json.dumps(told, default=str)
+        document["traceback"] = logging.Formatter().formatException(record.exc_info)
+    return json.dumps(document, default=str)
 
 
 def _as_text(record: logging.LogRecord, stream: TextIO) -> str:
@@ -134,12 +134,12 @@ def _as_text(record: logging.LogRecord, stream: TextIO) -> str:
 
 
 def _hung(text: str) -> str:
-    """`text` made visible, its further lines indented: none of them can pass for an event."""
+    """`text` made visible, with later lines indented so that none looks like an event."""
     return visible(text).replace("\n", "\n  ")
 
 
 def _styled(text: str, code: str, stream: TextIO) -> str:
-    """`text` in a colour where the stream is a terminal and nobody asked for none (NO_COLOR)."""
+    """`text` in a colour where the stream is a terminal and NO_COLOR is not set."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
         return text
     return f"\x1b[{code}m{text}\x1b[0m"

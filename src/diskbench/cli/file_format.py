@@ -19,10 +19,10 @@ def file_format(path: Path, typed: Name | None, known: Sequence[Name]) -> Name |
     where neither tells. Raises InvalidValue where both tell and differ: a file would be read for
     what it is not."""
     suffix = path.suffix.lower().removeprefix(".")
-    said = next((one for one in known if one == suffix), None)
-    if typed is not None and said is not None and typed != said:
+    by_suffix = next((name for name in known if name == suffix), None)
+    if typed is not None and by_suffix is not None and typed != by_suffix:
         raise InvalidValue(
-            f"--format {typed} contradicts the name of {path}, which says {said}",
+            f"--format {typed} contradicts the name of {path}, which says {by_suffix}",
             advice=f"leave --format out, or name a file that ends in .{typed}",
         )
-    return typed or said
+    return typed or by_suffix

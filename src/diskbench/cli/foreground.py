@@ -96,13 +96,13 @@ def drive(
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
 
-        return worst([report(error), *(one.exit_code for one in reports)])
+        return worst([report(error), *(ended.exit_code for ended in reports)])
     finally:
         stop.leave()  # after an error, what still runs is suspended
 
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
-    """What is shown of the plans while they run. A step that is done is told by its seconds."""
+    """The live display of running plans; finished steps are shown with their phases."""
     from diskbench.report.terminal.progress import open_progress
 
     known = {plan.trial_id: plan for plan in plans}
@@ -112,8 +112,8 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
 
         plan = known[trial_id]
         run = (plan.run_ids[run_index], run_index + 1)
-        found = phases_of(session.evidence, plan, [run])
-        return next((one for one in found if one.step == step), None)
+        phases = phases_of(session.evidence, plan, [run])
+        return next((step_phases for step_phases in phases if step_phases.step == step), None)
 
     return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
 
@@ -121,12 +121,12 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
 def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
     """Show what was measured and what went wrong; returns the process's exit code."""
     print_results(session, reports, show)
-    for one in reports:
-        print_problems(one)
+    for report in reports:
+        print_problems(report)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
-    return worst([one.exit_code for one in reports])
+    return worst([report.exit_code for report in reports])
 
 
 def rented(
@@ -164,7 +164,7 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
     steps = load_results(session.database, *run_ids)
     if show.output == "table":
-        for report in (one for one in reports if one.refused is None):
+        for report in (ending for ending in reports if ending.refused is None):
             runs_of = [steps[run_id] for run_id in report.plan.run_ids]
             phases = _phases(session, report.plan)
             judged = _verdicts(session, report.plan, phases)
@@ -182,16 +182,20 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
         from diskbench.store.query import find_run
 
         runs = [find_run(session.database, run_id) for run_id in run_ids]
-        phases = [one for report in reports for one in _phases(session, report.plan)]
-        judged = [one for each in reports for one in _verdicts(session, each.plan, phases)]
-        audits = [one for report in reports for one in _audits(session, report.plan)]
+        phases = [
+            step_phases for report in reports for step_phases in _phases(session, report.plan)
+        ]
+        judged = [
+            verdict for report in reports for verdict in _verdicts(session, report.plan, phases)
+        ]
+        audits = [audit for report in reports for audit in _audits(session, report.plan)]
         print(
             json_text(results_document(runs, steps, phases=phases, verdicts=judged, audits=audits))
         )
 
 
 def _phases(session: Session, plan: Plan) -> list[StepPhases]:
-    """Those of steps of a minute or more; shorter ones cost no look at their seconds."""
+    """The phases of the trial's steps of a minute or more; shorter steps need no series."""
     from diskbench.cli.results_show import phases_of
 
     runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
@@ -199,7 +203,7 @@ def _phases(session: Session, plan: Plan) -> list[StepPhases]:
 
 
 def _audits(session: Session, plan: Plan) -> list[StepAudit]:
-    """Whether the figures of the trial's steps agree; it was kept when each run ended."""
+    """The audits of the trial's steps, cached when each run ended."""
     from diskbench.cli.results_show import audits_of
 
     return audits_of(session.evidence_of(plan.trial_id), plan.run_ids)
@@ -210,7 +214,7 @@ def _verdicts(session: Session, plan: Plan, phases: Sequence[StepPhases]) -> Seq
     from diskbench.store.query import Filter, find_runs
 
     runs = find_runs(session.database, [Filter("trial_id", "=", plan.trial_id)])
-    own = [one for one in phases if one.run_id in plan.run_ids]
+    own = [step_phases for step_phases in phases if step_phases.run_id in plan.run_ids]
     books, evidence = session.books, session.evidence_of(plan.trial_id)
     return trial_verdicts(session.database, evidence, runs, books=books, phases=own)
 
@@ -267,10 +271,10 @@ def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
 def print_problems(report: TrialEnding) -> None:
     """Why a trial did not end well, on stderr, with what to do next."""
     name = f"{report.plan.address}: " if report.plan.address else ""
-    told = set()
+    printed = set()
     for run in report.end.runs if report.end else ():
-        if run.problem and run.state != "cancelled" and run.problem not in told:
-            told.add(run.problem)
+        if run.problem and run.state != "cancelled" and run.problem not in printed:
+            printed.add(run.problem)
             advice = f"\n  {run.problem.advice}" if run.problem.advice else ""
             print(
                 f"{name}run {run.run_id} {run.state}: {run.problem.message}{advice}",

@@ -70,17 +70,17 @@ def gc(
         where.check_asked(frozenset({provider}), "leave it out, or name --provider NAME")
         scope = where.scope(provider, region=region)
         try:
-            found, unlisted = sweep_provider(
+            listed, unlisted = sweep_provider(
                 session, scope, named, dry_run=dry_run, not_mine=not_mine
             )
         except DiskbenchError:
             if swept:
                 _print(_document(swept, [], dry_run=dry_run), output)
             raise
-        told = {one.lease_id for one in swept if one.outcome != "gave-back"}
-        swept += [one for one in found if one.copied or one.lease_id not in told]
+        known_here = {item.lease_id for item in swept if item.outcome != "gave-back"}
+        swept += [item for item in listed if item.copied or item.lease_id not in known_here]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
-    going = {one.lease_id for one in swept if one.outcome != "kept"}
+    going = {item.lease_id for item in swept if item.outcome != "kept"}
     left = [plan.trial_id for plan in abandoned_plans(session.database)]
     waiting = [trial_id for trial_id in left if trial_id not in going]
     if waiting:
@@ -131,8 +131,8 @@ def _document(
 ) -> SweepDocument:
     from diskbench.model.swept import SweepDocument
 
-    gone = [one for one in swept if one.outcome != "kept"]
-    known = [one.cost.usd for one in gone if one.cost and one.cost.usd is not None]
+    gone = [item for item in swept if item.outcome != "kept"]
+    known = [item.cost.usd for item in gone if item.cost and item.cost.usd is not None]
     return SweepDocument(
         dry_run=dry_run,
         leases=tuple(swept),
@@ -149,13 +149,13 @@ def _print(document: SweepDocument, output: str) -> None:
         print_json(document.model_dump_json(indent=2))
     else:
         print_swept(document.leases, stream=sys.stdout)
-        if sum(one.outcome != "kept" for one in document.leases) > 1:
+        if sum(item.outcome != "kept" for item in document.leases) > 1:
             unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
             print(f"in all about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
         print(f"not looked through: {place.where}", file=sys.stderr)
         _print_problem(place.problem)
-    stays = all(one.outcome == "kept" and not one.problem for one in document.leases)
+    stays = all(item.outcome == "kept" and not item.problem for item in document.leases)
     if stays and not document.unlisted:
         print("nothing to give back", file=sys.stderr)
 

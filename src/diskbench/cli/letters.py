@@ -24,7 +24,7 @@ _NEAREST = {
 
 def nearest(text: str) -> str:
     """`text` in ASCII: letters without their accents, lines and blocks as near as they come."""
-    return "".join(_letter(one) for one in text)
+    return "".join(_letter(char) for char in text)
 
 
 @contextmanager
@@ -58,12 +58,12 @@ def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
     return nearest(error.object[error.start : error.end]), error.end
 
 
-def _letter(one: str) -> str:
-    if one.isascii():
-        return one
-    if one in _NEAREST:
-        return _NEAREST[one]
-    if "BOX DRAWINGS" in unicodedata.name(one, ""):
+def _letter(char: str) -> str:
+    if char.isascii():
+        return char
+    if char in _NEAREST:
+        return _NEAREST[char]
+    if "BOX DRAWINGS" in unicodedata.name(char, ""):
         return "+"
-    plain = unicodedata.normalize("NFKD", one).encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
     return plain or "?"

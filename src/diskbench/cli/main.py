@@ -104,16 +104,16 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _check_letters(arguments: list[str]) -> None:
-    """Raise InvalidValue for an argument, or a setting in the environment, that no database keeps:
-    bytes that are not UTF-8 become halves of characters."""
+    """Raise InvalidValue for an argument, or a setting in the environment, that no database can
+    store: Python decodes bytes that are not UTF-8 to lone surrogates."""
     from diskbench.errors import InvalidValue
     from diskbench.visible import unstorable
 
-    given = [(f"argument {number}", one) for number, one in enumerate(arguments, 1)]
+    given = [(f"argument {number}", text) for number, text in enumerate(arguments, 1)]
     given += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
     for what, text in given:
         if unstorable(text) is not None:
-            # Which, and not what: it may be a URL with a password.
+            # Name the argument without its value, which may be a URL with a password.
             raise InvalidValue(
                 f"{what} is not valid UTF-8",
                 advice="give text in UTF-8; a file with such a name has to be renamed",
@@ -146,5 +146,5 @@ def _fail(error: Exception) -> int:
 
 
 def _forget_stdout() -> None:
-    """Keep the interpreter from complaining about stdout once more when it exits."""
+    """Redirect stdout to /dev/null, so that the interpreter reports no second error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

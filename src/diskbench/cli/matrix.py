@@ -101,7 +101,7 @@ def plan(
         from diskbench.report.terminal.matrix_text import render_outlook
 
         typer.echo(render_outlook(outlook), nl=False)
-    if any(one.problem is not None for one in outlook.blocks):
+    if any(block.problem is not None for block in outlook.blocks):
         raise typer.Exit(PROBLEM)
 
 

@@ -56,7 +56,7 @@ def foreground(
     claim_foreground(session, campaign)
     assert campaign.queue is not None
     worker = Worker(session, serves=(campaign.queue,), own=name)
-    told = sys.stderr.isatty() and not quiet
+    shows_table = sys.stderr.isatty() and not quiet
 
     def stopping() -> None:
         print("stopping in order; press Ctrl-C again to leave at once", file=sys.stderr)
@@ -70,7 +70,7 @@ def foreground(
         nonlocal last
         try:
             last = standing(session.database, find_campaign(session.database, name))
-        except StoreUnavailable:  # the worker tells it, and waits
+        except StoreUnavailable:  # the worker reports it and waits
             if last is None:
                 raise
         return last
@@ -90,11 +90,11 @@ def foreground(
         with interruptible(worker.stop, stopping, left):
             worker.launch([campaign.queue])
             worker.wake.set()
-            shown_while(seen, goes_on, quiet=not told, lines=not quiet)
+            shown_while(seen, goes_on, quiet=not shows_table, lines=not quiet)
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
         end = seen()
-        if output is not None and not (told and output == "table"):
+        if output is not None and not (shows_table and output == "table"):
             print_standing(end, output)
         return exit_code(session, end, stopped=worker.stop.all_asked)
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
@@ -126,7 +126,7 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
         for lease in leases_of_campaign(session.database, last.campaign_id)
         if lease.state == "open"
     ]
-    left += [one.lease_id for one in list_machines(session.database, last.campaign_id)]
+    left += [machine.lease_id for machine in list_machines(session.database, last.campaign_id)]
     if left and last.state == "done":
         print(
             f"error: not given back: {', '.join(left)}\n  try: diskbench gc {' '.join(left)}",
@@ -166,18 +166,18 @@ def shown_while(
 def _in_lines(
     seen: Callable[[], MatrixStanding], goes_on: Callable[[], bool], *, lines: bool
 ) -> None:
-    told: dict[int, str] = {}
+    last_state: dict[int, str] = {}
     again = True
     while again:
         again = goes_on()
         if not lines:
             continue
-        for one in seen().cells:
-            row = one.row
-            if told.get(row.position, "waiting") != row.state:
+        for cell in seen().cells:
+            row = cell.row
+            if last_state.get(row.position, "waiting") != row.state:
                 why = f": {row.error}" if row.error and row.state != "done" else ""
                 print(f"{row.key}: {row.state}{why}", file=sys.stderr, flush=True)
-            told[row.position] = row.state
+            last_state[row.position] = row.state
 
 
 def print_standing(last: MatrixStanding, output: Output) -> None:

@@ -35,14 +35,16 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     if until is not None:
         typer.echo(outlook_until(typed, until), nl=False)
         return
-    asked = asked_for(typed)
+    command = asked_for(typed)
     books = open_books()
-    found = look(asked.request, books, install_fio=typed["install_fio"], offline=typed["offline"])
+    outlook = look(
+        command.request, books, install_fio=typed["install_fio"], offline=typed["offline"]
+    )
     if typed["output"] == "json":
-        _print_document(found)
+        _print_document(outlook)
     else:
-        _print_text(found)
-    if found.refused:
+        _print_text(outlook)
+    if outlook.refused:
         raise typer.Exit(PROBLEM)
 
 

@@ -17,9 +17,9 @@ def providers() -> None:
     from diskbench.report.terminal.hanging import hanging
 
     for name in provider_names():
-        one = provider(name)
+        instance = provider(name)
         print(hanging(f"{name:<10} ", plugin(name).summary))
-        for ability in abilities(one):
+        for ability in abilities(instance):
             print(hanging(" " * 13, ability))
 
 
@@ -27,32 +27,32 @@ def abilities(provider: Provider) -> Iterator[str]:
     """What the provider's type says it can do (ports.py)."""
     from diskbench import ports
 
-    one: object = provider
-    yield "rents" if isinstance(one, ports.Renter) else "measures what is there"
-    if isinstance(one, ports.Provisions):
-        yield f"sells performance apart from size: {', '.join(one.provisioned())}"
-    if isinstance(one, ports.Caches):
-        yield f"caches disks on their host: --cache {'|'.join(one.host_caches())}"
-    if isinstance(one, ports.EndsMachines):
-        yield f"ends what nobody gives back: {one.ends_by()}"
-    if isinstance(one, ports.Foresees):
+    instance: object = provider
+    yield "rents" if isinstance(instance, ports.Renter) else "measures what is there"
+    if isinstance(instance, ports.Provisions):
+        yield f"sells performance apart from size: {', '.join(instance.provisioned())}"
+    if isinstance(instance, ports.Caches):
+        yield f"caches disks on their host: --cache {'|'.join(instance.host_caches())}"
+    if isinstance(instance, ports.EndsMachines):
+        yield f"ends what nobody gives back: {instance.ends_by()}"
+    if isinstance(instance, ports.Foresees):
         yield "tells without a call what it would probably rent"
-    if isinstance(one, ports.Refreshes):
+    if isinstance(instance, ports.Refreshes):
         yield "tells limits and prices by API: diskbench catalog instances --refresh"
-    asked = [
+    checks = [
         word
         for word, kind in (
             ("rights", ports.Examinable),
             ("quotas", ports.Metered),
             ("policy", ports.Governed),
         )
-        if isinstance(one, kind)
+        if isinstance(instance, kind)
     ]
-    if asked:
-        yield f"answers diskbench doctor: {', '.join(asked)}"
-    if isinstance(one, ports.SwapsDisks):
+    if checks:
+        yield f"answers diskbench doctor: {', '.join(checks)}"
+    if isinstance(instance, ports.SwapsDisks):
         yield "gives a machine other disks: reuse_host of a matrix"
-    if isinstance(one, ports.TellsTime):
+    if isinstance(instance, ports.TellsTime):
         yield "tells its time, by which gc judges what has expired"
-    if isinstance(one, ports.HoldsCredit):
+    if isinstance(instance, ports.HoldsCredit):
         yield "holds burst credit while disks are filled"

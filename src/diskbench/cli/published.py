@@ -38,13 +38,13 @@ def list_(
     """List the figures, one a line; those marked ! are doubted."""
     from diskbench.catalog.published import filtered, load_published
 
-    found = filtered(load_published(), seed=seed, provider=provider, disk=disk)
+    figures = filtered(load_published(), seed=seed, provider=provider, disk=disk)
     if output == "json":
-        _print_document(found)
+        _print_document(figures)
         return
     from diskbench.report.published.text import list_lines
 
-    for line in list_lines(found):
+    for line in list_lines(figures):
         print(line)
 
 
@@ -63,7 +63,7 @@ def show(
     if output == "json":
         from diskbench.plan.published_verdict import published_verdict
 
-        _print_document(found, {one.id: published_verdict(one, books) for one in found})
+        _print_document(found, {figure.id: published_verdict(figure, books) for figure in found})
         return
     from diskbench.report.published.text import show_lines
 

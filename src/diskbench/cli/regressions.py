@@ -50,13 +50,13 @@ def regressions(
     engine = database(database_url)
     wanted = [Filter(f"label.{k}", "=", v) for k, v in key_values("--label", label or ())]
     wanted += conditions(engine, filter_ or (), since=since)
-    found = find_regressions(engine, wanted, metric=metric, pool=facts_to_pool(pool or ()))
+    regressed = find_regressions(engine, wanted, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
-        print_json(found.model_dump_json(indent=2))
+        print_json(regressed.model_dump_json(indent=2))
         return
-    if not found.histories:
+    if not regressed.histories:
         print("nothing was measured twice that meets that", file=sys.stderr)
     from diskbench.report.terminal.history_text import regression_lines
 
-    for line in regression_lines(found, width=terminal_width()):
+    for line in regression_lines(regressed, width=terminal_width()):
         print(line)

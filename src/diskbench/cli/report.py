@@ -124,9 +124,9 @@ def report(
     for path, _ in wanted:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    told = stored_report(reader, runs, asked, filters, chart=chart)
+    stored = stored_report(reader, runs, asked, filters, chart=chart)
     for path, kind in wanted:
-        write_report(path, told, kind, log=None if axis is None else axis == "log")
+        write_report(path, stored, kind, log=None if axis is None else axis == "log")
         if not quiet:
             print(path.absolute())
 
@@ -135,5 +135,5 @@ def _names(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
     from diskbench.report.charts.registry import LIST, charts
 
-    names = [LIST, *(one.name for one in charts())]
+    names = [LIST, *(chart.name for chart in charts())]
     return [name for name in names if name.startswith(beginning)]

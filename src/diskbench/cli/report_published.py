@@ -57,7 +57,7 @@ def report_published(
     if chart is None or chart == LIST:
         _print_charts(post)
         return
-    found = find_chart(post, chart)
+    chosen = find_chart(post, chart)
     files = [(path, file_format(path, wanted, FORMATS) or format_of(path)) for path in to]
     if not files:
         kind: Format = wanted or "html"
@@ -73,25 +73,25 @@ def report_published(
         engine = database(database_url)
         runs = runs_of(engine, asked, filters)
         kept = EvidenceOfRuns(evidence, evidence_url)
-        own, left_out = own_trials(engine, runs, found, kept, books, include_emulated)
+        own, left_out = own_trials(engine, runs, chosen, kept, books, include_emulated)
         for words in left_out:
             print(f"not laid over: {words}", file=sys.stderr)
         if not own.points:
             trials = counted(len({run.trial_id for run in runs}), "trial")
             raise InvalidValue(
-                f"none of {trials} can be laid over {found.post}'s chart {found.name}",
+                f"none of {trials} can be laid over {chosen.post}'s chart {chosen.name}",
                 advice="the lines above say why; without runs the figures are drawn alone",
             )
 
     def outlook(one: Published, runs: int) -> PlanExpectation | None:
         return published_outlook(one, books, runs)
 
-    made = f"Drawn by diskbench {__version__} from the figures of {_post_words(found)}"
+    made = f"Drawn by diskbench {__version__} from the figures of {_post_words(chosen)}"
     for path, kind in files:
         linked = kind == "html"
         palette = PAGE if linked else PICTURE
-        figure = draw(found, figures, palette, outlook=outlook, own=own, linked=linked)
-        points = rows_of(found, figures, own, linked=linked)
+        figure = draw(chosen, figures, palette, outlook=outlook, own=own, linked=linked)
+        points = rows_of(chosen, figures, own, linked=linked)
         log = None if axis is None else axis == "log"
         for written in write_chart(path, figure, points, kind, log=log, made=made):
             if not quiet:
@@ -101,17 +101,19 @@ def report_published(
 def _post_words(chart: PostChart) -> str:
     from diskbench.catalog.published import load_published
 
-    return next(one.post.words for one in load_published() if one.seed == chart.post)
+    return next(
+        published.post.words for published in load_published() if published.seed == chart.post
+    )
 
 
 def _print_charts(post: str) -> None:
     from diskbench.report.published.charts import charts_of
 
-    found = charts_of(post)
-    width = max(len(one.name) for one in found)
-    for one in found:
-        lead = f"{one.name:<{width}}  "
+    charts = charts_of(post)
+    width = max(len(chart.name) for chart in charts)
+    for chart in charts:
+        lead = f"{chart.name:<{width}}  "
         for line in textwrap.wrap(
-            one.words, 80, initial_indent=lead, subsequent_indent=" " * len(lead)
+            chart.words, 80, initial_indent=lead, subsequent_indent=" " * len(lead)
         ):
             print(line)

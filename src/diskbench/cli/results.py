@@ -144,7 +144,7 @@ def show(
         return
     only = Filter("run_id", "=", run.run_id)
     these = [only if alone else Filter("trial_id", "=", run.trial_id)]
-    runs = sorted(find_runs(engine, these), key=lambda one: one.run_index)
+    runs = sorted(find_runs(engine, these), key=lambda run: run.run_index)
     if output == "csv":
         from diskbench.results.exported_rows import rows_as_csv
 
@@ -162,13 +162,13 @@ def show(
     from diskbench.results.stored_trial import read_trial
     from diskbench.store.rows import find_plan
 
-    said = hint(as_disk, as_machine, promise)
+    labels = hint(as_disk, as_machine, promise)
     plan = find_plan(engine, run.trial_id)
-    if said is not None and plan is not None and plan.expectation is not None:
+    if labels is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")
     kept = EvidenceOfRuns(evidence, evidence_url)
     suspended = is_abandoned(engine, run.trial_id)
-    trial = read_trial(engine, runs, kept, open_books(), hint=said, suspended=suspended)
+    trial = read_trial(engine, runs, kept, open_books(), hint=labels, suspended=suspended)
     if output == "json":
         costs = [] if trial.cost is None else [trial.cost]
         _print_document(runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits)
@@ -255,15 +255,15 @@ def delete(
 
     engine = database(database_url)
     wanted = conditions(engine, filter_ or (), since=since, until=until)
-    found = runs_to_delete(engine, tuple(run_ids or ()), wanted)
-    if not found:
+    doomed = runs_to_delete(engine, tuple(run_ids or ()), wanted)
+    if not doomed:
         _say("no run meets that; nothing deleted")
         return
-    what = f"{len(found)} run{'s' * (len(found) != 1)}{'' if keep_evidence else ' and evidence'}"
+    what = f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
     if not yes:
         _ask(what)
     delete_with_evidence(
-        engine, found, None if keep_evidence else lambda url: evidence(evidence_url or url)
+        engine, doomed, None if keep_evidence else lambda url: evidence(evidence_url or url)
     )
     print(f"deleted {what}")
 

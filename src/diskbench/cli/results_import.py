@@ -100,12 +100,12 @@ def import_(
     from diskbench.store.import_sources import read_sources
 
     labels = dict(key_values("--label", label or ()))
-    if said := hint(as_disk, as_machine, promise):
-        labels |= said.labels()
-    found = read_sources(files)
+    if note := hint(as_disk, as_machine, promise):
+        labels |= note.labels()
+    import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     with_logs = []
-    for run in imported(engine, store, found.sources, labels, version("diskbench")):
+    for run in imported(engine, store, import_set.sources, labels, version("diskbench")):
         print(run.manifest.run_id)
         _say(_taken_in(run.source.name, run.manifest, labels) + _joined(tuple(run.source.logs)))
         if not run.dated:
@@ -114,7 +114,7 @@ def import_(
             _say(f"  {audit_line(run.audits)}")
         if run.has_logs:
             with_logs.append(run.manifest.run_id)
-    for line in _left(found.left):
+    for line in _left(import_set.left):
         _say(line)
     damaged = damaged_logs(store, with_logs)
     for run_id, error in damaged:
@@ -132,13 +132,13 @@ def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hi
     from diskbench.plan.as_disk import Hint
     from diskbench.results.refreshed_catalogue import open_books
 
-    said = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
+    note = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
     if as_disk is None and as_machine is not None:
         raise InvalidValue(
             "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
         )
-    said.way(open_books())
-    return said
+    note.way(open_books())
+    return note
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
@@ -159,10 +159,10 @@ def _joined(logs: Sequence[str]) -> str:
 
 
 def _left(left: Sequence[Left]) -> list[str]:
-    """What was not imported, a line for each reason."""
+    """One line per reason, with the files that were not imported."""
     by_reason: dict[str, list[str]] = {}
-    for one in left:
-        by_reason.setdefault(one.why, []).append(str(one.path))
+    for skipped in left:
+        by_reason.setdefault(skipped.why, []).append(str(skipped.path))
     return [
         f"left {len(paths)} file{'s' if len(paths) > 1 else ''}: {_some(paths)}: {why}"
         for why, paths in by_reason.items()

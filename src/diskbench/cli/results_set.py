@@ -47,11 +47,11 @@ def print_set(
         sys.stdout.write(rows_as_csv(database, filters, evidence=store))
         return
     named = facts_to_pool(pool)
-    found = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
+    replicates = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
     if output == "json":
-        print_json(found.model_dump_json(indent=2))
+        print_json(replicates.model_dump_json(indent=2))
         return
     from diskbench.report.terminal.replicates_text import replicate_lines
 
-    for line in replicate_lines(found, width=terminal_width()):
+    for line in replicate_lines(replicates, width=terminal_width()):
         print(line)

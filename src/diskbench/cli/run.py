@@ -25,14 +25,14 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     until = check_until(typed)
     if until is not None:
         start_until(typed, until, show, stores)
-    asked = asked_for(typed)
+    command = asked_for(typed)
     start(
-        asked.request,
+        command.request,
         show,
         stores,
         install_fio=typed["install_fio"],
         detach=typed["detach"],
-        limit=asked.limit,
+        limit=command.limit,
     )
 
 

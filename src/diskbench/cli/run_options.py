@@ -211,15 +211,15 @@ _WITH_UNTIL = frozenset({"max_replicates", "deadline"})
 
 def provider_in(arguments: Sequence[str]) -> str | None:
     """The provider that a command line names; None where it names none."""
-    found = None
+    name = None
     for position, word in enumerate(arguments):
         if word == "--":
             break
         if word == "--provider" and position + 1 < len(arguments):
-            found = arguments[position + 1]
+            name = arguments[position + 1]
         elif word.startswith("--provider="):
-            found = word.removeprefix("--provider=")
-    return found
+            name = word.removeprefix("--provider=")
+    return name
 
 
 def with_run_options(
@@ -228,15 +228,15 @@ def with_run_options(
     """`command`, which takes all options by their names, with the options that `run` has for the
     provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
     name = provider_in(arguments)
-    found = None if name is None else plugin(name)
-    parameters = [*_parameters(found), *more]
+    chosen = None if name is None else plugin(name)
+    parameters = [*_parameters(chosen), *more]
 
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
         command(**options)
 
     typed.__name__, typed.__doc__ = command.__name__, command.__doc__
     typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer's way
-    typed.__annotations__ = {one.name: one.annotation for one in parameters}
+    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return typed
 
 
@@ -293,39 +293,43 @@ def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
     """The options for a provider; for none those that every provider takes, whoever it is."""
     own = [] if plugin is None else list(_own(plugin))
-    common = [_shown(one, plugin, common=True) for one in _of(_common)]
-    renting = [_shown(one, plugin, common=False) for one in _of(_renting)]
-    first = [one for one in common if _panel_of(one) in (_WHAT, _RENT)]
-    last = [one for one in common if one not in first]
-    replaced = {one.name for one in own}
-    shared = [one for one in (*first, *renting) if one.name not in replaced]
+    common = [_shown(parameter, plugin, common=True) for parameter in _of(_common)]
+    renting = [_shown(parameter, plugin, common=False) for parameter in _of(_renting)]
+    first = [parameter for parameter in common if _panel_of(parameter) in (_WHAT, _RENT)]
+    last = [parameter for parameter in common if parameter not in first]
+    replaced = {parameter.name for parameter in own}
+    shared = [parameter for parameter in (*first, *renting) if parameter.name not in replaced]
     yield from (*shared, *own, *last)
 
 
-def _panel_of(one: inspect.Parameter) -> str | None:
-    panel: str | None = typing.get_args(one.annotation)[1].rich_help_panel
+def _panel_of(parameter: inspect.Parameter) -> str | None:
+    panel: str | None = typing.get_args(parameter.annotation)[1].rich_help_panel
     return panel
 
 
 def _of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
     types = typing.get_type_hints(function, include_extras=True)
-    for one in inspect.signature(function).parameters.values():
-        yield one.replace(annotation=types[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+    for parameter in inspect.signature(function).parameters.values():
+        yield parameter.replace(
+            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
+        )
 
 
-def _shown(one: inspect.Parameter, plugin: Plugin | None, *, common: bool) -> inspect.Parameter:
+def _shown(
+    parameter: inspect.Parameter, plugin: Plugin | None, *, common: bool
+) -> inspect.Parameter:
     """The option, hidden from help where it means nothing, in the provider's own units."""
-    kind, option = typing.get_args(one.annotation)
+    kind, option = typing.get_args(parameter.annotation)
     option = copy(option)
     if plugin is None:
-        option.hidden = one.name in _RARE or not common
+        option.hidden = parameter.name in _RARE or not common
     else:
-        option.hidden = not _means(one.name, plugin, common=common)
+        option.hidden = not _means(parameter.name, plugin, common=common)
         unit = "MiB/s" if plugin.throughput_unit_bytes == 2**20 else "MB/s (10^6 bytes)"
-        if one.name == "size" and plugin.rents:
+        if parameter.name == "size" and plugin.rents:
             option.help = "Size of the disk to rent, in whole GiB (2^30)."
         option.help = (option.help or "").format(unit=unit)
-    return one.replace(annotation=Annotated[kind, option])
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
@@ -342,8 +346,8 @@ def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
 def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
     from diskbench.model.options import own_options
 
-    for one in own_options(plugin.name):
-        yield own_parameter(one, one.about, one.panel)
+    for option in own_options(plugin.name):
+        yield own_parameter(option, option.about, option.panel)
 
 
 def own_parameter(one: Option, about: str, panel: str | None) -> inspect.Parameter:

@@ -170,7 +170,7 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     find_profile(profile)
     if "/" in profile or "." in profile:
         profile = str(Path(profile).absolute())
-    known = {*CellFields.model_fields, *(one.name for one in own_options(provider))}
+    known = {*CellFields.model_fields, *(option.name for option in own_options(provider))}
     fields = {
         name: value
         for name, value in typed.items()
@@ -227,12 +227,12 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
 
         sys.stdout.write(rows_as_csv(session.database, these))
         return
-    found = replicates_of(session.database, these, asked=name)
+    replicates = replicates_of(session.database, these, asked=name)
     (until,) = standing(session.database, find_campaign(session.database, name)).until
     if show.output == "json":
-        print_json(found.model_copy(update={"until": until}).model_dump_json(indent=2))
+        print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))
         return
-    for line in replicate_lines(found):
+    for line in replicate_lines(replicates):
         print(line)
     print()
     for line in wrapped("", until_words(until), 80):

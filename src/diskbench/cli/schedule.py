@@ -74,9 +74,9 @@ def add(
         assume_price_usd_per_hour=assume_price,
         now=datetime.now(UTC),
     )
-    for one in unseen:
-        assert one.problem is not None
-        print(f"not looked at: {one.block}: {one.problem.message}", file=sys.stderr)
+    for block_seen in unseen:
+        assert block_seen.problem is not None
+        print(f"not looked at: {block_seen.block}: {block_seen.problem.message}", file=sys.stderr)
     print(f"{name} is {'kept' if is_new else 'changed'}; workers begin it", file=sys.stderr)
     _print([_one(database_url, name)])
 
@@ -157,8 +157,8 @@ def backfill(
     from diskbench.engine.schedule.schedules import backfill
 
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
-    for one in times:
-        print(one.strftime("%a %Y-%m-%d %H:%M %Z"))
+    for moment in times:
+        print(moment.strftime("%a %Y-%m-%d %H:%M %Z"))
     waiting = f"{len(times)} wait for a worker" if times else "nothing to make up for"
     print(waiting, file=sys.stderr)
 
@@ -170,8 +170,8 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
     from diskbench.errors import UnknownName
 
     known = {
-        one.name: one
-        for one in standings(
+        standing.name: standing
+        for standing in standings(
             database(url), now=datetime.now(UTC), upcoming_ones=upcoming, past=past
         )
     }
@@ -188,6 +188,6 @@ def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
         return
     from diskbench.report.terminal.schedule_text import schedule_lines
 
-    for one in seen:
-        for line in schedule_lines(one):
+    for standing in seen:
+        for line in schedule_lines(standing):
             print(line)

@@ -36,7 +36,7 @@ class Where:
 
     def account(self, provider: str) -> str | None:
         """What pays for a provider, as typed."""
-        name = next((one.account_option for one in plugins() if one.name == provider), None)
+        name = next((known.account_option for known in plugins() if known.name == provider), None)
         found: str | None = self.own.get(name) if name else None
         return found
 
@@ -47,7 +47,7 @@ class Where:
         from diskbench.model.options import owners
 
         for name, value in self.own.items():
-            known = [one.name for one in owners(name)]
+            known = [owner.name for owner in owners(name)]
             if value not in (None, False) and not providers & set(known):
                 raise InvalidValue(
                     f"--{name.replace('_', '-')} {value} is an option of {' and '.join(known)}, "
@@ -75,22 +75,25 @@ class Where:
 def scoped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of Where in place of its argument `where`."""
     known = inspect.signature(command, eval_str=True)
-    own = [one for one in known.parameters.values() if one.name != "where"]
+    own = [parameter for parameter in known.parameters.values() if parameter.name != "where"]
     endpoint = inspect.Parameter(
         "endpoint_url", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_ENDPOINT
     )
     scoping = list(_scoping())
-    every = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, endpoint, *scoping)]
+    every = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*own, endpoint, *scoping)
+    ]
 
     @functools.wraps(command)
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        given = {one.name: options.pop(one.name) for one in scoping}
+        given = {parameter.name: options.pop(parameter.name) for parameter in scoping}
         where = Where(options.pop("endpoint_url"), given)
         command(**options, where=where)
 
     # What Typer reads: the signature, and the types that it names.
     typed.__signature__ = known.replace(parameters=every)  # type: ignore[attr-defined]
-    typed.__annotations__ = {one.name: one.annotation for one in every}
+    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
     return typed
 
 

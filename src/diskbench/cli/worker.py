@@ -87,14 +87,14 @@ def worker(
 
 
 def _tell_events() -> None:
-    """A worker has no table to show: what happens is told as it happens."""
+    """Log events at level INFO, since a worker has no table to show."""
     ours = logging.getLogger("diskbench")
     ours.setLevel(min(ours.getEffectiveLevel(), logging.INFO))
 
 
 def _of(session: Session, concurrency: int | None) -> dict[str, object]:
-    told = {"executor": session.executor_id, "concurrency": concurrency}
-    return {key: value for key, value in told.items() if value is not None}
+    document = {"executor": session.executor_id, "concurrency": concurrency}
+    return {key: value for key, value in document.items() if value is not None}
 
 
 def _tell_note(trial_id: str, text: str) -> None:
@@ -102,9 +102,9 @@ def _tell_note(trial_id: str, text: str) -> None:
 
 
 def _tell_swept(swept: list[Swept]) -> None:
-    for one in swept:
-        if one.outcome == "kept":  # looked at again in half a minute
+    for item in swept:
+        if item.outcome == "kept":  # checked again in half a minute
             continue
-        level = logging.WARNING if one.problem else logging.INFO
-        text = one.problem.message if one.problem else f"{one.outcome.replace('-', ' ')}"
-        log.log(level, "%s: %s", text, one.reason, extra={"lease": one.lease_id})
+        level = logging.WARNING if item.problem else logging.INFO
+        text = item.problem.message if item.problem else f"{item.outcome.replace('-', ' ')}"
+        log.log(level, "%s: %s", text, item.reason, extra={"lease": item.lease_id})

@@ -1,13 +1,13 @@
-"""How the files of a run lie in the evidence store.
+"""The layout of a run's files in the evidence store.
 
     runs/<run_id>/plan.json
     runs/<run_id>/steps/<iii>-<name>[-r<round>]/<file>[.zst]
                                                /step.json       closes the step
     runs/<run_id>/manifest.json                                 closes the run
 
-Files of more than 4 KiB are compressed. A closed folder never changes; one that a killed process
-left open, or whose step.json cannot be read, is written anew. No file of a host or of an import is
-ever kept under the name of a record.
+Files of more than 4 KiB are compressed. A closed folder never changes; a folder that a killed
+process left open, or whose step.json cannot be read, is written again. No file of a host or of an
+import is ever stored under the name of a record.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ if TYPE_CHECKING:
 RUNS = "runs"
 STEP_JSON = "step.json"
 COMPRESS_ABOVE_BYTES = 4096
-"""Smaller files stay readable as they are; compression would save less than a disk block."""
+"""Smaller files are stored uncompressed: compression would save less than a disk block."""
 DAMAGED = ".damaged"
-"""Stands behind the name of a record that could not be read and that a new one replaced."""
+"""Suffix of the copy of an unreadable record that a new record replaced."""
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
 
 
 @dataclass(frozen=True)
 class KeptStep:
-    """One closed step: its record, and those of its files that a result is made of."""
+    """One closed step: its record, and the files that its result is parsed from."""
 
     record: StepRecord
     files: Mapping[str, bytes]
 
 
 def run_prefix(run_id: str) -> str:
-    """Where everything of a run lies."""
+    """The key prefix of all files of a run."""
     return f"{RUNS}/{run_id}"
 
 
@@ -69,13 +69,13 @@ def step_folder(step: Step) -> str:
 
 
 def index_of(folder: str) -> int | None:
-    """The index of the step in a folder: 3 of `steps/003-randread-r2`; None of another name."""
+    """The step index in a folder's name: 3 for `steps/003-randread-r2`; None for other names."""
     digits = folder.partition("steps/")[2].partition("-")[0]
     return int(digits) if digits.isdecimal() else None
 
 
 def name_at(plan: Plan, index: int) -> str:
-    """The folder under `steps/` of the step with an index in its run; rounds of a loop count on."""
+    """The folder under `steps/` of the step with this index, also in later rounds of a loop."""
     step = plan.steps[min(index, len(plan.steps) - 1)]
     if plan.loop is not None and index >= plan.loop.first:
         body = plan.steps[plan.loop.first :]
@@ -85,11 +85,11 @@ def name_at(plan: Plan, index: int) -> str:
 
 
 def write_plan(store: EvidenceStore, plan: Plan) -> None:
-    """The plan, once for each of its runs, before they start.
+    """Write the plan for each of its runs, before they start.
 
-    A plan of the same run that is there already stays, whatever version of diskbench wrote it and
-    in whatever words. Only a draft's gives way, where the run has nothing else yet: its process was
-    killed while it gave up renting. Raises KeyTaken for the plan of another trial.
+    An existing plan of the same trial is kept, whichever version of diskbench wrote it. Only a
+    draft is replaced, where the run has no other files: its process was killed while it gave up
+    renting. Raises KeyTaken for the plan of another trial.
     """
     for run_id in plan.run_ids:
         prefix = run_prefix(run_id)
@@ -106,13 +106,13 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
 
 
 def _plan_there(store: EvidenceStore, run_id: str) -> dict[str, Any]:
-    """The plan of a run as plain JSON: its fields may be those of another version. {} for what is
-    no JSON object."""
+    """The plan of a run as plain JSON, since another version may have other fields. {} where the
+    file holds no JSON object."""
     try:
-        found = json.loads(store.get(f"{run_prefix(run_id)}/plan.json"))
+        document = json.loads(store.get(f"{run_prefix(run_id)}/plan.json"))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _is_draft(plan: Mapping[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def read_plan(store: EvidenceStore, run_id: str) -> Plan:
 
 
 def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
-    """What the manifest says of plan.json as it lies in the store, whatever version wrote it."""
+    """The manifest's record of plan.json as stored, whichever version wrote it."""
     try:
         data = store.get(f"{run_prefix(run_id)}/plan.json")
     except KeyError:
@@ -147,11 +147,11 @@ def write_step_evidence(
     stopped: bool = False,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> KeptStep:
-    """Keep the files of a step and close its folder; returns what is kept.
+    """Store the files of a step and close its folder; returns the stored step.
 
-    A folder closed earlier wins, with its times and files, so a step that is collected twice
-    stays what it was; only the leavings of a stopped step, and a folder whose step.json cannot be
-    read (`on_note` is told), give way to a whole one.
+    A folder that is already closed is kept with its times and files, so collecting a step twice
+    changes nothing. Only the partial files of a stopped step, and a folder whose step.json cannot
+    be read (reported to `on_note`), are replaced.
     """
     folder = step_folder(step)
     prefix = f"{run_prefix(run_id)}/{folder}"
@@ -199,8 +199,8 @@ def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | No
 
 
 def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
-    """The files of a closed step that a result is made of, verified; of those that may be long and
-    need not be whole, the ends. Raises EvidenceDamaged, LimitExceeded."""
+    """The files of a closed step that its result is parsed from, verified; of long files in
+    PARSED_IN_PART only both ends. Raises EvidenceDamaged, LimitExceeded."""
     folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
     return {
         name: read_ends(store, folder, name, file, end_bytes=END_BYTES)
@@ -212,14 +212,14 @@ def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[
 
 
 def read_step_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
-    """All files of a closed step, verified. Raises EvidenceDamaged naming the one that differs."""
+    """All files of a closed step, verified. Raises EvidenceDamaged naming the damaged file."""
     folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
     return {name: read_file(store, folder, name, file) for name, file in record.files.items()}
 
 
 def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
-    """Close a run; one closed earlier wins and is returned. A manifest that cannot be read is kept
-    beside the new one, under a name that ends in DAMAGED."""
+    """Close a run; an earlier manifest is kept and returned. A manifest that cannot be read is
+    copied to a key that ends in DAMAGED and replaced."""
     key, data = f"{run_prefix(manifest.run_id)}/manifest.json", _json(manifest)
     try:
         store.put(key, data)
@@ -244,7 +244,7 @@ def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
     except KeyError:
         return None
     manifest = parse_record(Manifest, data, f"manifest.json of run {run_id}")
-    if manifest.run_id != run_id:  # a run lies where its id says, and is read from nowhere else
+    if manifest.run_id != run_id:  # a run is only ever stored and read under its own id
         raise EvidenceDamaged(
             f"evidence: manifest.json of run {run_id} says that it is of run {manifest.run_id!r}",
             advice="restore it from a copy of the store; the other runs are not affected",
@@ -263,16 +263,16 @@ def step_folders(store: EvidenceStore, run_id: str) -> Sequence[str]:
 
 
 def step_digest(store: EvidenceStore, run_id: str, folder: str) -> str:
-    """The SHA-256 of a closed folder's step.json as it lies in the store: never of what is made of
-    it, to which a later version may add fields. Raises KeyError while the folder is open."""
+    """The SHA-256 of the stored bytes of a closed folder's step.json, not of the parsed record, to
+    which a later version may add fields. Raises KeyError while the folder is open."""
     data = store.get(f"{run_prefix(run_id)}/{folder}/{STEP_JSON}")
     return hashlib.sha256(data).hexdigest()
 
 
 def _records(files: Mapping[str, Content]) -> dict[str, FileRecord]:
-    """What is said of each file, under keys of their own: names that differ in letter case or in
-    what no key may hold, and those of records, are told apart by a number."""
-    taken, found = {*RECORD_NAMES}, dict[str, FileRecord]()
+    """The record of each file, with a unique key: a number is added where two names differ only in
+    letter case or in characters that no key may hold, or where a name is that of a record."""
+    taken, records = {*RECORD_NAMES}, dict[str, FileRecord]()
     for name, content in sorted(files.items()):
         record = _record(name, content)
         key, number = record.key, 1
@@ -281,14 +281,14 @@ def _records(files: Mapping[str, Content]) -> dict[str, FileRecord]:
             folder, slash, last = record.key.rpartition("/")
             key = f"{folder}{slash}{number}-{last}"
         taken.add(key.casefold())
-        found[name] = record.model_copy(update={"key": key})
-    return found
+        records[name] = record.model_copy(update={"key": key})
+    return records
 
 
 def _record(name: str, content: Content, *, key: str | None = None) -> FileRecord:
     safe = "/".join(_UNSAFE.sub("_", part) for part in name.split("/"))
     size, digest = _size_and_digest(content)
-    # The ending says that it is compressed: a file that comes with it is compressed once more.
+    # The suffix marks compressed keys, so a file whose own name ends so is compressed once more.
     packed = size > COMPRESS_ABOVE_BYTES or safe.endswith(PACKED)
     return FileRecord(key=key or (f"{safe}{PACKED}" if packed else safe), bytes=size, sha256=digest)
 
@@ -303,12 +303,12 @@ def _put_files(
 def put_originals(
     store: EvidenceStore, prefix: str, files: Mapping[str, Content]
 ) -> dict[str, FileRecord]:
-    """Keep imported files beside the steps of their run."""
+    """Store imported files beside the steps of their run."""
     records = _records({f"imported/{name}": content for name, content in files.items()})
-    found = {name: records[f"imported/{name}"] for name in files}
-    for name, file in found.items():
+    originals = {name: records[f"imported/{name}"] for name in files}
+    for name, file in originals.items():
         put_content(store, f"{prefix}/{file.key}", files[name])
-    return found
+    return originals
 
 
 def _json(record: BaseModel) -> bytes:
@@ -320,16 +320,16 @@ def _plan_bytes(plan: Plan) -> bytes:
 
 
 def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
-    """A record of ours. Raises EvidenceDamaged naming `what` and the field, NewerFormat for one
-    that a later diskbench wrote."""
+    """Parse a record of diskbench. Raises EvidenceDamaged naming `what` and the field, NewerFormat
+    for a record that a later diskbench wrote."""
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
         cause = error.errors()[0]
-        told = cause["input"]
-        if cause["loc"] == ("format",) and isinstance(told, int) and told > FORMAT:
+        version = cause["input"]
+        if cause["loc"] == ("format",) and isinstance(version, int) and version > FORMAT:
             raise NewerFormat(
-                f"evidence: {what} has format {told}; this diskbench knows {FORMAT}",
+                f"evidence: {what} has format {version}; this diskbench knows {FORMAT}",
                 advice="it was written by a newer diskbench: upgrade this one",
             ) from error
         where = ".".join(str(part) for part in cause["loc"])

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AUDITS_VERSION = 1
-"""Raised when the same evidence gives another audit; what was kept before is then left unused."""
+"""Incremented when the same evidence gives another audit; older cached audits are then unused."""
 _KEPT = f"audits-{AUDITS_VERSION}.json"
 _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 
 
 def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
-    """The audit of each step that fio reported on, in order; none of a run without any. That of a
-    run that has ended is kept.
+    """The audit of each step with a report of fio, in order. The audits of a run that has ended are
+    cached.
 
     Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged.
     """
@@ -55,7 +55,7 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
     except UnknownName:  # imported without logs, in several steps; or nothing was finished
         closed = {}
     imported = manifest is not None and manifest.imported is not None
-    found = tuple(
+    audits = tuple(
         StepAudit(
             run_id=run_id,
             step_index=step.index,
@@ -66,29 +66,31 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
         for step, output in _outputs(evidence, run_id, closed.values(), imported=imported)
     )
     if manifest is not None:
-        keep(evidence, key, _AUDITS.dump_json(found, indent=1))
-    return found
+        keep(evidence, key, _AUDITS.dump_json(audits, indent=1))
+    return audits
 
 
 def doubted(steps: Sequence[StepResult], audits: Sequence[StepAudit]) -> tuple[StepResult, ...]:
-    """The steps of a run, each with a doubt more for what does not hold and is no doubt yet."""
-    checks = {one.step_index: one.checks for one in audits}
-    found = []
+    """The steps of a run, each with a doubt added for every failed check that has none yet."""
+    checks = {audit.step_index: audit.checks for audit in audits}
+    doubted_steps = []
     for step in steps:
-        told = {
+        known = {
             warning.message for warning in step.warnings if warning.code == FIGURES_DISAGREE.code
         }
         more = audit_warnings(checks.get(step.step_index, ()), step.step)
-        new = tuple(one for one in more if one.message not in told)
-        found.append(step.model_copy(update={"warnings": step.warnings + new}) if new else step)
-    return tuple(found)
+        new = tuple(warning for warning in more if warning.message not in known)
+        doubted_steps.append(
+            step.model_copy(update={"warnings": step.warnings + new}) if new else step
+        )
+    return tuple(doubted_steps)
 
 
 def audited(
     evidence: EvidenceStore, run_id: str, steps: Sequence[StepResult]
 ) -> tuple[StepResult, ...]:
-    """`doubted` by the audit of a run of our own. One that cannot be made is logged: it costs the
-    run nothing else."""
+    """`doubted` by the audit of a run of diskbench. An audit that fails is logged and does not
+    affect the run."""
     try:
         return doubted(steps, run_audits(evidence, run_id) if steps else ())
     except DiskbenchError as error:
@@ -103,8 +105,8 @@ def _outputs(
     *,
     imported: bool,
 ) -> Iterator[tuple[Step, FioOutput]]:
-    """What fio reported of the steps that ran to their end. A step of our own that was stopped, or
-    whose output nobody can read, has no rows."""
+    """The reports of fio on finished steps. A step of diskbench that was stopped, or whose output
+    cannot be read, has no rows."""
     if imported:
         with contextlib.suppress(UnknownName):  # no logs, in several steps
             yield from step_outputs(evidence, run_id, None)

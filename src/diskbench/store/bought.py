@@ -1,9 +1,8 @@
 """What was bought for a run: place, disk and provisioning, as columns of its row. Pure, so that a
 run, its rebuild and the frames that read evidence alone agree.
 
-A machine that was there already says its zone, and on clouds whose zones are named after their
-region the region, too; nothing tells which type of disk it has, unless a person said so when the
-run was imported (`--as-disk`).
+An existing machine reports its zone, from which the region follows on clouds that name zones after
+regions. The type of its disk is unknown, unless a person gave it at import (`--as-disk`).
 """
 
 from __future__ import annotations
@@ -31,51 +30,51 @@ COLUMNS = (
     "region", "zone", "instance_type", "disk_cloud", "disk_type", "disk_gib", "disk_count",
     "provisioned_iops", "provisioned_bytes_per_s", "host_cache",
 )  # fmt: skip
-"""What rows, frames and exports say of every run, in this order."""
+"""The columns of rows, frames and exports, in this order."""
 _NOTHING: dict[str, Any] = dict.fromkeys(COLUMNS)
 
 
 def bought(plan: Plan) -> dict[str, Any]:
     """The values of COLUMNS for the runs of a plan."""
     cloud = plan.facts.cloud
-    found = _NOTHING | {
+    values = _NOTHING | {
         "zone": _acquired(plan, "zone") or cloud.zone,
         "instance_type": _acquired(plan, "instance_type") or cloud.instance_type,
     }
     rental, spec = plan.rental, plan.cell.rent
     if rental is not None:
         cloud_name = rental.cloud or plan.cell.provider
-        return found | _rented(rental.spec, rental.disk, cloud_name, rental.scope.region)
+        return values | _rented(rental.spec, rental.disk, cloud_name, rental.scope.region)
     if spec is not None:
-        return found | _rented(spec, None, plan.cell.provider, None)
-    return found | {"region": region_of(cloud.vendor, cloud.zone)}
+        return values | _rented(spec, None, plan.cell.provider, None)
+    return values | {"region": region_of(cloud.vendor, cloud.zone)}
 
 
 def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
-    """The values of COLUMNS for an imported run: what a person said of its disk, kept in its
-    labels. What cannot be read is left out."""
+    """The values of COLUMNS for an imported run, from its labels, which store the options of the
+    import. A disk that cannot be parsed is left out."""
     hint = hint_of(labels)
-    found = _NOTHING | {"instance_type": hint.as_machine}
+    values = _NOTHING | {"instance_type": hint.as_machine}
     if hint.as_disk is None:
-        return found
+        return values
     try:
-        said = named_disk(hint.as_disk)
+        disk = named_disk(hint.as_disk)
     except InvalidValue:
-        return found
-    return found | {
-        "disk_cloud": said.cloud,
-        "disk_type": said.disk_type,
-        "disk_gib": round(said.size_gib),
+        return values
+    return values | {
+        "disk_cloud": disk.cloud,
+        "disk_type": disk.disk_type,
+        "disk_gib": round(disk.size_gib),
         "disk_count": 1,
-        "provisioned_iops": None if said.iops is None else round(said.iops),
-        "provisioned_bytes_per_s": _bytes_per_s(said.throughput, said.cloud),
-        "host_cache": said.cache,
+        "provisioned_iops": None if disk.iops is None else round(disk.iops),
+        "provisioned_bytes_per_s": _bytes_per_s(disk.throughput, disk.cloud),
+        "host_cache": disk.cache,
     }
 
 
 def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
-    """The values of COLUMNS as the evidence of a run tells them; None of a run that has no plan
-    there. Raises EvidenceDamaged."""
+    """The values of COLUMNS from the evidence of a run; all None without plan and manifest. Raises
+    EvidenceDamaged."""
     try:
         return bought(read_plan(evidence, run_id))
     except KeyError:
@@ -84,13 +83,13 @@ def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
 
 
 def region_of(cloud: str | None, zone: str | None) -> str | None:
-    """The region of a zone; None on a cloud whose zones do not name it."""
+    """The region of a zone; None on a cloud whose zone names hold no region."""
     plugin = known_plugin(cloud or "")
     return plugin.region_of(zone or "") if plugin else None
 
 
 def _acquired(plan: Plan, fact: str) -> str | None:
-    """What the provider said of the machine it gave; None of one that was not rented."""
+    """A fact that the provider reported of a rented machine; None for other machines."""
     value = plan.acquired.facts.get(fact) if plan.acquired else None
     return str(value) if value is not None else None
 
@@ -98,7 +97,7 @@ def _acquired(plan: Plan, fact: str) -> str | None:
 def _rented(
     spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
 ) -> dict[str, Any]:
-    """What was rented: `disk` as it was resolved, or as it was typed."""
+    """The values for a rented disk: as resolved (`disk`), or as typed (`spec`)."""
     cache = spec.text("cache") or ("none" if caches_disks(cloud) else None)
     sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
     return {
@@ -120,12 +119,14 @@ def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
     return None if sold is None else float(sold) * unit
 
 
-def with_bought(frame: pl.DataFrame, told: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
-    """A frame of runs with COLUMNS at its end; `told` has their values by run."""
+def with_bought(
+    frame: pl.DataFrame, bought_by_run: Mapping[str, Mapping[str, Any]]
+) -> pl.DataFrame:
+    """A frame of runs with COLUMNS appended; `bought_by_run` has their values by run id."""
     import polars as pl
 
     types = {name: _kind(name) for name in COLUMNS}
-    rows = [(run_id, *(of[name] for name in COLUMNS)) for run_id, of in told.items()]
+    rows = [(run_id, *(of[name] for name in COLUMNS)) for run_id, of in bought_by_run.items()]
     facts = pl.DataFrame(rows, schema={"run_id": pl.String, **types}, orient="row")
     return frame.join(facts, on="run_id", how="left", maintain_order="left")
 

@@ -1,4 +1,4 @@
-"""Matrices that run. Their cells one by one are in cells.py."""
+"""Rows of matrices. Functions for single cells are in cells.py."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class CampaignRow(Frozen):
-    """One matrix that was begun. `queue` is the only queue its cells go to; None: one per route,
-    which workers listen to. `owner` is the process in whose foreground it runs, `spec` the matrix
-    as it was read."""
+    """One started matrix. `queue` is the only queue of its cells; None: one queue per route, which
+    workers listen to. `owner` is the process that runs it in the foreground, `spec` the matrix as
+    it was read."""
 
     campaign_id: str
     name: str
@@ -46,7 +46,7 @@ class CampaignRow(Frozen):
 
 
 def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> None:
-    """A matrix and all its cells, before anything is rented; twice is as once."""
+    """Write a matrix and all its cells, before anything is rented; idempotent."""
     base = {
         "campaign_id": campaign.campaign_id,
         "created_at": ulid_time(campaign.campaign_id),
@@ -71,9 +71,9 @@ def list_campaigns(
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
-    """The matrix whose id begins with `name` (model/ids.py), or the newest one that is named so;
-    the newest of all for None. Raises UnknownName, or InvalidValue for an empty name and when
-    several ids begin so."""
+    """The newest matrix named `name`, else the one whose id begins with `name` (model/ids.py); the
+    newest of all for None. Raises UnknownName, or InvalidValue for an empty name and for a
+    beginning that several ids share."""
     known = list_campaigns(database)
     if name is None:
         if known:
@@ -81,17 +81,20 @@ def find_campaign(database: Engine, name: str | None) -> CampaignRow:
         raise UnknownName(
             "matrix", "", (), advice="none was begun; start one with 'diskbench matrix run FILE'"
         )
-    named = [one for one in known if one.name == name]
+    named = [campaign for campaign in known if campaign.name == name]
     if named:
         return named[-1]
-    ids = [Known(one.campaign_id, "matrix", where=f"{one.name}, {one.state}") for one in known]
-    found = meant(name, ids, "matrix", advice="see 'diskbench matrix status --all'").id
-    return next(one for one in known if one.campaign_id == found)
+    ids = [
+        Known(campaign.campaign_id, "matrix", where=f"{campaign.name}, {campaign.state}")
+        for campaign in known
+    ]
+    campaign_id = meant(name, ids, "matrix", advice="see 'diskbench matrix status --all'").id
+    return next(campaign for campaign in known if campaign.campaign_id == campaign_id)
 
 
 def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: str | None) -> bool:
-    """Make `owner` the process in whose foreground a matrix runs, if `previous` is (compare and
-    swap)."""
+    """Make `owner` the process that runs a matrix in the foreground, if `previous` is it now
+    (compare and swap)."""
     matrix = schema.matrix
     expected = matrix.c.owner.is_(None) if previous is None else matrix.c.owner == previous
     with transaction(database) as connection:
@@ -104,7 +107,7 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
 
 
 def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState) -> None:
-    """Move a matrix to `state`; one that is done says since when."""
+    """Set the state of a matrix, and the time of its end when it is done."""
     values: dict[str, Any] = {"state": state, "finished_at": present() if state == "done" else None}
     with transaction(database) as connection:
         connection.execute(
@@ -115,13 +118,13 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
 
 
 class Locked:
-    """A matrix that nobody else decides about while this is open."""
+    """A matrix whose row this process has locked: no other process changes it meanwhile."""
 
     def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
         self._connection, self.campaign = connection, campaign
 
     def now(self) -> datetime:
-        """The database's present, by which turns are given."""
+        """The database's present time, by which turns are given."""
         return datetime.fromisoformat(self._connection.execute(sa.select(present())).scalar_one())
 
     def cells(self) -> list[CellRow]:
@@ -129,8 +132,8 @@ class Locked:
         return self._cells()
 
     def under_way(self, *, since: str, machines: Collection[str]) -> list[CellRow]:
-        """The cells that are live, that got their turn after `since`, or share one of `machines`:
-        what matters to those that wait. Of thousands it is a few."""
+        """The cells that are live, that got their turn after `since`, or that share one of
+        `machines`: the few cells that decide whether a waiting cell may start."""
         cell = schema.cell
         return self._cells(
             sa.or_(
@@ -141,8 +144,8 @@ class Locked:
         )
 
     def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
-        """The next `most` cells that wait, behind the position `after`, but none in these
-        providers and regions."""
+        """The next `most` waiting cells after the position `after`, except those in the providers
+        and regions `but_in`."""
         cell = schema.cell
         elsewhere = [
             sa.and_(
@@ -183,7 +186,7 @@ class Locked:
         )
 
     def set_state(self, state: CampaignState, *, at: str | None = None) -> None:
-        """Move the matrix itself; one that is done is since `at`, or now."""
+        """Set the state of the matrix; when it is done, its end is `at` (default: now)."""
         matrix = schema.matrix
         self._connection.execute(
             sa.update(matrix)
@@ -194,8 +197,8 @@ class Locked:
 
 @contextmanager
 def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
-    """Decide about a matrix alone. The first thing done is a write, which locks the row on
-    PostgreSQL and the whole database on SQLite until the block ends."""
+    """Lock a matrix. The first statement is a write, which locks the row on PostgreSQL and the
+    whole database on SQLite until the block ends."""
     matrix = schema.matrix
     mine = matrix.c.campaign_id == campaign_id
     with transaction(database) as connection:
@@ -205,7 +208,7 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
-    """The routes of the matrices that trials belong to; a trial of no matrix has none."""
+    """The routes of the matrix of each trial; a trial without a matrix has no entry."""
     trial, cell = schema.trial, schema.cell
     query = (
         sa.select(trial.c.trial_id, cell.c.route)
@@ -213,15 +216,15 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         .where(trial.c.trial_id.in_(trial_ids))
         .distinct()
     )
-    found: dict[str, set[str]] = {}
+    routes: dict[str, set[str]] = {}
     with transaction(database) as connection:
         for trial_id, route in connection.execute(query):
-            found.setdefault(trial_id, set()).add(route)
-    return found
+            routes.setdefault(trial_id, set()).add(route)
+    return routes
 
 
 def matrix_of_trial(database: Engine, trial_id: str) -> CampaignRow | None:
-    """The matrix that a trial is an attempt of; None for a trial of no matrix."""
+    """The matrix of a trial; None for a trial without a matrix."""
     matrix, trial = schema.matrix, schema.trial
     query = (
         sa.select(matrix)
@@ -234,7 +237,7 @@ def matrix_of_trial(database: Engine, trial_id: str) -> CampaignRow | None:
 
 
 def trials_of_matrices(database: Engine) -> set[str]:
-    """The trials that are attempts of a matrix's cells and not over."""
+    """The unfinished trials that belong to a matrix."""
     matrix, trial, claim = schema.matrix, schema.trial, schema.claim
     query = (
         sa.select(claim.c.trial_id)

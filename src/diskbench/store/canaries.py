@@ -26,7 +26,7 @@ _AT_A_TIME = 500
 
 @dataclass(frozen=True)
 class TrialRuns:
-    """Where the canaries of a trial lie, and on what kind of machine it was."""
+    """The runs that hold a trial's canaries, their store, and the kind of machine."""
 
     trial_id: str
     first_run: str
@@ -42,7 +42,7 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
         run.c.trial_id, run.c.run_id, run.c.evidence_url, run.c.provider, run.c.instance_type,
         run.c.cpu_model,
     )  # fmt: skip
-    found: dict[str, list[Any]] = {}
+    rows_of: dict[str, list[Any]] = {}
     with transaction(database) as connection:
         for start in range(0, len(trial_ids), _AT_A_TIME):
             query = (
@@ -55,7 +55,7 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
                 .order_by(run.c.trial_id, run.c.run_index)
             )
             for row in connection.execute(query):
-                found.setdefault(row.trial_id, []).append(row)
+                rows_of.setdefault(row.trial_id, []).append(row)
     return [
         TrialRuns(
             trial_id=trial_id,
@@ -64,15 +64,15 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
             evidence_url=rows[0].evidence_url,
             kind=(rows[0].provider, rows[0].instance_type, rows[0].cpu_model),
         )
-        for trial_id, rows in found.items()
+        for trial_id, rows in rows_of.items()
     ]
 
 
 def canaries(
     evidence: EvidenceStore, first_run: str, last_run: str
 ) -> tuple[Canary | None, Canary | None]:
-    """What the canaries before and after a trial said; None for one that was not kept, as of runs
-    that are not finished or were imported. Raises EvidenceDamaged, StoreUnavailable."""
+    """The canaries before and after a trial; None for a canary that was not stored, as for
+    unfinished or imported runs. Raises EvidenceDamaged, StoreUnavailable."""
     return _canary(evidence, first_run, BEFORE), _canary(evidence, last_run, AFTER, last=True)
 
 

@@ -1,4 +1,4 @@
-"""The cells of matrices: where each stands, and whose it is."""
+"""The cells of matrices: the state and the owner of each."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
 
 
 def live_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are queued or in a worker's hands."""
+    """The cells of all matrices that are queued or that a worker has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
     with transaction(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def unfinished_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are not over, in the order of matrices and cells."""
+    """The unfinished cells of all matrices, in the order of matrices and cells."""
     cell = schema.cell
     query = (
         sa.select(cell)
@@ -78,7 +78,7 @@ _CANCELLED = Problem(
 
 
 def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
-    """End a cell if no process has it and its turn is the one that `row` knows; whether it did."""
+    """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
     cell = schema.cell
     untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
     ended = (
@@ -101,8 +101,8 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
 
 
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
-    """Make `owner` the one who works on a cell if `previous` is (compare and swap); True when it
-    is `owner` afterwards, also when it was before."""
+    """Make `owner` the owner of a cell if `previous` is it now (compare and swap). True when
+    `owner` owns the cell afterwards, also when it did before."""
     cell = schema.cell
     expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
     with transaction(database) as connection:
@@ -119,5 +119,5 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
 
 
 def cell_row(row: sa.RowMapping) -> CellRow:
-    """A row of the table as the noun."""
+    """A CellRow from a row of the table."""
     return CellRow.model_validate(dict(row))

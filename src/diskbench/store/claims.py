@@ -1,5 +1,5 @@
-"""Who works on what: the owner of each trial, a user's wish to stop it, its progress, and the
-processes that are alive. None of it is a result; it goes when the trial ends.
+"""The owner of each trial, a user's request to cancel it, its progress, and the live processes.
+None of these rows is a result; they are deleted when the trial ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SavedProgress:
-    """How far an unfinished run is: its step, and fio's last word on it (None: it said nothing)."""
+    """The progress of an unfinished run: its step, and fio's last status (None: none yet)."""
 
     run_id: str
     step_index: int
@@ -35,7 +35,7 @@ class SavedProgress:
 
 @dataclass(frozen=True)
 class TrialClaim:
-    """An unfinished trial: the executor that works on it (None: nobody), and whether to stop it."""
+    """An unfinished trial: the executor that works on it (None: none), and whether to cancel it."""
 
     trial_id: str
     owner: str | None
@@ -44,11 +44,11 @@ class TrialClaim:
 
 @dataclass(frozen=True)
 class Executor:
-    """A process that may own trials. `process_started` tells it from another with the same pid.
+    """A process that may own trials. `process_started` distinguishes processes with the same pid.
 
-    `queues` are the patterns that a worker serves, None for any other process; `concurrency` is how
-    many cells it takes at once, None: as many as matrices allow; `secret_id` tells its secret from
-    another.
+    `queues` are the patterns that a worker serves, None for any other process; `concurrency` is the
+    number of cells that it runs at once, None: as many as matrices allow; `secret_id` identifies
+    its secret.
     """
 
     executor_id: str
@@ -79,7 +79,7 @@ def claim_trial(
 ) -> bool:
     """Make `owner` the trial's owner if `previous` is it now (compare and swap).
 
-    True when `owner` owns the trial afterwards, also when it did before; False when somebody else
+    True when `owner` owns the trial afterwards, also when it did before; False when another process
     was faster, or the trial is finished.
     """
     claim = schema.claim
@@ -102,13 +102,13 @@ def list_claims(database: Engine) -> Sequence[TrialClaim]:
 
 
 def request_cancel(database: Engine, trial_id: str) -> bool:
-    """Ask whoever runs the trial to stop it; False when it is not running any more."""
+    """Ask the owner of a trial to stop it; False when the trial has ended."""
     claim = schema.claim
     with transaction(database) as connection:
-        asked = connection.execute(
+        updated = connection.execute(
             sa.update(claim).where(claim.c.trial_id == trial_id).values(cancel=True)
         )
-    return asked.rowcount == 1
+    return updated.rowcount == 1
 
 
 def save_progress(
@@ -120,7 +120,7 @@ def save_progress(
     round: int | None = None,  # noqa: A002 - the field's name in every row
     tick: Mapping[str, Any] | None = None,
 ) -> None:
-    """The last known progress of a run; called at most once a second."""
+    """Save the progress of a run; called at most once per second."""
     moment = iso(database_time(database))
     row = {
         "run_id": run_id,
@@ -135,7 +135,7 @@ def save_progress(
 
 
 def load_progress(database: Engine, run_id: str) -> SavedProgress | None:
-    """The last known progress of a run that is not finished; None where there is none."""
+    """The last known progress of an unfinished run; None where there is none."""
     progress = schema.progress
     with transaction(database) as connection:
         row = connection.execute(
@@ -166,7 +166,7 @@ def register_executor(
     process_started: str,
     version: str | None = None,
 ) -> None:
-    """Tell that this process is alive and may own trials."""
+    """Register this process as alive and able to own trials."""
     moment = iso(database_time(database))
     row = {
         "executor_id": executor_id,
@@ -182,7 +182,7 @@ def register_executor(
 
 
 def describe_executor(database: Engine, executor_id: str, **values: object) -> None:
-    """Tell more of a registered process: its `name`, `queues`, `concurrency`, and so on."""
+    """Set columns of a registered process: its `name`, `queues`, `concurrency`, and so on."""
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(
@@ -191,7 +191,7 @@ def describe_executor(database: Engine, executor_id: str, **values: object) -> N
 
 
 def beat(database: Engine, executor_id: str) -> bool:
-    """Tell that this process is still alive; False when it was declared dead and removed."""
+    """Record that this process is still alive; False when it was declared dead and removed."""
     executor = schema.executor
     with transaction(database) as connection:
         alive = connection.execute(
@@ -212,7 +212,7 @@ def list_executors(database: Engine) -> Sequence[Executor]:
 
 
 def remove_executor(database: Engine, executor_id: str) -> None:
-    """Forget a process that ended or is dead."""
+    """Delete the row of a process that ended or is dead."""
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))

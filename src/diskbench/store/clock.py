@@ -1,9 +1,9 @@
-"""Time as it stands in rows: ISO 8601 text in UTC; and whose clock it is.
+"""Times in rows: ISO 8601 text in UTC; and by which clock they are taken.
 
-What several processes compare (beats, leases and their expiry, the turns of cells) is by the clock
-of the database that they share: that of PostgreSQL's server. SQLite has no server. Its clock is
-that of the machine whose processes share the file, so on SQLite these times are that machine's.
-What belongs to one run alone (when it began and ended) is by the clock of the machine that ran it.
+Times that several processes compare (beats, leases and their expiry, the turns of cells) are taken
+by the clock of the shared database: that of PostgreSQL's server or, since SQLite has no server,
+that of the machine whose processes share the file. Times of one run alone (its begin and end) are
+taken by the clock of the machine that ran it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TOLERATED_SKEW_S = 60.0
-"""How far this machine's clock may be from the database's; our choice, the time after which a
-silent process is dead."""
+"""The allowed difference between this machine's clock and the database's; our choice, the time
+after which a silent process counts as dead."""
 
 
 class present(FunctionElement[str]):  # noqa: N801 - an SQL function, named as those of SQLAlchemy
-    """The database's present as rows hold it, to be used in a statement."""
+    """The database's present time in the format of rows, for use in a statement."""
 
     type = sa.Text()
     inherit_cache = True
@@ -46,7 +46,7 @@ def _present_on_postgresql(_element: present, _compiler: object, **_: object) ->
 
 
 def database_time(engine: Engine) -> datetime:
-    """The database's present, UTC. Raises StoreUnavailable."""
+    """The database's present time, UTC. Raises StoreUnavailable."""
     from diskbench.store.database import transaction
 
     with transaction(engine) as connection:
@@ -54,8 +54,8 @@ def database_time(engine: Engine) -> datetime:
 
 
 def skew_s(engine: Engine) -> float:
-    """How many seconds this machine's clock is ahead of the database's (negative: behind), beyond
-    what the answer took; 0 on SQLite, whose clock is this machine's. Raises StoreUnavailable."""
+    """Seconds by which this machine's clock is ahead of the database's (negative: behind), less the
+    time of the query; 0 on SQLite, which uses this machine's clock. Raises StoreUnavailable."""
     if engine.dialect.name == "sqlite":
         return 0.0
     before = datetime.now(UTC)
@@ -64,18 +64,18 @@ def skew_s(engine: Engine) -> float:
 
 
 def _beyond(theirs: datetime, before: datetime, after: datetime) -> float:
-    """How far `theirs` lies outside of the time between our `before` and `after`."""
+    """Seconds by which `theirs` lies outside of our interval from `before` to `after`."""
     ahead, behind = (before - theirs).total_seconds(), (theirs - after).total_seconds()
     return max(ahead, 0.0) - max(behind, 0.0)
 
 
 def is_skewed(seconds: float) -> bool:
-    """Whether a clock that is so far off is not to be relied on."""
+    """Whether a clock that is `seconds` off is too wrong to rely on."""
     return abs(seconds) > TOLERATED_SKEW_S
 
 
 def skew_text(seconds: float) -> str:
-    """How far this machine's clock is off, and what to do, in one line."""
+    """One line: the skew of this machine's clock, and what to do."""
     way = "ahead of" if seconds > 0 else "behind"
     return (
         f"this machine's clock is {abs(seconds):,.0f} s {way} the database's; set it: timedatectl "
@@ -91,17 +91,17 @@ def warn_of_skew(engine: Engine) -> None:
 
 
 def now() -> str:
-    """This machine's present, UTC, with microseconds."""
+    """This machine's present time, UTC, with microseconds."""
     return iso(datetime.now(UTC))
 
 
 def iso(moment: datetime) -> str:
-    """A moment as rows hold it: always UTC and always 32 characters, so that text sorts as time."""
+    """A time in the format of rows: UTC and 32 characters, so that text sorts by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def ulid_time(ulid: str) -> str | None:
-    """When a ULID was made, to the millisecond; None when it is no ULID."""
+    """The time in a ULID, to the millisecond; None when `ulid` is no ULID."""
     try:
         return iso(ULID.from_str(ulid.upper()).datetime)
     except ValueError:

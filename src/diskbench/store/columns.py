@@ -1,4 +1,4 @@
-"""What the tables are made of: names, types, and columns that come again."""
+"""The building blocks of the tables: name conventions, types, and shared columns."""
 
 import sqlalchemy as sa
 
@@ -14,16 +14,16 @@ metadata = sa.MetaData(
 
 JSON = sa.JSON(none_as_null=True)
 COUNT = sa.BigInteger
-"""Counts, bytes and nanoseconds outgrow PostgreSQL's 32-bit integer."""
+"""Counts, bytes and nanoseconds exceed PostgreSQL's 32-bit integer."""
 REAL = sa.Double
 
 
 def text(name: str, *, null: bool = True) -> sa.Column[str]:
-    """A column of text."""
+    """A text column."""
     return sa.Column(name, sa.Text, nullable=null)
 
 
 def run_id(*, ondelete: str = "CASCADE") -> sa.Column[str]:
-    """The run that a row is of, first in its key."""
+    """The id of the row's run, the first column of its primary key."""
     key = sa.ForeignKey(f"{PREFIX}run.run_id", ondelete=ondelete)
     return sa.Column("run_id", sa.Text, key, primary_key=True)

@@ -1,4 +1,4 @@
-"""The bytes of a file of the evidence: hashed, compressed and unpacked piece by piece."""
+"""Hash, compress and decompress evidence files in chunks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from diskbench.store.manifest import FileRecord
 
 Content = bytes | Path
-"""What is kept: bytes, or a file that is streamed."""
+"""The content of a file: bytes, or a local file that is streamed."""
 PACKED = ".zst"
 _LEVEL = 3
 _PIECE_BYTES = 2**20
@@ -34,7 +34,7 @@ _RESTORE = "restore it from a copy of the store; the other runs are not affected
 
 
 def size_and_digest(content: Content) -> tuple[int, str]:
-    """The bytes of a file and their SHA-256."""
+    """The size in bytes and the SHA-256 of a file's content."""
     if isinstance(content, bytes):
         return len(content), hashlib.sha256(content).hexdigest()
     with content.open("rb") as file:
@@ -42,7 +42,7 @@ def size_and_digest(content: Content) -> tuple[int, str]:
 
 
 def put_content(store: EvidenceStore, key: str, content: Content) -> None:
-    """Write `content` once, compressed where the key says so."""
+    """Write `content` under a new key, compressed when the key ends in PACKED."""
     if not key.endswith(PACKED):
         store.put(key, content)
     elif isinstance(content, bytes):
@@ -58,7 +58,7 @@ def put_content(store: EvidenceStore, key: str, content: Content) -> None:
 def read_file(
     store: EvidenceStore, folder: str, name: str, file: FileRecord, *, limit: int = PARSED_BYTES
 ) -> bytes:
-    """One file, decompressed and verified. Raises EvidenceDamaged when it is not what was kept,
+    """One file, decompressed and verified. Raises EvidenceDamaged when it differs from its record,
     LimitExceeded when its record names more than `limit` bytes."""
     place = f"{folder}/{file.key}"
     if file.bytes > limit:
@@ -98,8 +98,8 @@ def read_ends(
 
 
 def copy_as_kept(store: EvidenceStore, folder: str, file: FileRecord, target: Path) -> None:
-    """Write a file to `target` as it lies in the store, compressed or not. Raises EvidenceDamaged
-    when it is missing, or would unpack to more than was kept: whoever unpacks it may trust it."""
+    """Copy a stored file to `target`, compressed or not. Raises EvidenceDamaged when it is missing
+    or decompresses to more than its recorded size, so the caller may decompress it safely."""
     place = f"{folder}/{file.key}"
     with target.open("w+b") as kept:
         _copy(store, place, kept)
@@ -115,17 +115,17 @@ def _copy(store: EvidenceStore, place: str, target: IO[bytes]) -> None:
     target.seek(0)
 
 
-def _pieces(kept: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
-    """The content of a file, unpacked; EvidenceDamaged past the recorded size."""
+def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
+    """The decompressed content of a file in chunks; EvidenceDamaged beyond its recorded size."""
     import zstandard
 
-    packed = kept.seek(0, 2)
-    kept.seek(0)
+    packed = file_on_disk.seek(0, 2)
+    file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
     total = 0
-    reader: IO[bytes] = kept
+    reader: IO[bytes] = file_on_disk
     if file.key.endswith(PACKED):
-        reader = zstandard.ZstdDecompressor().stream_reader(kept, read_across_frames=True)
+        reader = zstandard.ZstdDecompressor().stream_reader(file_on_disk, read_across_frames=True)
     while True:
         try:
             piece = reader.read(_PIECE_BYTES)
@@ -140,7 +140,7 @@ def _pieces(kept: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
 
 
 def _decompress(data: bytes, place: str, size: int) -> bytes:
-    """The `size` bytes in `data`; never more are made of it."""
+    """`data` decompressed to at most `size` bytes."""
     import zstandard
 
     _check_ratio(len(data), size, place)

@@ -1,5 +1,5 @@
-"""Opening the database: SQLite in a file by default, PostgreSQL by URL; the schema made or brought
-up to date on the way. Alembic is imported only when there is something to migrate."""
+"""Open the database (a SQLite file by default, PostgreSQL by URL) and create or migrate its schema.
+Alembic is imported only when there is something to migrate."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
 BUSY_TIMEOUT_S = 30
-"""How long a writer waits for another before it gives up; one write takes milliseconds."""
+"""How long a writer waits for the lock before it gives up; one write takes milliseconds."""
 CONNECT_TIMEOUT_S = 10
 _LOCK_KEY = 0x6469736B62656E63
 """PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
 ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
-"""What a database says of rows that it does not take, where the database itself is well."""
+"""Errors about rows that the database rejects, while the database itself works."""
 _VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
 def open_database(url: str) -> Engine:
     """An engine on `url` whose schema is the one this program knows.
 
-    A missing SQLite file is made, readable by its owner alone; its directory only where it is the
-    user's data directory, since any other was typed, perhaps wrongly. Safe when several processes
-    do it at once. Logs a warning where this machine's clock is over a minute from the database's.
-    Raises StoreUnavailable, naming the URL without its password and the cause, when the database
-    cannot be reached or written, is none, or has a newer schema.
+    A missing SQLite file is made, readable by its owner alone. Its missing directory is made only
+    where that is the user's data directory, since any other was typed, perhaps wrongly. Safe when
+    several processes do it at once. Logs a warning where this machine's clock is over a minute from
+    the database's. Raises StoreUnavailable, naming the URL without its password and the cause, when
+    the database cannot be reached or written, is no database, or has a newer schema.
     """
     parsed = parse_url(url)
     _keep_private()
@@ -69,7 +69,7 @@ def open_database(url: str) -> Engine:
 
 
 def check_writable(engine: Engine) -> None:
-    """Write something and take it back; raises StoreUnavailable when nothing can be written."""
+    """Write and roll back; raises StoreUnavailable when the database cannot be written to."""
     with as_unavailable(engine, before_work=True), engine.connect() as connection:
         # BEGIN IMMEDIATE would not do: SQLite begins a read transaction where it may only read.
         connection.execute(sa.update(_VERSIONS).values(version_num=_VERSIONS.c.version_num))
@@ -78,9 +78,9 @@ def check_writable(engine: Engine) -> None:
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
-    """A connection whose work is committed at the end, or none of it.
+    """A connection in a transaction, committed at the end or rolled back on an exception.
 
-    A database that fails meanwhile (disk full, gone, locked too long) raises StoreUnavailable.
+    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long).
     """
     with as_unavailable(engine), engine.begin() as connection:
         yield connection
@@ -92,8 +92,8 @@ def shown_url(engine: Engine) -> str:
 
 
 def parse_url(url: str) -> sa.URL:
-    """The URL with the driver that is used; a path is a SQLite file. Raises StoreUnavailable for
-    one that is not of a known form, with nothing of it in the message."""
+    """The URL with its driver; a path is a SQLite file. Raises StoreUnavailable for an unknown
+    form, with no part of the URL in the message."""
     try:
         parsed = sa.make_url(database_url(url))
     except InvalidValue as error:
@@ -105,7 +105,7 @@ def parse_url(url: str) -> sa.URL:
 
 
 def engine_options(url: sa.URL) -> dict[str, Any]:
-    """What every engine on `url` is made with."""
+    """The arguments of `create_engine` for `url`."""
     if url.get_backend_name() == "sqlite":
         return {
             "connect_args": {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
@@ -125,13 +125,14 @@ def refuse_unstorable(
     parameters: object,
     *_: object,
 ) -> None:
-    """Raise InvalidValue for text that one of the databases cannot keep, before it is written: else
-    SQLite would keep a NUL that PostgreSQL refuses, and each would say so in words of its own."""
+    """Raise InvalidValue for text that one of the databases cannot store, before it is written:
+    otherwise SQLite would store a NUL that PostgreSQL rejects."""
     _refuse(parameters)
 
 
 def _json(value: object) -> str:
-    """JSON for a column; in its escapes a NUL would pass as six harmless letters."""
+    """JSON for a column. Checked here, because JSON escapes hide a NUL from the check of
+    parameters."""
     text = json.dumps(value)
     if "\\u0000" in text or "\\ud" in text:
         _refuse(value)
@@ -139,17 +140,17 @@ def _json(value: object) -> str:
 
 
 def _refuse(value: object) -> None:
-    found = unstorable(value)
-    if found is not None:
+    bad_text = unstorable(value)
+    if bad_text is not None:
         raise InvalidValue(
-            f"text to be stored: {unstorable_words(found)}",
+            f"text to be stored: {unstorable_words(bad_text)}",
             advice="leave the character out of the label, name or path that it came from",
         )
 
 
 def _make_file(url: sa.URL) -> None:
-    """Make an empty SQLite file, which SQLite takes for a new database and whose mode its -wal and
-    -shm files get."""
+    """Make an empty file, which SQLite treats as a new database and whose mode its -wal and -shm
+    files get."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return
     if "mode" in url.query:  # a file: URI that says itself what may be made
@@ -172,7 +173,7 @@ def _make_file(url: sa.URL) -> None:
 
 
 def _keep_private() -> None:
-    """Tighten the user's data directory where it is there: also beside PostgreSQL it holds keys,
+    """Make an existing data directory of the user private: with PostgreSQL, too, it holds keys,
     evidence and the secret."""
     directory = user_data_path("diskbench")
     if directory.is_dir():
@@ -183,8 +184,8 @@ _CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Readers beside one writer (WAL), few syncs, foreign keys that hold, and the function that
-    DBOS needs."""
+    """Set WAL (readers beside one writer), fewer syncs and enforced foreign keys, and add the
+    function that DBOS needs."""
     supply_unixepoch(connection)
     cursor = connection.cursor()
     if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
@@ -195,7 +196,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
-    """SQLite does not wait for the lock here, whatever the busy timeout: so this does."""
+    """Switch to WAL, waiting for the lock here because SQLite ignores its busy timeout."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -209,11 +210,11 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def mark_refused(context: sa.engine.ExceptionContext) -> None:
-    """Let a connection that could not be made count as one that was lost.
+    """Mark a connection that could not be made as a lost one.
 
-    DBOS waits for a database that is away and tries again, but knows it by words ("connection
-    failed") that psycopg 3.3 does not use: a workflow that came upon a restart of PostgreSQL would
-    end there, recorded nowhere.
+    DBOS retries while a database is unreachable, but recognises that by words ("connection failed")
+    that psycopg 3.3 does not use: a workflow that met a restart of PostgreSQL would end there,
+    without a record.
     """
     if context.connection is None and isinstance(
         context.sqlalchemy_exception, exc.OperationalError
@@ -222,7 +223,7 @@ def mark_refused(context: sa.engine.ExceptionContext) -> None:
 
 
 def revision_of(engine: Engine) -> str | None:
-    """The schema revision found, None where there is no schema of ours."""
+    """The schema revision of the database; None where it has no schema of diskbench."""
     with engine.connect() as connection:
         return _revision_on(connection)
 
@@ -230,33 +231,33 @@ def revision_of(engine: Engine) -> str | None:
 def _revision_on(connection: Connection) -> str | None:
     if not sa.inspect(connection).has_table(VERSION_TABLE):
         return None
-    found = connection.execute(sa.select(_VERSIONS.c.version_num)).scalar()
-    return str(found) if found is not None else None
+    revision = connection.execute(sa.select(_VERSIONS.c.version_num)).scalar()
+    return str(revision) if revision is not None else None
 
 
 def _bring_up_to_date(engine: Engine) -> None:
-    """Make or migrate the schema in one transaction, one process at a time."""
+    """Create or migrate the schema in one transaction, one process at a time."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
             connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
-        found = _revision_on(connection)
-        if found is None:
+        revision = _revision_on(connection)
+        if revision is None:
             create(connection)
-        elif found not in REVISIONS:
+        elif revision not in REVISIONS:
             raise StoreUnavailable(
-                f"database {shown_url(engine)} has schema {found}; this diskbench knows "
+                f"database {shown_url(engine)} has schema {revision}; this diskbench knows "
                 f"{REVISIONS[0]} to {HEAD}",
                 advice="a newer diskbench wrote it: upgrade this one, or use another database",
             )
-        elif found != HEAD:
+        elif revision != HEAD:
             migrate(connection)
         connection.commit()
 
 
 def create(connection: Connection) -> None:
-    """All tables at once, marked as being at HEAD; a test holds this equal to the migrations."""
+    """Create all tables, marked as revision HEAD; a test compares this with the migrations."""
     metadata.create_all(connection)
     versions = sa.Table(
         VERSION_TABLE,
@@ -281,9 +282,9 @@ def migrate(connection: Connection) -> None:
 
 @contextmanager
 def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
-    """What the database's driver raises inside, as StoreUnavailable.
+    """Turn errors of the database's driver into StoreUnavailable.
 
-    `before_work`: nothing was started yet, so there is nothing to resume.
+    `before_work`: nothing was started yet, so the advice does not mention resuming.
     """
     try:
         yield

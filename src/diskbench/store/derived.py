@@ -1,6 +1,6 @@
-"""What is read from the evidence once and kept beside it, because reading takes seconds.
+"""Cached results of parsing evidence, stored beside it because parsing takes seconds.
 
-Its keys name the version of what read it; whatever lies under `derived/` may be deleted at will.
+Keys hold the version of the parser; all files under `derived/` may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 def derived_folder(run_id: str) -> str:
-    """Where all that was read from a run lies."""
+    """The key prefix of all cached results of a run."""
     return f"{run_prefix(run_id)}/derived"
 
 
 def derived_key(run_id: str, folder: str, name: str) -> str:
-    """Where what was read from the step in `folder` lies; `name` says what, and in which version
+    """The key of a cached result of the step in `folder`; `name` holds its kind and version
     (`series-1.parquet`)."""
     return f"{derived_folder(run_id)}/{folder.rpartition('/')[2]}.{name}"
 
 
 def keep(evidence: EvidenceStore, key: str, data: bytes) -> None:
-    """Keep it where the store takes it: one that may only be read will do, what was read is then
-    read anew each time."""
+    """Cache `data`. With a read-only store nothing is cached and the evidence is parsed each
+    time."""
     with contextlib.suppress(StoreUnavailable):
         evidence.put(key, data)
 
@@ -51,9 +51,9 @@ def read_from_logs(
     name: str,
     write: Callable[[Sequence[Path], Path], None],
 ) -> pl.DataFrame:
-    """What `write` makes of the logs of one closed step, as Parquet; what was kept as `name` is
-    taken instead where it is there. `write` is given the logs, under the names fio gave them, and
-    the file to make. Raises what it raises."""
+    """The Parquet frame that `write` makes from the logs of one closed step; from the cache under
+    `name` where it is there. `write` gets the logs, under fio's own names, and the target file.
+    Raises what `write` raises."""
     import polars as pl
 
     key = derived_key(run_id, folder, name)
@@ -63,7 +63,7 @@ def read_from_logs(
         paths = []
         for log, file in record.files.items():
             if log_name(log):
-                # The ending says how it is stored.
+                # The suffix of the key says whether the file is stored compressed.
                 suffix = ".zst" if file.key.endswith(".zst") else ""
                 path = Path(directory, Path(log).name + suffix)
                 copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)

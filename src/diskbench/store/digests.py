@@ -1,5 +1,5 @@
-"""Runs with what they asked for, and digests of all that their rows hold: whether a page made of
-them is still right can be told without making it again."""
+"""Runs with what they asked for, and digests of their rows, by which a published page is known to
+be up to date without rendering it again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
 def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
-    """The runs that meet `filters`, newest first and those without a date
-    last, each with what was asked for."""
+    """The runs that meet `filters`, newest first and undated runs last, each with its request."""
     run, trial = schema.run, schema.trial
     query = (
         sa.select(
@@ -54,13 +53,13 @@ def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
                     hashes[run_id].update(repr((table.name, *row)).encode())
             for run_id, plan in _plans(connection, chunk):
                 hashes[run_id].update((plan or "").encode())
-    return {run_id: one.hexdigest() for run_id, one in hashes.items()}
+    return {run_id: digest.hexdigest() for run_id, digest in hashes.items()}
 
 
 def _rows(
     connection: Connection, table: sa.Table, run_ids: Sequence[str]
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Rows as they are stored: JSON stays text, for reading it would take most of the time."""
+    """Rows as stored: JSON stays text, because parsing it would take most of the time."""
     columns = [
         sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
         for column in table.c

@@ -49,42 +49,41 @@ def results_document(
     audits: Sequence[StepAudit] | None = None,
     courses: Iterable[StepPhases] = (),
 ) -> dict[str, Any]:
-    """The document of `runs`, with the steps of each by its id, what their trials cost, and
-    the phases of their steps, the verdicts on them and their audits, where they are given. Figures
-    of steps with several levels are those of one of them, where `phases` (or `courses`, which are
-    not told themselves) say so."""
+    """The document of `runs`, with the given `steps` (by run id), `costs` of trials, `phases`,
+    `verdicts` and `audits`. Where `phases` or `courses` (which are not printed) give a step several
+    levels, its figures are those of one level."""
     known = courses_by_step([*(phases or ()), *courses])
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for run in runs:
-        one = run_columns(run)
+        row = run_columns(run)
         if steps is not None:
-            one["steps"] = _steps(steps[run.run_id], known)
+            row["steps"] = _steps(steps[run.run_id], known)
         if phases is not None:
-            of_run = [each for each in phases if each.run_id == run.run_id]
-            one["phases"] = [each.model_dump(mode="json") for each in of_run]
+            of_run = [step_phases for step_phases in phases if step_phases.run_id == run.run_id]
+            row["phases"] = [step_phases.model_dump(mode="json") for step_phases in of_run]
         if verdicts is not None:
-            judged = [each for each in verdicts if each.run_id == run.run_id]
-            one["verdicts"] = [each.model_dump(mode="json") for each in judged]
+            judged = [verdict for verdict in verdicts if verdict.run_id == run.run_id]
+            row["verdicts"] = [verdict.model_dump(mode="json") for verdict in judged]
         if audits is not None:
-            checked = [each for each in audits if each.run_id == run.run_id]
-            one["audits"] = [each.model_dump(mode="json") for each in checked]
-        found.append(one)
-    document: dict[str, Any] = {"format": FORMAT, "runs": found}
+            checked = [audit for audit in audits if audit.run_id == run.run_id]
+            row["audits"] = [audit.model_dump(mode="json") for audit in checked]
+        rows.append(row)
+    document: dict[str, Any] = {"format": FORMAT, "runs": rows}
     if costs is not None:
         document["costs"] = [cost.model_dump(mode="json") for cost in costs]
     return document
 
 
 def _steps(results: Sequence[StepResult], courses: Courses) -> list[dict[str, Any]]:
-    """The steps of a run. `after_cliff` of a row is the kind of the level that its figures are of;
-    None: they are what fio counted."""
-    told = [step.model_dump(mode="json") for step in results]
-    rows = [row for step in told for row in step["measurements"]]
+    """The steps of a run. `after_cliff` of a row is the kind of level that its figures describe;
+    None: they are fio's totals."""
+    steps = [step.model_dump(mode="json") for step in results]
+    rows = [row for step in steps for row in step["measurements"]]
     for row, figure in zip(rows, row_figures(counted_columns(rows), courses), strict=True):
         if figure is not None:
             row |= changed(row, figure)
         row[AFTER_CLIFF] = figure.kind if figure is not None else None
-    return told
+    return steps
 
 
 def results_schema() -> dict[str, Any]:
@@ -129,10 +128,10 @@ def results_schema() -> dict[str, Any]:
 
 
 def model_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
-    """The JSON schema of a document that is a model, open for fields that are added later."""
-    found = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    definitions = _open(found.pop("$defs", {}))
-    (opened,) = _open({name: found}).values()
+    """The JSON schema of a model, which allows fields that are added later."""
+    model_document = model.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
+    definitions = _open(model_document.pop("$defs", {}))
+    (opened,) = _open({name: model_document}).values()
     return {"$schema": _DIALECT, **opened, "title": f"diskbench {name}", "$defs": definitions}
 
 
@@ -142,8 +141,8 @@ def _column(column: sa.Column[Any]) -> dict[str, Any]:
 
 
 def _open(definitions: dict[str, Any]) -> dict[str, Any]:
-    """A reader of this format must bear fields that a later diskbench adds."""
+    """The definitions without `additionalProperties`, since a later diskbench may add fields."""
     return {
-        name: {key: value for key, value in one.items() if key != "additionalProperties"}
-        for name, one in definitions.items()
+        name: {key: value for key, value in definition.items() if key != "additionalProperties"}
+        for name, definition in definitions.items()
     }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
-"""Up to this size a file goes up in one call, which fails where the key is taken; our choice."""
+"""Files up to this size are uploaded in one call, which fails where the key exists; our choice."""
 _PIECE_BYTES = 2**20
 _TRIED_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -38,7 +38,7 @@ _CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 class ObjectEvidence:
-    """An EvidenceStore (ports.py) on any store that obstore knows."""
+    """An EvidenceStore (ports.py) on any store that obstore supports."""
 
     def __init__(self, url: str, store: ObjectStore) -> None:
         self.url = printable(url)
@@ -47,8 +47,8 @@ class ObjectEvidence:
         self._is_private = self._directory is not None and is_private(self._directory)
 
     def put(self, key: str, data: bytes | Path) -> None:
-        """Write `data`, or a file of any size, once. The same bytes again are accepted, others
-        raise KeyTaken.
+        """Write `data` (bytes, or a file of any size) under a new key. Writing the same bytes again
+        is accepted; other bytes raise KeyTaken.
 
         Raises StoreUnavailable when the store is full or cannot be written to.
         """
@@ -68,8 +68,8 @@ class ObjectEvidence:
                 raise self._taken(key) from None
 
     def _put_large(self, key: str, path: Path) -> None:
-        """Upload a file in parts. Stores write parts over what is there only, so that is looked at
-        first: two processes never keep the same step, since one of them holds its trial."""
+        """Upload a file in parts. Stores can only overwrite with parts, so the key is checked
+        first. Two processes never write the same step, since only one owns its trial."""
         if (there := self._digest(key)) is None:
             with self._as_unavailable(f"cannot write {key}", needs=path.stat().st_size):
                 self._store.put(key, path)
@@ -80,7 +80,7 @@ class ObjectEvidence:
                 raise self._taken(key)
 
     def _keep_private(self, key: str) -> None:
-        """A file is for its owner alone where the whole store is."""
+        """Make a file readable by its owner alone where the store's directory is private."""
         if self._is_private and self._directory is not None:
             (self._directory / key).chmod(FILE_MODE)
 
@@ -89,9 +89,9 @@ class ObjectEvidence:
         more than `limit`."""
         try:
             with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
-                found = self._store.get(key)
-                if (size := found.meta["size"]) <= limit:
-                    return bytes(found.bytes())
+                result = self._store.get(key)
+                if (size := result.meta["size"]) <= limit:
+                    return bytes(result.bytes())
         except FileNotFoundError:
             raise KeyError(key) from None
         raise LimitExceeded(
@@ -101,8 +101,7 @@ class ObjectEvidence:
         )
 
     def copy(self, key: str, sink: ByteSink) -> None:
-        """Write the bytes of `key` to `sink`, piece by piece; raises KeyError when there are
-        none."""
+        """Write the bytes of `key` to `sink` in chunks; raises KeyError when there are none."""
         try:
             with self._as_unavailable(f"cannot read {key}", FileNotFoundError):
                 pieces = iter(self._store.get(key).stream(min_chunk_size=_PIECE_BYTES))
@@ -116,14 +115,14 @@ class ObjectEvidence:
             raise KeyError(key) from None
 
     def replace(self, key: str, data: bytes) -> None:
-        """Write `data`, also over what `key` holds: for records of ours, which tell how something
-        stands, or cannot be read any more."""
+        """Write `data` to `key`, overwriting it: for records of a changing state, and for records
+        that can no longer be read."""
         with self._as_unavailable(f"cannot write {key}", needs=len(data)):
             self._store.put(key, data, mode="overwrite")
             self._keep_private(key)
 
     def _digest(self, key: str) -> bytes | None:
-        """The SHA-256 of what `key` holds; None where there is nothing."""
+        """The SHA-256 of the bytes of `key`; None where the key does not exist."""
         digest = _Digest()
         try:
             self.copy(key, digest)
@@ -145,25 +144,25 @@ class ObjectEvidence:
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.
 
-        In a directory also names that can be no keys (control characters, no UTF-8), which obstore
-        would fail on: so whoever goes through them can say which it left out.
+        In a directory this includes names that cannot be keys (control characters, not UTF-8), on
+        which obstore would fail, so that the caller can report them.
         """
         if self._directory is not None:
             return self._folders_here(self._directory / prefix, prefix)
         with self._as_unavailable(f"cannot list {prefix}/"):
-            found = self._store.list_with_delimiter(prefix)["common_prefixes"]
-        return sorted(name.rstrip("/").rpartition("/")[2] for name in found)
+            prefixes = self._store.list_with_delimiter(prefix)["common_prefixes"]
+        return sorted(name.rstrip("/").rpartition("/")[2] for name in prefixes)
 
     def _folders_here(self, directory: Path, prefix: str) -> Sequence[str]:
         try:
-            return sorted(one.name for one in directory.iterdir() if one.is_dir())
+            return sorted(entry.name for entry in directory.iterdir() if entry.is_dir())
         except FileNotFoundError:
             return []
         except OSError as error:
             raise _unavailable(self.url, f"cannot list {prefix}/", error, directory) from error
 
     def delete(self, prefix: str) -> None:
-        """Delete all keys that start with `prefix/`; none is as well."""
+        """Delete all keys that start with `prefix/`; there may be none."""
         for key in self.list(prefix):
             try:
                 with self._as_unavailable(f"cannot delete {key}", FileNotFoundError):
@@ -172,9 +171,9 @@ class ObjectEvidence:
                 continue  # another process deleted it first
 
     def check_writable(self) -> None:
-        """Write, read and delete a probe; raises StoreUnavailable naming URL and cause.
+        """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause.
 
-        Nothing was started yet, so the advice is about the store alone and not about resuming.
+        Nothing was started yet, so its advice does not mention resuming.
         """
         try:
             self._probe()
@@ -186,10 +185,10 @@ class ObjectEvidence:
         folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)
         self.put(f"{folder}/probe", data)
         try:
-            found = self.get(f"{folder}/probe")
+            read_back = self.get(f"{folder}/probe")
         except KeyError:
-            found = b""
-        if found != data:
+            read_back = b""
+        if read_back != data:
             raise StoreUnavailable(
                 f"evidence {self.url}: what was written cannot be read back", advice=_CHOOSE
             )
@@ -199,10 +198,10 @@ class ObjectEvidence:
     def _as_unavailable(
         self, doing: str, *through: type[Exception], needs: int = 0
     ) -> Iterator[None]:
-        """Let the answers `through` that the caller expects; all others are the store's failure.
+        """Turn errors into StoreUnavailable, except those of the types `through`.
 
-        A missing bucket is a FileNotFoundError too, so nobody gets that without asking for it.
-        `needs` are the bytes that were to be written.
+        A missing bucket also raises FileNotFoundError, so callers list it only where they expect a
+        missing key. `needs` is the number of bytes to be written.
         """
         from obstore.exceptions import BaseError
 
@@ -215,7 +214,7 @@ class ObjectEvidence:
 
 
 class _Digest:
-    """A sink that keeps the SHA-256 of what it is given."""
+    """A sink that computes the SHA-256 of its input."""
 
     def __init__(self) -> None:
         self.sum = hashlib.sha256()
@@ -225,10 +224,10 @@ class _Digest:
 
 
 def open_evidence(url: str) -> ObjectEvidence:
-    """The evidence store at `url`; a directory is made when it is missing, a bucket never is.
+    """The evidence store at `url`; makes a missing directory, never a bucket.
 
-    Credentials come from the cloud SDK's usual environment, never from the URL. Nothing is written
-    or read yet (`check_writable` does). Raises InvalidValue or StoreUnavailable.
+    Credentials come from the cloud SDK's usual environment, never from the URL. Reads and writes
+    nothing (`check_writable` does). Raises InvalidValue or StoreUnavailable.
     """
     from obstore.exceptions import BaseError
     from obstore.store import LocalStore, from_url
@@ -241,14 +240,14 @@ def open_evidence(url: str) -> ObjectEvidence:
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
-        found = _unavailable(printable(url), "cannot open it", error, directory)
-        found.advice = found.advice_before_work
-        raise found from error
+        unavailable = _unavailable(printable(url), "cannot open it", error, directory)
+        unavailable.advice = unavailable.advice_before_work
+        raise unavailable from error
 
 
 def _make_directory(directory: Path) -> None:
-    """Private where it is made, or lies in the user's data directory; another one that is there,
-    perhaps shared with other workers, stays as it is."""
+    """Make the directory private where it is new or in the user's data directory; any other
+    existing one, perhaps shared with other workers, keeps its mode."""
     ours = user_data_path("diskbench")
     if ours in directory.parents:
         data_directory()
@@ -268,7 +267,7 @@ def _unavailable(
 
 
 def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str, str]:
-    """What to do next: where nothing was started yet, and where something was measured."""
+    """What to do next: (before anything was started, after something was measured)."""
     if directory is None and isinstance(error, FileNotFoundError):
         make = "make the bucket first, or correct the URL; diskbench never makes one"
         return make, make
@@ -288,8 +287,9 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
 
 
 def _fault_of(directory: Path, needs: int) -> int | None:
-    """The errno of writing so many bytes there, since obstore tells it in words only; None where it
-    would work now. What a failed write had taken may be free again: so the room is looked at, too.
+    """The errno of writing `needs` bytes there, which obstore reports only as text; None where the
+    write would succeed. A failed write may have freed its space again, so the free space is checked
+    too.
     """
     try:
         with tempfile.TemporaryFile(dir=directory) as file:

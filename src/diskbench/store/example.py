@@ -1,7 +1,7 @@
-"""The example data: real runs on lab disks, shipped as one archive and unpacked where it is asked.
+"""The example data: real runs on lab disks, shipped as one archive and unpacked on request.
 
-The archive is evidence and nothing else; its rows are made from it (store/rebuild.py), as those of
-any run could be. notebooks/example/make.py measures it again.
+The archive holds evidence only; the rows are rebuilt from it (store/rebuild.py).
+notebooks/example/make.py measures it again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _ARCHIVE = "example.tar.zst"
 
 @dataclass(frozen=True)
 class ExampleData:
-    """Where the example lies: URLs as `load_runs`, `load_series` and their neighbours take them.
-    It is a copy of the user's own."""
+    """The URLs of the unpacked example, as `load_runs`, `load_series` and the other functions take
+    them. The copy belongs to the user and may be changed."""
 
     database: str
     evidence: str
 
 
 def example_data(directory: Path | None = None) -> ExampleData:
-    """The example, unpacked once into a directory (default: the user's cache) of its digest.
+    """The example, unpacked once below `directory` (default: the user's cache), by its digest.
 
     Safe when several processes do it at once. Raises StoreUnavailable where it cannot be written.
     """
@@ -60,7 +60,7 @@ def _cache() -> Path:
 
 
 def _unpack(packed: bytes, evidence: Path) -> None:
-    """All of it under its name at once, or none: of several processes the first one wins."""
+    """Unpack atomically, by renaming a directory; of several processes the first one wins."""
     import zstandard
 
     with tempfile.TemporaryDirectory(dir=evidence.parent, prefix=".unpacking-") as scratch:
@@ -92,7 +92,7 @@ def _make_rows(rows: Path, evidence: Path) -> None:
         engine = open_database(f"sqlite:///{made}")
         try:
             done = rebuild(engine, open_evidence(evidence.as_uri()))
-            with engine.connect() as connection:  # all of it into the one file that is moved
+            with engine.connect() as connection:  # only the main file is moved, so empty the WAL
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
             engine.dispose()

@@ -1,4 +1,4 @@
-"""What plans foresaw of runs, step by step, as a polars frame."""
+"""The predictions of plans for each run and step, as a polars frame."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row a run and step of which something was expected; docs/api.md lists the columns.
+    """One row per run and step with a prediction; docs/api.md lists the columns.
 
-    As the plan said it before the run began, kept with it since. Imported runs have none.
+    Predictions are those of the stored plan, made before the run began. Imported runs have none.
     """
     import polars as pl
 
@@ -49,22 +49,27 @@ def _plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[st
     if run_ids is not None:
         query = query.where(schema.run.c.run_id.in_(run_ids))
     with transaction(database) as connection:
-        found = connection.execute(query).all()
-    for run_id, kept in found:
+        rows = connection.execute(query).all()
+    for run_id, kept in rows:
         if kept is not None:
             plan = json.loads(kept) if isinstance(kept, str) else kept
             yield run_id, Plan.model_validate(plan)
 
 
 def _rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
-    told = plan.expectation
-    if told is None or run_id not in plan.run_ids:
+    expectation = plan.expectation
+    if expectation is None or run_id not in plan.run_ids:
         return
     run = plan.run_ids.index(run_id) + 1
-    shown = max((one.run for one in told.steps if one.run <= run), default=run)
-    for step in (one for one in told.steps if one.run == shown):
-        found = told.of(step)
-        if found is not None:
+    shown = max(
+        (expected_step.run for expected_step in expectation.steps if expected_step.run <= run),
+        default=run,
+    )
+    for step in (
+        expected_step for expected_step in expectation.steps if expected_step.run == shown
+    ):
+        expected = expectation.of(step)
+        if expected is not None:
             yield (
                 run_id,
                 step.index,
@@ -72,10 +77,10 @@ def _rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
                 step.round,
                 step.seconds,
                 step.mean_iops,
-                found.begin.iops,
-                found.begin.low_iops,
-                found.begin.high_iops,
-                found.lasting.iops,
-                found.lasts_s,
-                found.begin.words(),
+                expected.begin.iops,
+                expected.begin.low_iops,
+                expected.begin.high_iops,
+                expected.lasting.iops,
+                expected.lasts_s,
+                expected.begin.words(),
             )

@@ -1,4 +1,4 @@
-"""Rows for other programs: CSV, JSON, Parquet."""
+"""Export rows as CSV, JSON and Parquet."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ _INDENTED_RUNS = 20
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
-    """Rows as CSV with a header; None is empty, mappings are JSON, truth is `true` or `false`.
+    """Rows as CSV with a header; None is empty, mappings are JSON, booleans `true` or `false`.
 
     Control characters in text are made visible, and text that a spreadsheet would take for a
     formula begins with an apostrophe; numbers stay numbers.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_inert(one) for one in fields)
+    writer.writerow(_inert(name) for name in fields)
     writer.writerows([_cell(row[name]) for name in fields] for row in rows)
     return text.getvalue()
 
 
 def json_text(document: Mapping[str, Any]) -> str:
-    """A results document as JSON: indented, or with many runs a line each (ten times as fast)."""
+    """A results document as JSON: indented, or one line per run for more than 20 runs, which is ten
+    times as fast."""
     if len(document["runs"]) <= _INDENTED_RUNS:
         return json_escaped(json.dumps(document, indent=2, ensure_ascii=False))
     head = json.dumps({key: value for key, value in document.items() if key != "runs"})
@@ -79,8 +80,8 @@ def _types() -> dict[str, type[pl.DataType]]:
         object: pl.String,
     }
     columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
-    found = {name: known[column.type.python_type] for name, column in columns.items()}
-    return found | {"job_error": pl.Int64, "after_cliff": pl.String}
+    types = {name: known[column.type.python_type] for name, column in columns.items()}
+    return types | {"job_error": pl.Int64, "after_cliff": pl.String}
 
 
 def _plain(value: object) -> object:
@@ -95,11 +96,11 @@ def _cell(value: object) -> object:
 
 
 _FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
-"""How a formula begins in a spreadsheet (OWASP, CSV Injection), in wide letters too."""
+"""The first characters of a spreadsheet formula (OWASP, CSV Injection), full-width ones too."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def _inert(text: str) -> str:
-    """Text that is shown as it is and never computed; a number in text is one."""
+    """Text that a spreadsheet shows and never computes; text that is a number stays unchanged."""
     risky = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{visible(text)}" if risky else visible(text)

@@ -1,4 +1,4 @@
-"""One figure of many runs, without all else that their rows hold."""
+"""Load one figure of many runs, without the other columns of their rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MEASURED = ("measure", "offered")
 def load_figures(
     database: Engine, filters: Sequence[Filter], metric: Metric
 ) -> list[MeasuredFigure]:
-    """One row a step, round and direction of each finished run that meets `filters`, in order.
+    """One row per step, round and direction of each finished run that meets `filters`, in order.
 
-    `rent` is None where the machine was there, or nothing of it is known. Fills and canaries are
-    left out, and so are steps without I/O and those that lack the figure.
+    `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
+    I/O and steps without the figure are left out.
     """
     run, trial, row = schema.run, schema.trial, schema.measurement
     query = (
@@ -57,7 +57,7 @@ def load_figures(
     )
     with transaction(database) as connection:
         rows = connection.execute(query).all()
-        runs = runs_by_id(connection, {one[0] for one in rows})
+        runs = runs_by_id(connection, {row_of_run[0] for row_of_run in rows})
     return [MeasuredFigure(runs[run_id], *of_row) for run_id, *of_row in rows]
 
 
@@ -72,31 +72,31 @@ def count_trials(database: Engine, campaign_id: str) -> int:
 
 
 def known_labels(database: Engine) -> set[str]:
-    """Every key that some run is labelled with."""
+    """The label keys of all runs."""
     with transaction(database) as connection:
-        found = connection.execute(sa.select(schema.run.c.labels)).scalars()
-        return {key for labels in found for key in labels}
+        all_labels = connection.execute(sa.select(schema.run.c.labels)).scalars()
+        return {key for labels in all_labels for key in labels}
 
 
 def ids_that_begin(database: Engine, text: str) -> list[Known]:
-    """The runs, their trials and campaigns whose ids begin with `text`, each with what it is part
-    of. `text` is in lower case and not empty."""
+    """The runs, trials and campaigns whose ids begin with `text`, each with its parents. `text` is
+    in lower case and not empty."""
     run = schema.run
     columns = (run.c.campaign_id, run.c.trial_id, run.c.run_id)
     begins = sa.or_(*(column.startswith(text, autoescape=True) for column in columns))
     of_place = (run.c.profile, run.c.provider, run.c.address, run.c.hostname)
     query = sa.select(*columns, *of_place).where(begins).order_by(run.c.run_id)
-    found: dict[tuple[str, str], Known] = {}
+    by_kind: dict[tuple[str, str], Known] = {}
     with transaction(database) as connection:
         for campaign, trial, name, profile, provider, address, hostname in connection.execute(
             query
         ):
             where = place_words(profile, provider, address or hostname)
-            for one in (
+            for known in (
                 Known(campaign, "matrix", where=where),
                 Known(trial, "trial", where=where, part_of=(campaign,)),
                 Known(name, "run", where=where, part_of=(campaign, trial)),
             ):
-                if one.id is not None:
-                    found.setdefault((one.kind, one.id), one)
-    return [one for one in found.values() if one.id.startswith(text)]
+                if known.id is not None:
+                    by_kind.setdefault((known.kind, known.id), known)
+    return [known for known in by_kind.values() if known.id.startswith(text)]

@@ -1,4 +1,4 @@
-"""The end of a run: its manifest, then its row. Evidence first: a row never says more than it."""
+"""End a run: write its manifest, then its row, so that no row claims more than the evidence."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def finish_run(
     *,
     preparation: Sequence[str] = (),
 ) -> None:
-    """Write the manifest and the final state of a run; a manifest written earlier wins."""
+    """Write the manifest and the final state of a run; an earlier manifest is kept."""
     run_id = plan.run_ids[run_index]
     try:
         manifest = archive.read_manifest(evidence, run_id)
     except EvidenceDamaged:
-        manifest = None  # the new one takes its place, and it is kept beside
+        manifest = None  # replaced by a new one; `write_manifest` keeps a copy of it
     if manifest is None:
         started_at, saved = run_times(database, run_id)
         entries, damaged = _entries(evidence, run_id, saved)
@@ -57,8 +57,8 @@ def finish_run(
             for index in saved
             if index not in there
         )
-        for one in missing:
-            log.warning("step %s of run %s has rows, but %s", one.name, run_id, one.why)
+        for step in missing:
+            log.warning("step %s of run %s has rows, but %s", step.name, run_id, step.why)
         row = run_row(plan, run_index, evidence.url)
         lease = load_lease(database, plan.trial_id)
         manifest = archive.write_manifest(
@@ -98,7 +98,7 @@ def finish_run(
 
 
 def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
-    """Keep the audit of a run, and its doubts with the rows."""
+    """Cache the audit of a run, and save its doubts with the rows."""
     steps = load_results(database, run_id)[run_id]
     for before, after in zip(steps, audited(evidence, run_id, steps), strict=True):
         if after is not before:
@@ -108,8 +108,8 @@ def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
 def _entries(
     evidence: EvidenceStore, run_id: str, saved: Sequence[int]
 ) -> tuple[tuple[StepEntry, ...], tuple[str, ...]]:
-    """One entry for each closed folder (those of `saved` steps have rows), and why others, whose
-    step.json cannot be read, have none: the run ends all the same."""
+    """An entry for each closed folder (`saved` are the steps with rows), and a reason for each
+    folder whose step.json cannot be read; such a folder does not keep the run from ending."""
     entries: list[StepEntry] = []
     damaged: list[str] = []
     for folder in archive.step_folders(evidence, run_id):
@@ -119,7 +119,7 @@ def _entries(
             damaged.append(f"{folder}: {error.message}")
             continue
         if record is None:
-            continue  # left open by a killed process; nothing in it can be vouched for
+            continue  # left open by a killed process; its files cannot be trusted
         entries.append(
             StepEntry(
                 folder=folder,

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from diskbench.store.manifest import StepRecord
 
 SERIES_VERSION = 3
-"""Raised when the same logs give another series; older Parquet files are then left unused.
+"""Incremented when the same logs give another series; older Parquet files are then unused.
 
-2: a second that fio did not log is at most as fast as the log and its bytes say.
-3: a row that came late while I/O went on is no stall.
+2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
+3: a late row is no stall where I/O continued meanwhile.
 """
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 
@@ -51,14 +51,14 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def runs_frame(database: Engine) -> pl.DataFrame:
-    """One row a run, oldest first and those without a date last: what was asked for, on which
-    machine and disk, how it ended."""
+    """One row per run, oldest first, undated runs last: its request, machine, disk and end
+    state."""
     return _table_frame(database, run, order=oldest_first())
 
 
 def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row a run, step, job and direction, each with what was bought for its run; `scope` tells
-    job rows from merged step rows."""
+    """One row per run, step, job and direction, with what was bought for its run; `scope`
+    distinguishes rows of jobs from merged rows of steps."""
     table = measurement
     where = table.c.run_id.in_(run_ids) if run_ids is not None else None
     order = (table.c.run_id, table.c.step_index, table.c.position)
@@ -67,7 +67,7 @@ def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None
 
 
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
-    """A frame of runs of a database, with what was bought for each at its end."""
+    """A frame with a `run_id`, with the columns of what was bought for each run appended."""
     columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
     wanted = frame["run_id"].unique().sort().to_list()
     bought: dict[str, dict[str, Any]] = {}
@@ -80,10 +80,10 @@ def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
 
 
 def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:
-    """One row a step, second and direction of a run.
+    """One row per step, second and direction of a run.
 
-    Read from fio's logs the first time and kept as Parquet beside the evidence. Raises UnknownName
-    for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    Read from fio's logs at the first call and cached as Parquet beside the evidence. Raises
+    UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
     """
     import polars as pl
 
@@ -102,18 +102,18 @@ def histogram_frame(
     step: str | None = None,
     direction: Direction | None = None,
 ) -> pl.DataFrame:
-    """One row a step, direction, kind of latency and bucket: how many I/Os took that long.
+    """One row per step, direction, kind of latency and bucket: how many I/Os took that long.
 
     Buckets of all jobs of a step are merged. Raises UnknownName for a run or step without evidence.
     """
     import polars as pl
 
     rows: list[tuple[object, ...]] = []
-    for one, output in step_outputs(evidence, run_id, step):
+    for fio_step, output in step_outputs(evidence, run_id, step):
         seen = {d for job in output.jobs for d in job.directions}
-        for found in sorted(seen if direction is None else seen & {direction}):
-            for kind, histogram in step_histograms(output, found).items():
-                key = (run_id, one.index, one.name, one.round, found, kind)
+        for direction_name in sorted(seen if direction is None else seen & {direction}):
+            for kind, histogram in step_histograms(output, direction_name).items():
+                key = (run_id, fio_step.index, fio_step.name, fio_step.round, direction_name, kind)
                 rows += [(*key, latency, count) for latency, count in histogram.items()]
     frame = pl.DataFrame(
         rows,
@@ -135,7 +135,7 @@ def histogram_frame(
 def step_outputs(
     evidence: EvidenceStore, run_id: str, step: str | None
 ) -> Iterator[tuple[Step, FioOutput]]:
-    """What fio reported of each step. An imported document of several steps lies in one file."""
+    """fio's report on each step. An imported document of several steps is one file."""
     pairs = _imported_parts(evidence, run_id)
     if pairs:
         if step is not None and all(one.name != step for one, _ in pairs):
@@ -149,7 +149,7 @@ def step_outputs(
 
 
 def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps of a run that was imported from a JSON of fio; none of any other run."""
+    """The steps of a run that was imported from fio's JSON; empty for any other run."""
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
     if not record or record.kind != "fio-json":
@@ -161,7 +161,7 @@ def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, F
 def closed_steps(
     evidence: EvidenceStore, run_id: str, step: str | None = None
 ) -> Iterator[tuple[str, StepRecord]]:
-    """The closed steps of a run with their folders, all or those of one name. Raises UnknownName
+    """The closed steps of a run with their folders, all or those named `step`. Raises UnknownName
     where there is none."""
     keys = evidence.list(f"{run_prefix(run_id)}/steps")
     names = sorted({key.split("/steps/", 1)[1].split("/", 1)[0] for key in keys})
@@ -178,7 +178,7 @@ def closed_steps(
 def step_series(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> pl.DataFrame:
-    """The series of one closed step, from its logs the first time; see `series_frame`."""
+    """The series of one closed step, from its logs at the first call; see `series_frame`."""
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = output_of(evidence, run_id, folder, record)
@@ -188,8 +188,8 @@ def step_series(
 
 
 def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
-    """Make the series of those runs that have none yet, several runs at a time. What cannot be read
-    is left to whoever asks for it."""
+    """Compute the missing series of several runs at a time. A series that cannot be read is
+    skipped; the caller that needs it gets the error."""
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
@@ -206,10 +206,10 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
 def output_of(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> FioOutput | None:
-    """What fio reported of a closed step; None where it was not kept. Raises EvidenceDamaged,
+    """fio's report on a closed step; None where it was not stored. Raises EvidenceDamaged,
     FioOutputUnreadable."""
     file = record.files.get(_FIO_JSON)
-    if file is None:  # a step of an imported document of several, or logs alone
+    if file is None:  # one step of an imported document of several, or a step with logs only
         parts = _imported_parts(evidence, run_id)
         return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
@@ -217,17 +217,17 @@ def output_of(
 
 
 def totals_of(output: FioOutput) -> dict[Direction, Total]:
-    """What the series of a step must sum up to (jobs of a step run side by side)."""
-    found: dict[Direction, Total] = {}
+    """The totals that the series of a step must sum up to (jobs of a step run in parallel)."""
+    totals: dict[Direction, Total] = {}
     for job in output.jobs:
         for direction, stats in job.directions.items():
-            before = found.get(direction, Total(0, 0, 0.0))
-            found[direction] = Total(
+            before = totals.get(direction, Total(0, 0, 0.0))
+            totals[direction] = Total(
                 ios=before.ios + stats.ios,
                 bytes=before.bytes + stats.bytes,
                 runtime_s=max(before.runtime_s, stats.runtime_ns / 1e9),
             )
-    return found
+    return totals
 
 
 def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
@@ -249,7 +249,8 @@ def _table_frame(
     where: sa.ColumnElement[bool] | None = None,
     order: Sequence[sa.ColumnElement[Any]],
 ) -> pl.DataFrame:
-    """A table with the types of its columns, also where a column is all null; JSON stays text."""
+    """A table as a frame with the table's column types, even for all-null columns; JSON stays
+    text."""
     import polars as pl
 
     query = sa.select(table).order_by(*order)
@@ -277,11 +278,11 @@ def _table_frame(
 def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own type of a data type
     import polars as pl
 
-    for kind, found in (
+    for kind, polars_type in (
         (sa.Boolean, pl.Boolean),
         (sa.Integer, pl.Int64),
         (sa.Float, pl.Float64),
     ):
         if isinstance(column.type, kind):
-            return found
+            return polars_type
     return pl.String

@@ -1,9 +1,10 @@
-"""What one import reads: the files that were typed, what folders hold, and the logs beside a JSON.
+"""Collect the files of one import: the typed files, the files in typed folders, and the logs beside
+a JSON.
 
 A log belongs to the JSON file of its folder whose jobs name it (fio/beside.py). A JSON that names
-no log (fio 2 lists no options) has those of its folder, where it is the only JSON there and of one
-step. What was typed and belongs to nothing is a run of its own; what was only found is left, and
-said.
+no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
+one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
+and reported.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Left:
 
 @dataclass(frozen=True)
 class ImportSet:
-    """The sources of one import in order, and what was left."""
+    """The sources of one import in order, and the files that are not imported."""
 
     sources: tuple[ImportSource, ...]
     left: tuple[Left, ...]
@@ -44,7 +45,7 @@ class ImportSet:
 
 @dataclass(frozen=True)
 class _Json:
-    """What a JSON file of fio says of its logs; `groups` are its steps in order."""
+    """The logs that a JSON file of fio names; `groups` are its steps in order."""
 
     path: Path
     named: tuple[NamedLogs, ...]
@@ -52,20 +53,20 @@ class _Json:
 
 
 def read_sources(paths: Sequence[Path]) -> ImportSet:
-    """The files of one import, each log put to where it belongs. Folders are looked through with
-    all below them. Raises InvalidValue naming a file."""
+    """The sources of one import, each log assigned to its JSON. Folders are searched recursively.
+    Raises InvalidValue naming a file."""
     left: list[Left] = []
-    typed, found = _listed(paths)
+    typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
-    kinds = _read_results(typed, found, contents, left)
+    kinds = _read_results(typed, in_folders, contents, left)
     results = [path for path, kind in kinds.items() if kind == "fio-json"]
     fio = {path: _json(path, contents[path]) for path in results}
-    logs = [path for path in (*typed, *found) if log_name(path.name)]
+    logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
     beside = [log for log in _beside(results) if log not in logs]
     owner: dict[Path, tuple[_Json, int]] = {}
     alone: list[Path] = []
     for log in (*logs, *beside):
-        mine = [one for one in fio.values() if one.path.parent == log.parent]
+        mine = [document for document in fio.values() if document.path.parent == log.parent]
         owned, why = _owner(log, mine, searched=log in beside)
         if owned:
             owner[log] = owned
@@ -78,7 +79,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     alone = [log for log in alone if log in contents]
     sources = []
     for path, kind in kinds.items():
-        of = {log: place for log, (one, place) in owner.items() if one.path == path}
+        of = {log: place for log, (document, place) in owner.items() if document.path == path}
         of = {log: place for log, place in of.items() if log in contents}
         several = kind == "fio-json" and len(fio[path].groups) > 1
         sources.append(_source(path, of, contents, steps=of if several else {}))
@@ -94,34 +95,34 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """The files that were typed, and those that lie in the folders that were."""
+    """The typed files, and the files in typed folders."""
     typed: list[Path] = []
-    found: list[Path] = []
+    in_folders: list[Path] = []
     for path in paths:
         if not path.is_dir():
             typed.append(path)
             continue
-        for one in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in one.relative_to(path).parts)
-            if hidden or not one.is_file():
+        for file in sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if hidden or not file.is_file():
                 continue
-            found.append(one)
-            if len(found) > IMPORT_FILES:
+            in_folders.append(file)
+            if len(in_folders) > IMPORT_FILES:
                 raise InvalidValue(
                     f"{path}: it holds more than {IMPORT_FILES:,} files",
                     advice="import its folders one by one",
                 )
     typed = list(dict.fromkeys(typed))
-    return typed, [path for path in dict.fromkeys(found) if path not in typed]
+    return typed, [path for path in dict.fromkeys(in_folders) if path not in typed]
 
 
 def _read_results(
-    typed: Sequence[Path], found: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
+    typed: Sequence[Path], in_folders: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
 ) -> dict[Path, str]:
-    """Read all that is no log into `contents`; what each is. In a folder anything may lie: what is
-    no result, or a damaged one, is left."""
+    """Read all files that are no logs into `contents`; returns the kind of each. A file from a
+    folder that is no result, or is damaged, is added to `left`."""
     kinds: dict[Path, str] = {}
-    for path in (*typed, *found):
+    for path in (*typed, *in_folders):
         if log_name(path.name):
             continue
         if path not in typed and path.stat().st_size > PARSED_BYTES:
@@ -155,8 +156,8 @@ def _read_logs(
     contents: dict[Path, bytes],
     left: list[Left],
 ) -> None:
-    """Read the logs into `contents`; one that was only found beside a JSON is left where it is too
-    much, or cannot be read."""
+    """Read the logs into `contents`; a log that was only found beside a JSON is added to `left`
+    where it is too large or cannot be read."""
     for log in logs:
         if log not in wanted:
             continue
@@ -169,7 +170,7 @@ def _read_logs(
 
 
 def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
-    """What a file holds, as far as one import may hold so much beside `contents`."""
+    """The bytes of a file. Raises InvalidValue where they and `contents` exceed IMPORT_BYTES."""
     room = IMPORT_BYTES - sum(map(len, contents.values()))
     try:
         with path.open("rb") as file:
@@ -207,20 +208,24 @@ def _beside(results: Iterable[Path]) -> list[Path]:
 def _owner(
     log: Path, mine: Sequence[_Json], *, searched: bool
 ) -> tuple[tuple[_Json, int] | None, str]:
-    """The JSON of the same folder that a log belongs to with the place of its step, or why none."""
+    """The JSON of a log in the same folder, with the index of its step; or why there is none."""
     name = log_name(log.name)
     assert name is not None
-    naming = [(one, group) for one in mine if (group := group_of(name, one.named)) is not None]
+    naming = [
+        (document, group)
+        for document in mine
+        if (group := group_of(name, document.named)) is not None
+    ]
     if len(naming) > 1:
         naming = [pair for pair in naming if _stem(pair[0].path) == name.prefix] or naming
     if len(naming) == 1:
-        one, group = naming[0]
-        return (one, one.groups.index(group)), ""
+        owner, group = naming[0]
+        return (owner, owner.groups.index(group)), ""
     if naming:
-        names = ", ".join(one.path.name for one, _ in naming)
+        names = ", ".join(named_by.path.name for named_by, _ in naming)
         return None, f"several files name it: {names}"
-    silent = [one for one in mine if not one.named and len(one.groups) == 1]
-    of_name = [one for one in silent if _is_of(name, one)]
+    silent = [document for document in mine if not document.named and len(document.groups) == 1]
+    of_name = [document for document in silent if _is_of(name, document)]
     if len(of_name) == 1:
         return (of_name[0], 0), ""
     only = len(mine) == 1 and not (searched and _has_other_json(mine[0].path))
@@ -229,9 +234,9 @@ def _owner(
     return None, "no job of a JSON file beside it names it"
 
 
-def _is_of(name: LogName, one: _Json) -> bool:
+def _is_of(name: LogName, document: _Json) -> bool:
     """Whether a log has the name of a JSON file whose document names no logs."""
-    return bool(name.prefix) and name.prefix == _stem(one.path)
+    return bool(name.prefix) and name.prefix == _stem(document.path)
 
 
 def _stem(path: Path) -> str:
@@ -239,15 +244,16 @@ def _stem(path: Path) -> str:
 
 
 def _has_other_json(path: Path) -> bool:
-    return any(one != path and one.suffix == ".json" for one in path.parent.iterdir())
+    return any(sibling != path and sibling.suffix == ".json" for sibling in path.parent.iterdir())
 
 
 def _check(
     contents: dict[Path, bytes], typed: Sequence[Path], left: list[Left], *, single: bool
 ) -> None:
-    """That the logs are whole: a damaged one that was typed is refused, one that was found is left.
-    A direction that did nothing has a log without a row, which is refused alone."""
-    for path in [one for one in contents if log_name(one.name)]:
+    """Check that the logs are whole: a damaged log that was typed raises InvalidValue, one from a
+    folder moves to `left`. An empty log (a direction without I/O) is refused only as the only
+    file of an import."""
+    for path in [log for log in contents if log_name(log.name)]:
         if not contents[path].strip() and not (single and path in typed):
             continue
         try:
@@ -270,6 +276,6 @@ def _source(
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
     groups: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(logs):
-        found = log_name(path.name)
-        groups.setdefault((path.parent, found.prefix if found else ""), []).append(path)
+        name = log_name(path.name)
+        groups.setdefault((path.parent, name.prefix if name else ""), []).append(path)
     return list(groups.values())

@@ -1,8 +1,8 @@
-"""Taking in what others measured: fio's JSON and logs, and GoBonnieGo's JSON.
+"""Import measurements of others: fio's JSON and logs, and GoBonnieGo's JSON.
 
-The originals are kept as evidence like any other, under an id that follows from their bytes, so
-the same file twice is one run; rows are marked `imported`. Which logs belong to which file is
-decided by store/import_sources.py.
+The originals are stored as evidence under an id that is derived from their bytes, so importing a
+file twice gives one run; rows are marked `imported`. store/import_sources.py decides which logs
+belong to which file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ULID_DIGEST_DIGITS = 16
 class ImportSource:
     """One file that holds runs (or the first of several logs), and the logs that belong to it.
 
-    `steps` says of which step (its place in the file) each log is, in a file of several.
+    `steps` maps the name of a log to the index of its step, in a file of several steps.
     """
 
     name: str
@@ -58,37 +58,40 @@ def import_source(
     version: str,
     at: str | None = None,
 ) -> tuple[Manifest, ...]:
-    """Keep a file as evidence; returns the manifest of each run in it, for `imported_rows`.
+    """Store a file as evidence; returns the manifest of each run in it, for `imported_rows`.
 
-    `at` is when that is done (default: now). It is the time of creation of runs whose file tells
-    no time, and never the time at which they were measured. A file that was imported before gives
-    the manifests of then. Raises InvalidValue.
+    `at` is the time of the import (default: now). It is the creation time of runs whose file holds
+    no time, but never their time of measurement. A file that was imported before gives its existing
+    manifests. Raises InvalidValue.
     """
-    found = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
+    imported = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
     at = at or now()
-    ids = tuple(_run_id(evidence, source, index, run, at) for index, run in enumerate(found.runs))
+    ids = tuple(
+        _run_id(evidence, source, index, run, at) for index, run in enumerate(imported.runs)
+    )
     return tuple(
-        _keep(evidence, source, found, ids, index, labels, version, at) for index in range(len(ids))
+        _keep(evidence, source, imported, ids, index, labels, version, at)
+        for index in range(len(ids))
     )
 
 
 def imported_rows(
     evidence: EvidenceStore, manifest: Manifest
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]:
-    """Campaign, trial and run row and the steps of an imported run, from its evidence."""
+    """The campaign, trial and run row and the steps of an imported run, from its evidence."""
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
     if record.name not in record.files:
         raise EvidenceDamaged(f"the manifest of run {manifest.run_id} has no file {record.name!r}")
     data = read_file(evidence, prefix, record.name, record.files[record.name], limit=IMPORT_BYTES)
-    found = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
-    if not 0 <= record.index < len(found.runs):
+    imported = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    if not 0 <= record.index < len(imported.runs):
         raise EvidenceDamaged(
             f"the manifest of run {manifest.run_id} is of run {record.index} of {record.name}, "
-            f"which holds {len(found.runs)}"
+            f"which holds {len(imported.runs)}"
         )
-    run = found.runs[record.index]
+    run = imported.runs[record.index]
     campaign = {"campaign_id": manifest.campaign_id, "created_at": record.created_at}
     trial = {
         "trial_id": manifest.trial_id,
@@ -98,21 +101,21 @@ def imported_rows(
         "plan": None,
     }
     times = (run.started_at, run.finished_at)
-    row = imported_run_row(manifest, record, found.facts, times, evidence.url)
-    return campaign, trial, row, tuple(_steps(evidence, manifest, record, found, run))
+    row = imported_run_row(manifest, record, imported.facts, times, evidence.url)
+    return campaign, trial, row, tuple(_steps(evidence, manifest, record, imported, run))
 
 
 def _keep(
     evidence: EvidenceStore,
     source: ImportSource,
-    found: Imported,
+    imported: Imported,
     ids: Sequence[str],
     index: int,
     labels: Mapping[str, str],
     version: str,
     at: str,
 ) -> Manifest:
-    run_id, run = ids[index], found.runs[index]
+    run_id, run = ids[index], imported.runs[index]
     earlier = archive.read_manifest(evidence, run_id)
     if earlier is not None:
         return earlier
@@ -122,7 +125,7 @@ def _keep(
     started, finished = started or at, finished or at
     files = {source.name: source.data, **source.logs}
     names = {name: name for name in files}
-    if found.kind == "fio-json":
+    if imported.kind == "fio-json":
         names[source.name] = FIO_JSON
     if len(run.steps) == 1:  # series and histograms find them where every step has them
         kept = archive.write_step_evidence(
@@ -138,19 +141,24 @@ def _keep(
     else:
         apart = {name: data for name, data in files.items() if name not in source.steps}
         records = archive.put_originals(evidence, prefix, apart)
-        for place, one in enumerate(run.steps):
+        for place, imported_step in enumerate(run.steps):
             mine = {name: files[name] for name, at in source.steps.items() if at == place}
             if mine:
                 kept = archive.write_step_evidence(
-                    evidence, run_id, one.step, mine, started_at=started, finished_at=finished
+                    evidence,
+                    run_id,
+                    imported_step.step,
+                    mine,
+                    started_at=started,
+                    finished_at=finished,
                 )
-                folder = archive.step_folder(one.step)
+                folder = archive.step_folder(imported_step.step)
                 records |= {name: _under(folder, kept.record.files[name]) for name in mine}
     record = ImportRecord(
-        kind=found.kind,
+        kind=imported.kind,
         name=source.name,
         index=index,
-        tool_version=found.tool_version,
+        tool_version=imported.tool_version,
         created_at=run.started_at or run.finished_at or at,
         files=records,
     )
@@ -166,7 +174,7 @@ def _keep(
             finished_at=finished,
             diskbench_version=version,
             parser_version=PARSER_VERSION,
-            fio_version=found.tool_version if found.kind == "fio-json" else None,
+            fio_version=imported.tool_version if imported.kind == "fio-json" else None,
             labels=dict(labels),
             marks={"emulated": False, "unverified": True, "imported": True},
             imported=record,
@@ -178,33 +186,34 @@ def _steps(
     evidence: EvidenceStore,
     manifest: Manifest,
     record: ImportRecord,
-    found: Imported,
+    imported: Imported,
     run: ImportedRun,
 ) -> list[StepResult]:
-    audits = run_audits(evidence, manifest.run_id) if found.kind == "fio-json" else ()
+    audits = run_audits(evidence, manifest.run_id) if imported.kind == "fio-json" else ()
     started, finished = _times(run)
-    notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in found.notes)
+    notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in imported.notes)
     steps = [
         StepResult(
-            step_index=one.step.index,
-            step=one.step.name,
-            role=one.step.role,
-            round=one.step.round,
+            step_index=imported_step.step.index,
+            step=imported_step.step.name,
+            role=imported_step.step.role,
+            round=imported_step.step.round,
             started_at=started,
             finished_at=finished,
             fio_exit=0,
-            fio_version=found.tool_version,
-            measurements=one.measurements,
-            warnings=notes if one is run.steps[0] else (),
-            seconds_in_fio=max((m.runtime_ns for m in one.measurements), default=0) / 1e9,
+            fio_version=imported.tool_version,
+            measurements=imported_step.measurements,
+            warnings=notes if imported_step is run.steps[0] else (),
+            seconds_in_fio=max((m.runtime_ns for m in imported_step.measurements), default=0) / 1e9,
         )
-        for one in run.steps
+        for imported_step in run.steps
     ]
     return list(doubted(steps, audits))
 
 
 def _times(run: ImportedRun) -> tuple[str | None, str | None]:
-    """Beginning and end, each standing in for the other; None where the file tells neither."""
+    """Begin and end, each replaced by the other where it is missing; None where the file has
+    neither."""
     started = run.started_at or run.finished_at
     return started, run.finished_at or started
 
@@ -212,10 +221,10 @@ def _times(run: ImportedRun) -> tuple[str | None, str | None]:
 def _run_id(
     evidence: EvidenceStore, source: ImportSource, index: int, run: ImportedRun, at: str
 ) -> str:
-    """A ULID of the time in the file and a digest of its bytes.
+    """A ULID from the time in the file and a digest of its bytes.
 
-    Where the file tells no time it is that of the import. That is another one the next time, so a
-    run with the same digest is looked for first: the same bytes remain one run.
+    A file without a time gets the time of the import, which differs at the next import. So an
+    existing run with the same digest is reused: the same bytes remain one run.
     """
     digest = _digest(source, index)
     moment = run.started_at or run.finished_at
@@ -230,7 +239,7 @@ def _run_id(
 
 
 def _digest(source: ImportSource, index: int) -> bytes:
-    """The 80 bits of an id that follow from the bytes alone."""
+    """The 80 bits of an id that depend on the bytes alone."""
     digest = hashlib.sha256(f"{index}\n".encode() + source.data)
     for name, data in sorted(source.logs.items()):
         digest.update(f"\n{name}\n".encode() + hashlib.sha256(data).digest())

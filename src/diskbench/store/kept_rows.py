@@ -1,12 +1,12 @@
-"""Rows that no file of a run tells, kept as records in the evidence store, so that a database made
-of the evidence alone has them too (store/restore.py).
+"""Rows that do not follow from the files of a run, stored as records in the evidence store, so that
+a database can be rebuilt from the evidence alone (store/restore.py).
 
     leases/<lease_id>/lease.json          when something was rented or made, and given back
     trials/<trial_id>/trial.json          where the time of a trial went, and the cell it was for
     matrices/<campaign_id>/matrix.json    a matrix, its cells and its machines
 
-Unlike the files of a run these records tell how something stands: each is written again when that
-changes. Whoever writes one reads the rows again afterwards, so that of two writers the later rows
+Unlike the files of a run, these records hold a changing state and are overwritten when it changes.
+The writer of a record reads the rows again afterwards, so that of two writers the later rows
 remain.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 FORMAT: Literal[1] = 1
 _TRIES = 5
-"""Times that a record is written again because its rows changed meanwhile; our choice."""
+"""How often a record is written again because its rows changed meanwhile; our choice."""
 
 
 class _Record(BaseModel):
@@ -52,7 +52,7 @@ class LeaseRecord(_Record):
 
 class TrialRecord(_Record):
     """`trial.json`. `seconds` are those of `results show --timing`, in their order; `cell` is the
-    row of the cell that the trial was an attempt of, None for a trial of no matrix."""
+    row of the trial's cell, None for a trial without a matrix."""
 
     format: Literal[1] = FORMAT
     trial_id: str
@@ -70,17 +70,17 @@ class MatrixRecord(_Record):
 
 
 def lease_key(lease_id: str) -> str:
-    """Where the record of a lease lies."""
+    """The key of the record of a lease."""
     return f"{LEASES}/{lease_id}/lease.json"
 
 
 def trial_key(trial_id: str) -> str:
-    """Where the record of a trial lies."""
+    """The key of the record of a trial."""
     return f"{TRIALS}/{trial_id}/trial.json"
 
 
 def matrix_key(campaign_id: str) -> str:
-    """Where the record of a matrix lies."""
+    """The key of the record of a matrix."""
     return f"{MATRICES}/{campaign_id}/matrix.json"
 
 
@@ -93,8 +93,8 @@ def keep_lease(evidence: EvidenceStore, lease: Lease) -> None:
 def keep_trial(
     database: Engine, evidence: EvidenceStore, trial_id: str, ending: CellRow | None = None
 ) -> None:
-    """Write the record of a trial that has ended; its cell is its row, or as it is about to be
-    (`ending`). Raises StoreUnavailable."""
+    """Write the record of an ended trial; its cell is `ending` (the row that is about to be saved),
+    else the row in the database. Raises StoreUnavailable."""
 
     def read() -> TrialRecord:
         cell = ending or cell_of_trial(database, trial_id)
@@ -114,8 +114,8 @@ def keep_matrix(
     *,
     ending: Mapping[str, object] | None = None,
 ) -> None:
-    """Write the record of a matrix as it stands, or as it is about to end: with the columns of
-    `ending` in place of those of its row. Raises StoreUnavailable."""
+    """Write the record of a matrix from its rows; the columns of `ending`, which are about to be
+    saved, replace those of its row. Raises StoreUnavailable."""
 
     def read() -> MatrixRecord:
         with transaction(database) as connection:
@@ -138,13 +138,13 @@ def keep_matrix(
 
 
 def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
-    """Delete the records of a trial whose runs are deleted; those that are not there are none."""
+    """Delete the records, if any, of a trial whose runs are deleted."""
     evidence.delete(f"{LEASES}/{trial_id}")
     evidence.delete(f"{TRIALS}/{trial_id}")
 
 
 def forget_matrix(evidence: EvidenceStore, campaign_id: str) -> None:
-    """Delete the record of a matrix all of whose trials are deleted; none is as well."""
+    """Delete the record, if any, of a matrix whose trials are all deleted."""
     evidence.delete(f"{MATRICES}/{campaign_id}")
 
 

@@ -1,4 +1,4 @@
-"""Leases: one row for each thing that must be given back, written before anything is made."""
+"""Leases: a row for the resources of a trial that must be given back, written before they exist."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LeaseState = Literal["open", "released"]
 
 
 class Lease(Frozen):
-    """A claim on things rented or made for a trial; its id is the trial's.
+    """The lease of the resources rented or made for a trial; its id is the trial's.
 
     `address` is the host and `target` what was made on it; `expires_at` and `released_at` are UTC.
-    `error` is why giving it back failed the last time.
+    `error` is why the last attempt to give it back failed.
     """
 
     lease_id: str
@@ -44,26 +44,26 @@ class Lease(Frozen):
 
 
 def create_lease(database: Engine, lease: Lease) -> None:
-    """Write the row of a new lease; one that is there already stays as it is."""
+    """Write the row of a new lease; an existing one is unchanged."""
     with transaction(database) as connection:
         insert_lease(connection, lease)
 
 
 def insert_lease(connection: Connection, lease: Lease) -> None:
-    """`create_lease` inside the caller's transaction. A lease without a time begins now, by the
-    database's clock."""
+    """`create_lease` inside the caller's transaction. A lease without `created_at` gets the present
+    time of the database's clock."""
     began = lease.created_at or connection.execute(sa.select(present())).scalar_one()
     row = lease.model_dump(mode="json") | {"created_at": began}
     insert_missing(connection, schema.lease, [row])
 
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
-    """One lease; None when there is none."""
+    """The lease with this id; None when there is none."""
     with transaction(database) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
         ).mappings()
-        row = found.one_or_none()
+        row = rows.one_or_none()
     return Lease.model_validate(dict(row)) if row else None
 
 
@@ -73,12 +73,13 @@ def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:
 
 
 def note_lease_error(database: Engine, lease_id: str, error: str) -> None:
-    """Note why an open lease could not be given back."""
+    """Save why an open lease could not be given back."""
     _update(database, lease_id, error=error)
 
 
 def release_lease(database: Engine, lease_id: str, *, at: str | None = None) -> None:
-    """Mark a lease as given back, at `at` or now by the database's clock; the first time counts."""
+    """Mark an open lease as given back at `at` (default: now, by the database's clock). A released
+    lease keeps its time."""
     _update(database, lease_id, state="released", error=None, released_at=at or present())
 
 
@@ -93,8 +94,8 @@ def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequenc
 
 
 def any_expired(database: Engine) -> bool:
-    """Whether an open lease expired by the database's clock that nobody failed to give back yet;
-    somebody may still work under it."""
+    """Whether an open lease has expired by the database's clock and no attempt to give it back has
+    failed. Its trial may still be running."""
     lease = schema.lease
     query = sa.select(sa.literal(1)).where(
         lease.c.state == "open", lease.c.error.is_(None), lease.c.expires_at < present()

@@ -32,8 +32,8 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             f"columns={{'line': 'VARCHAR'}}, auto_detect=false, max_line_size=1000000"
             f"{compression(log.path)})"
         )
-        found = run(db, f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}")
-        width = found[0][0] if found else None
+        widths = run(db, f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}")
+        width = widths[0][0] if widths else None
         if not width or width < 1:
             continue
         coarseness = max((_BUCKETS // width).bit_length() - 1, 0)

@@ -51,14 +51,14 @@ def latency_seconds(
 
     frames = []
     for folder, record in closed_steps(evidence, run_id, step):
-        found = _of_step(evidence, run_id, folder, record)
+        counts = _of_step(evidence, run_id, folder, record)
         keys = (
             pl.lit(run_id).alias("run_id"),
             pl.lit(record.step.index, dtype=pl.Int64).alias("step_index"),
             pl.lit(record.step.name).alias("step"),
             pl.lit(record.step.round, dtype=pl.Int64).alias("round"),
         )
-        frames.append(found.select(*keys, pl.all()))
+        frames.append(counts.select(*keys, pl.all()))
     return pl.concat(frames) if frames else pl.DataFrame()
 
 

@@ -74,9 +74,9 @@ def open_logs(paths: Sequence[Path]) -> list[Log]:
         if name.kind == "hist":
             logs.append(Log(path, name, None))
             continue
-        found = layout(_head(path), where=path.name, kind=name.kind)
-        if found:
-            logs.append(Log(path, name, found))
+        file_layout = layout(_head(path), where=path.name, kind=name.kind)
+        if file_layout:
+            logs.append(Log(path, name, file_layout))
     return logs
 
 
@@ -102,7 +102,9 @@ def union(logs: Sequence[Log]) -> str:
     for log in logs:
         if log.layout:
             by_layout.setdefault(log.layout, []).append(log.path)
-    return " UNION ALL ".join(_scan_paths(found, paths) for found, paths in by_layout.items())
+    return " UNION ALL ".join(
+        _scan_paths(file_layout, paths) for file_layout, paths in by_layout.items()
+    )
 
 
 def scan(log: Log) -> str:
@@ -111,10 +113,10 @@ def scan(log: Log) -> str:
     return _scan_paths(log.layout, [log.path])
 
 
-def _scan_paths(found: Layout, paths: Sequence[Path]) -> str:
-    columns = ", ".join(f"'{name}': '{_TYPES.get(name, 'VARCHAR')}'" for name in found.names)
+def _scan_paths(file_layout: Layout, paths: Sequence[Path]) -> str:
+    columns = ", ".join(f"'{name}': '{_TYPES.get(name, 'VARCHAR')}'" for name in file_layout.names)
     files = ", ".join(literal(path) for path in paths)
-    maximum = ", maximum" if found.has_maximum else ""
+    maximum = ", maximum" if file_layout.has_maximum else ""
     return (
         f"SELECT time, value{maximum}, direction, bs FROM read_csv([{files}], delim=',', "
         f"header=false, quote='', escape='', columns={{{columns}}}, auto_detect=false, "

@@ -158,14 +158,14 @@ def _tail(
     ).fetchone()
     logged = counted[0] if counted else 0.0
     rate = max(total - logged, 0.0) / sum(runtime_s - end for _, end, _ in short)
-    found = {}
+    rates = {}
     for job, end, highest in short:
         # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
         # Where no second is left, what is missing lies in one that other windows stand for.
         first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
         for second in range(first, last):
-            found[job, second] = min(rate, float(highest))
-    return found
+            rates[job, second] = min(rate, float(highest))
+    return rates
 
 
 def _logged_kib(

@@ -57,7 +57,7 @@ def machine_of_trial(database: Engine, trial_id: str) -> MachineRecord | None:
 
 
 def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord | None:
-    """A machine that cells of this name may use; None where none stands."""
+    """An open machine that cells of this name may use; None where there is none."""
     machine = schema.machine
     return _one(
         database,
@@ -96,12 +96,14 @@ def leases_by_machine(database: Engine, campaign_id: str) -> list[tuple[Lease, l
         .where(mine, run.c.run_index == 0)
     )
     with transaction(database) as connection:
-        found = [Lease.model_validate(dict(row)) for row in connection.execute(machines).mappings()]
+        leases = [
+            Lease.model_validate(dict(row)) for row in connection.execute(machines).mappings()
+        ]
         turns: dict[str, list[Lease]] = {}
         for row in connection.execute(trials).mappings():
             of = {name: value for name, value in row.items() if name != "machine_lease"}
             turns.setdefault(row["machine_lease"], []).append(Lease.model_validate(of))
-    return [(one, turns.get(one.lease_id, [])) for one in found]
+    return [(machine_lease, turns.get(machine_lease.lease_id, [])) for machine_lease in leases]
 
 
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:

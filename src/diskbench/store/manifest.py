@@ -1,4 +1,4 @@
-"""What stands beside the files of a run in the evidence store, as JSON.
+"""The JSON records that are stored beside the files of a run in the evidence store.
 
 `step.json` closes a step's folder and `manifest.json` closes a run's: what has none is unfinished.
 Unknown fields are ignored when read, because a later diskbench only ever adds some.

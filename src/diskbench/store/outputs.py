@@ -1,4 +1,4 @@
-"""What fio reported, read from the bytes of its file: once a process, whoever asks for it.
+"""fio's reports, parsed from the bytes of their files once per process.
 
 A run reads the same fio.json for its rows, its audit, its series and its verdict. What was read is
 kept by the digest of the bytes, so that none of them can get what another file says.
@@ -33,9 +33,9 @@ def read_output(data: bytes, *, where: str) -> FioOutput:
             _KEPT.move_to_end(digest)
     if known is not None:
         return replace(known[1], where=where)
-    found = parse_output(data, where=where)
+    output = parse_output(data, where=where)
     with _LOCK:
-        _KEPT[digest] = (len(data), found)
+        _KEPT[digest] = (len(data), output)
         while sum(size for size, _ in _KEPT.values()) > MOST_BYTES:
             _KEPT.popitem(last=False)
-    return found
+    return output

@@ -24,7 +24,7 @@ def overlay_directory() -> Path:
 def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
     """What was refreshed, by provider. A file of an earlier format is left out, with a warning.
     Raises InvalidValue for a file that is not an overlay."""
-    found = []
+    overlays = []
     for path in sorted((directory or overlay_directory()).glob("*.json")):
         try:
             data = path.read_bytes()
@@ -36,13 +36,13 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
                     path.stem,
                 )
                 continue
-            found.append(Overlay.model_validate_json(data))
+            overlays.append(Overlay.model_validate_json(data))
         except (ValidationError, OSError) as error:
             raise InvalidValue(
                 f"{path} is no refreshed catalogue: {error}",
                 advice=f"remove it, or `diskbench catalog instances --refresh --cloud {path.stem}`",
             ) from error
-    return tuple(found)
+    return tuple(overlays)
 
 
 def _format(data: bytes) -> int:
@@ -51,8 +51,8 @@ def _format(data: bytes) -> int:
         document = json.loads(data)
     except ValueError:
         return FORMAT
-    told = document.get("format") if isinstance(document, dict) else None
-    return told if isinstance(told, int) else FORMAT
+    number = document.get("format") if isinstance(document, dict) else None
+    return number if isinstance(number, int) else FORMAT
 
 
 def write_overlay(overlay: Overlay, directory: Path | None = None) -> Path:

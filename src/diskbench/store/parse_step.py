@@ -81,8 +81,8 @@ def step_result(
     """
     fio_exit = _exit_status(step, files)
     if why := why_failed(fio_exit, files):
-        told, advice = why
-        raise FioFailed(f"step {step.name!r}: {told}{last_words(files)}", advice=advice)
+        reason, advice = why
+        raise FioFailed(f"step {step.name!r}: {reason}{last_words(files)}", advice=advice)
     output = read_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)

@@ -81,8 +81,8 @@ def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:
 
 def _seconds(group: Sequence[Closed]) -> float:
     spans = (
-        datetime.fromisoformat(one.finished_at) - datetime.fromisoformat(one.started_at)
-        for _, one in group
+        datetime.fromisoformat(record.finished_at) - datetime.fromisoformat(record.started_at)
+        for _, record in group
     )
     return sum(span.total_seconds() for span in spans)
 
@@ -107,7 +107,7 @@ def _phases_of(
         for folder, record in group
     ]
     step = group[0][1].step
-    found = step_phases(
+    phases = step_phases(
         *(_joined(column) for column in zip(*rounds, strict=True)),
         expected=expected,
         shortest_s=shortest_s,
@@ -119,17 +119,19 @@ def _phases_of(
             "rounds": None if step.round is None else len(group),
         }
     )
-    keep(evidence, kept, found.model_dump_json().encode())
-    return found
+    keep(evidence, kept, phases.model_dump_json().encode())
+    return phases
 
 
 def _key(
     run_id: str, group: Sequence[Closed], expected: Expectation | None, shortest_s: int
 ) -> str:
     """Where the phases of a step are kept: it changes with all that they are read from."""
-    told = expected.model_dump_json() if expected else ""
+    expected_json = expected.model_dump_json() if expected else ""
     folders = [folder for folder, _ in group]
-    whole = hashlib.sha256(f"{SERIES_VERSION} {folders} {shortest_s} {told}".encode()).hexdigest()
+    whole = hashlib.sha256(
+        f"{SERIES_VERSION} {folders} {shortest_s} {expected_json}".encode()
+    ).hexdigest()
     return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{whole[:12]}.json")
 
 
@@ -143,12 +145,12 @@ def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:
     seconds = frame["second"].to_numpy()
     seconds = seconds - seconds.min()
     size = int(seconds.max()) + 1
-    found = []
+    columns = []
     for name in ("iops", "bytes_per_s"):
         values = np.zeros(size)
         np.add.at(values, seconds, frame[name].fill_null(0.0).cast(float).to_numpy())
-        found.append(values if whole else values[:-1])
-    return found[0], found[1]
+        columns.append(values if whole else values[:-1])
+    return columns[0], columns[1]
 
 
 def _joined(arrays: Sequence[Floats]) -> Floats:

@@ -29,8 +29,8 @@ def phases_frame(
     rows = [
         row
         for run_id in run_ids
-        for found in _of_run(evidence, run_id, step)
-        for row in _rows(found)
+        for step_phases in _of_run(evidence, run_id, step)
+        for row in _rows(step_phases)
     ]
     frame = pl.DataFrame(rows, schema=_schema(), orient="row")
     return with_bought(frame, {run_id: bought_for(evidence, run_id) for run_id in run_ids})
@@ -43,25 +43,25 @@ def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[
     try:
         plan = read_plan(evidence, run_id)
     except KeyError:
-        found = run_phases(evidence, run_id)
+        phases = run_phases(evidence, run_id)
     else:
-        found = run_phases(evidence, run_id, plan, run=plan.run_ids.index(run_id) + 1)
-    return (one for one in found if step is None or one.step == step)
+        phases = run_phases(evidence, run_id, plan, run=plan.run_ids.index(run_id) + 1)
+    return (step_phases for step_phases in phases if step is None or step_phases.step == step)
 
 
-def _rows(found: StepPhases) -> Iterable[tuple[object, ...]]:
-    for number, phase in enumerate(found.phases):
-        cliff = next((one for one in found.cliffs if one.at_s == phase.start_s), None)
+def _rows(step_phases: StepPhases) -> Iterable[tuple[object, ...]]:
+    for number, phase in enumerate(step_phases.phases):
+        cliff = next((edge for edge in step_phases.cliffs if edge.at_s == phase.start_s), None)
         stalls = [
-            min(one.end_s, phase.end_s) - max(one.start_s, phase.start_s)
-            for one in found.stalls
-            if one.start_s < phase.end_s and one.end_s > phase.start_s
+            min(stall.end_s, phase.end_s) - max(stall.start_s, phase.start_s)
+            for stall in step_phases.stalls
+            if stall.start_s < phase.end_s and stall.end_s > phase.start_s
         ]
         yield (
-            found.run_id,
-            found.step_index,
-            found.step,
-            found.rounds,
+            step_phases.run_id,
+            step_phases.step_index,
+            step_phases.step,
+            step_phases.rounds,
             number,
             phase.kind,
             *_figures(phase),
@@ -69,8 +69,8 @@ def _rows(found: StepPhases) -> Iterable[tuple[object, ...]]:
             cliff.credits if cliff else None,
             len(stalls),
             sum(stalls),
-            found.steady.state,
-            found.steady.kind,
+            step_phases.steady.state,
+            step_phases.steady.kind,
         )
 
 

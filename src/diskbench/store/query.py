@@ -58,13 +58,13 @@ def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
     where it is one of `labels`. Raises InvalidValue for another form, UnknownName for a name that
     is neither.
     """
-    found = _FILTER.match(text)
-    if not found:
+    match = _FILTER.match(text)
+    if not match:
         raise InvalidValue(
             f"filter {text!r} is not of the form KEY=VALUE",
             advice=f"operators: {OPERATORS}, as in --filter 'iops>3000'",
         )
-    typed = Filter(*found.groups())
+    typed = Filter(*match.groups())
     name = COLUMN_OF.get(typed.field, typed.field)
     if name not in _columns() and name in labels:
         name = f"{LABEL}.{name}"
@@ -81,13 +81,13 @@ def _unknown(name: str, labels: Collection[str]) -> UnknownName:
     known = [*COLUMN_OF, *filter_fields(), *sorted(labels)]
     near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3)))
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    told = f" labels: {', '.join(sorted(labels))};" if labels else ""
-    keys = ", ".join(one.name for one in KEYS)
+    extra = f" labels: {', '.join(sorted(labels))};" if labels else ""
+    keys = ", ".join(key.name for key in KEYS)
     return UnknownName(
         "key of a selection",
         name,
         known,
-        advice=f"{hint}keys: {keys};{told} label.NAME, set.NAME, and every column that 'diskbench "
+        advice=f"{hint}keys: {keys};{extra} label.NAME, set.NAME, and every column that 'diskbench "
         "results list --output csv' prints",
     )
 
@@ -140,15 +140,17 @@ def find_run(database: Engine, run_id: str) -> Run:
         query = sa.select(run).where(begins).order_by(sa.func.length(run.c.run_id), run.c.run_id)
         query = query.limit(SHOWN + 1)
     with transaction(database) as connection:
-        found = {run.run_id: run for run in (Run(*row) for row in connection.execute(query))}
+        by_id = {run.run_id: run for run in (Run(*row) for row in connection.execute(query))}
     known = [
-        Known(name, "run", where=place_words(one.profile, one.provider, one.place))
-        for name, one in found.items()
+        Known(
+            name, "run", where=place_words(run_found.profile, run_found.provider, run_found.place)
+        )
+        for name, run_found in by_id.items()
     ]
     if wanted == LAST and known:
-        return found[known[0].id]
+        return by_id[known[0].id]
     advice = "'diskbench results list' shows what there is"
-    return found[meant(run_id, known, "run", advice=advice).id]
+    return by_id[meant(run_id, known, "run", advice=advice).id]
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:
@@ -180,11 +182,11 @@ def find_measurements(
 
 def runs_by_id(connection: Connection, run_ids: Collection[str]) -> dict[str, Run]:
     """Runs by their whole ids, inside the caller's transaction."""
-    run, found, wanted = schema.run, dict[str, Run](), sorted(run_ids)
+    run, runs, wanted = schema.run, dict[str, Run](), sorted(run_ids)
     for start in range(0, len(wanted), _AT_ONCE):
         query = sa.select(run).where(run.c.run_id.in_(wanted[start : start + _AT_ONCE]))
-        found |= {row[0]: Run(*row) for row in connection.execute(query)}
-    return found
+        runs |= {row[0]: Run(*row) for row in connection.execute(query)}
+    return runs
 
 
 def newest_first() -> tuple[sa.ColumnElement[Any], ...]:
@@ -201,7 +203,7 @@ def oldest_first() -> tuple[sa.ColumnElement[Any], ...]:
 
 def conditions(filters: Sequence[Filter]) -> tuple[sa.ColumnElement[bool], ...]:
     """What the run table must meet in a query of one's own. Raises as `parse_filter`."""
-    return tuple(_condition(one) for one in filters)
+    return tuple(_condition(wanted) for wanted in filters)
 
 
 def _among(run_ids: Sequence[str] | None) -> tuple[sa.ColumnElement[bool], ...]:
@@ -225,8 +227,8 @@ def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[boo
         label = BY_LABEL.get(wanted.field)
         if label is None:
             return _column_condition(column, wanted)
-        said = sa.cast(run.c.labels[label].as_string(), sa.Text)
-        return _column_condition(column, wanted, value=sa.func.coalesce(column, said))
+        labelled = sa.cast(run.c.labels[label].as_string(), sa.Text)
+        return _column_condition(column, wanted, value=sa.func.coalesce(column, labelled))
     condition = _column_condition(measurement.c[wanted.field], wanted)
     if on_rows:
         return condition
@@ -305,6 +307,8 @@ def _value(column: sa.Column[Any], wanted: Filter) -> object:
             return float(text)
     except ValueError:
         kind = {sa.Boolean: "true or false", sa.Double: "a number"}
-        asked = next((v for k, v in kind.items() if isinstance(column.type, k)), "a whole number")
-        raise InvalidValue(f"filter {wanted.field}: {text!r} is not {asked}") from None
+        expected = next(
+            (v for k, v in kind.items() if isinstance(column.type, k)), "a whole number"
+        )
+        raise InvalidValue(f"filter {wanted.field}: {text!r} is not {expected}") from None
     return text

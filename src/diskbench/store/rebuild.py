@@ -1,4 +1,4 @@
-"""Making every row again from evidence alone."""
+"""Rebuild all rows from the evidence alone."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def rebuild(
             missing += [(run_id, step, why) for step, why in error.steps]
             continue
         except Exception as error:  # noqa: BLE001 - whatever lies there, the other runs are made
-            failed.append((run_id, _told(error)))
+            failed.append((run_id, _as_diskbench_error(error)))
             continue
         if rows is None:
             unfinished.append(run_id)
@@ -110,7 +110,7 @@ def rebuild(
     return Rebuilt(tuple(done), tuple(unfinished), tuple(failed), tuple(missing), tuple(records))
 
 
-def _told(error: Exception) -> DiskbenchError:
+def _as_diskbench_error(error: Exception) -> DiskbenchError:
     if isinstance(error, DiskbenchError):
         return error
     return EvidenceDamaged(f"its evidence cannot be read: {type(error).__name__}: {error}")
@@ -124,15 +124,15 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
     plan = _plan(evidence, manifest)
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
-    found = {
+    results = {
         entry.step_index: result
         for entry in manifest.steps
         if entry.has_rows and (result := _step(evidence, manifest, plan, entry)) is not None
     }
-    found |= _beside(evidence, manifest, plan)
-    if missing := _missing(manifest, plan, found.keys()):
+    results |= _beside(evidence, manifest, plan)
+    if missing := _missing(manifest, plan, results.keys()):
         raise StepsMissing(manifest.run_id, evidence.url, missing)
-    steps = audited(evidence, manifest.run_id, [found[index] for index in sorted(found)])
+    steps = audited(evidence, manifest.run_id, [results[index] for index in sorted(results)])
     return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
 
 
@@ -160,7 +160,7 @@ def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int
     """The steps that the store had not, or not whole, when the manifest was written, and has now:
     somebody brought them from where they were. By their index."""
     named = {entry.folder for entry in manifest.steps}
-    found: dict[int, StepResult] = {}
+    results: dict[int, StepResult] = {}
     for folder in archive.step_folders(evidence, manifest.run_id):
         if folder in named:
             continue
@@ -169,39 +169,39 @@ def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int
         except EvidenceDamaged:
             continue  # it is missing, and said to be
         if record is not None and not record.stopped:
-            found[record.step.index] = _result(evidence, manifest, plan, record)
-    return found
+            results[record.step.index] = _result(evidence, manifest, plan, record)
+    return results
 
 
 def _missing(manifest: Manifest, plan: Plan, have: Collection[int]) -> list[tuple[str, str]]:
     """The steps that the run measured and the store has not, and how that is known; `have` are the
     indexes of those that it has."""
-    found: dict[int, tuple[str, str]] = {
-        one.step_index: (one.folder.partition("/")[2], "the manifest names it")
-        for one in manifest.steps
-        if one.has_rows and one.step_index not in have
+    absent: dict[int, tuple[str, str]] = {
+        entry.step_index: (entry.folder.partition("/")[2], "the manifest names it")
+        for entry in manifest.steps
+        if entry.has_rows and entry.step_index not in have
     }
-    found |= {
-        one.step_index: (one.name, one.why)
-        for one in manifest.missing
-        if one.step_index not in have
+    absent |= {
+        missing_step.step_index: (missing_step.name, missing_step.why)
+        for missing_step in manifest.missing
+        if missing_step.step_index not in have
     }
     for text in manifest.damaged:
         folder, _, why = text.partition(": ")
         index = archive.index_of(folder)
         if index is not None and index not in have:
-            found[index] = (folder.partition("/")[2], why)
-    last = max([*have, *found], default=-1)
+            absent[index] = (folder.partition("/")[2], why)
+    last = max([*have, *absent], default=-1)
     for index in range(last):
-        if index not in have and index not in found:
-            found[index] = (archive.name_at(plan, index), "a later step of the run is there")
+        if index not in have and index not in absent:
+            absent[index] = (archive.name_at(plan, index), "a later step of the run is there")
     if manifest.state == "done":
         for index in range(last + 1, _least_steps(plan, last + 1)):
-            found[index] = (
+            absent[index] = (
                 archive.name_at(plan, index),
                 "the run is done, and its plan has the step",
             )
-    return [found[index] for index in sorted(found)]
+    return [absent[index] for index in sorted(absent)]
 
 
 def _least_steps(plan: Plan, have: int) -> int:

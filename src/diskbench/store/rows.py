@@ -1,5 +1,5 @@
-"""Writing the results of trials: plan, steps, end. Every function may be called twice and then
-ends as after once; each is one transaction and raises StoreUnavailable when the database fails.
+"""Write the results of trials: plan, steps, end. Every function is idempotent, runs in one
+transaction, and raises StoreUnavailable when the database fails.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with transaction(database) as connection:
-        found = connection.execute(query).scalar_one_or_none()
+        stored = connection.execute(query).scalar_one_or_none()
     try:
-        return Plan.model_validate(found) if found is not None else None
+        return Plan.model_validate(stored) if stored is not None else None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        writer = found.get("diskbench_version") if isinstance(found, dict) else None
+        writer = stored.get("diskbench_version") if isinstance(stored, dict) else None
         raise StoreUnavailable(
             f"the plan of trial {trial_id} cannot be read: {field}: {first['msg']}",
             advice=f"diskbench {writer or 'of another version'} wrote it: use that version, or a "
@@ -104,12 +104,12 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     run = schema.run
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
     with transaction(database) as connection:
-        found: str | None = connection.execute(query).scalar_one_or_none()
-    return found
+        url: str | None = connection.execute(query).scalar_one_or_none()
+    return url
 
 
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
-    """Say that the evidence of a trial's runs lies in another store now."""
+    """Record that the evidence of a trial's runs is now in another store."""
     run = schema.run
     with transaction(database) as connection:
         connection.execute(
@@ -161,7 +161,7 @@ def write_step(connection: Connection, run_id: str, result: StepResult) -> None:
 
 def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:
     """The finished steps of each run, in order, as they were saved."""
-    found: dict[str, tuple[StepResult, ...]] = {}
+    results: dict[str, tuple[StepResult, ...]] = {}
     with transaction(database) as connection:
         for chunk in _chunks(run_ids):
             rows = [
@@ -169,8 +169,8 @@ def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult,
                 for table in (schema.step, schema.measurement, schema.warning)
             ]
             for run_id in chunk:
-                found[run_id] = _results(*(by_run.get(run_id, []) for by_run in rows))
-    return found
+                results[run_id] = _results(*(by_run.get(run_id, []) for by_run in rows))
+    return results
 
 
 def _results(
@@ -226,7 +226,7 @@ def end_run(
 
 
 def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
-    """The columns of a run that tell how it ended."""
+    """The columns of a run with its end state and its error."""
     return {
         "state": state,
         "error_kind": problem.kind if problem else None,
@@ -252,12 +252,12 @@ def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
     with transaction(database) as connection:
-        found = connection.execute(
+        ids = connection.execute(
             sa.select(run.c.run_id)
             .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
             .order_by(run.c.run_index)
         )
-        return tuple(found.scalars())
+        return tuple(ids.scalars())
 
 
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
@@ -306,7 +306,7 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
                 sa.select(matrix.c.campaign_id).where(matrix.c.state != "done")
             ).scalars()
         )
-    campaigns = {one for one, held in of_campaign.items() if held <= trials} - live
+    campaigns = {campaign_id for campaign_id, held in of_campaign.items() if held <= trials} - live
     return tuple(sorted(trials)), tuple(sorted(campaigns))
 
 
@@ -316,10 +316,10 @@ def _by_run(
     """The rows of several runs, those of each in the order in which they were made."""
     names = ("step_index", "position") if "position" in table.c else ("step_index",)
     query = sa.select(table).where(table.c.run_id.in_(run_ids))
-    found: dict[str, list[Row]] = {}
+    by_run: dict[str, list[Row]] = {}
     for row in connection.execute(query.order_by(*(table.c[name] for name in names))).mappings():
-        found.setdefault(row["run_id"], []).append(dict(row))
-    return found
+        by_run.setdefault(row["run_id"], []).append(dict(row))
+    return by_run
 
 
 def _chunks(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:

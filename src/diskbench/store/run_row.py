@@ -1,4 +1,4 @@
-"""What stands in the rows of a run, from its plan: pure, so that a run and its rebuild agree."""
+"""The rows of a run, from its plan: pure, so that a run and its rebuild agree."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Schedules: what each measures, and what became of each of its times."""
+"""Schedules: the matrix of each, and its occurrences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_schedules(database: Engine) -> list[ScheduleRow]:
 
 def find_schedule(database: Engine, name: str) -> ScheduleRow:
     """The schedule of that name. Raises UnknownName."""
-    known = {one.name: one for one in list_schedules(database)}
+    known = {schedule.name: schedule for schedule in list_schedules(database)}
     if name not in known:
         raise UnknownName("schedule", name, known)
     return known[name]
@@ -101,11 +101,11 @@ def progress_of(
         .where(matrix.c.campaign_id.in_(campaign_ids))
         .group_by(matrix.c.campaign_id, matrix.c.state, cell.c.state)
     )
-    found: dict[str, tuple[CampaignState, dict[CellState, int]]] = {}
+    progress: dict[str, tuple[CampaignState, dict[CellState, int]]] = {}
     with transaction(database) as connection:
         for campaign_id, campaign_state, cell_state, count in connection.execute(query):
-            found.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
-    return found
+            progress.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
+    return progress
 
 
 class LockedSchedule:
@@ -124,8 +124,8 @@ class LockedSchedule:
             .where(table.c.schedule == self.row.name, which)
             .order_by(table.c.scheduled_for)
         )
-        found = (_occurrence(row) for row in self._connection.execute(query).mappings())
-        return {one.scheduled_for: one for one in found}
+        occurrences = (_occurrence(row) for row in self._connection.execute(query).mappings())
+        return {occurrence.scheduled_for: occurrence for occurrence in occurrences}
 
     def open_campaign(self) -> str | None:
         """The oldest matrix of this schedule that is not over."""
@@ -141,7 +141,9 @@ class LockedSchedule:
     def record(self, rows: Sequence[Occurrence]) -> None:
         """Add occurrences; those that are there already stay as they are."""
         insert_missing(
-            self._connection, schema.occurrence, [one.model_dump(mode="json") for one in rows]
+            self._connection,
+            schema.occurrence,
+            [occurrence.model_dump(mode="json") for occurrence in rows],
         )
 
     def change(self, scheduled_for: str, values: Mapping[str, str | None]) -> None:

@@ -56,10 +56,10 @@ class SiteFolder:
         Raises InvalidValue where somebody else's file has such a name.
         """
         new = [name for name in names if name not in self.entries]
-        taken = [name for name in new if os.path.lexists(self.path / name)]
-        if taken:
+        foreign = [name for name in new if os.path.lexists(self.path / name)]
+        if foreign:
             raise InvalidValue(
-                f"{self.path / min(taken)} is there, and not diskbench's",
+                f"{self.path / min(foreign)} is there, and not diskbench's",
                 advice="move it away, or publish into another folder",
             )
         if new:
@@ -112,8 +112,8 @@ class SiteFolder:
         document = {
             "format": FORMAT,
             "files": {
-                name: {"digest": one.digest, "bytes": one.bytes, "told": one.told}
-                for name, one in sorted(self.entries.items())
+                name: {"digest": entry.digest, "bytes": entry.bytes, "told": entry.told}
+                for name, entry in sorted(self.entries.items())
             },
         }
         path = self.path / MANIFEST
@@ -151,17 +151,17 @@ def open_site(path: Path) -> Iterator[SiteFolder]:
 def _entries(path: Path) -> dict[str, Entry]:
     manifest = path / MANIFEST
     if not manifest.exists():
-        found = next((one for one in sorted(path.iterdir()) if one != _part(manifest)), None)
-        if found is not None:
+        stray = next((child for child in sorted(path.iterdir()) if child != _part(manifest)), None)
+        if stray is not None:
             raise InvalidValue(
-                f"{path} is no site of diskbench's, and holds {found.name}",
+                f"{path} is no site of diskbench's, and holds {stray.name}",
                 advice="name an empty folder, or one that does not exist",
             )
         return {}
     try:
         document = json.loads(manifest.read_bytes())
         version = document["format"]
-        entries = {str(name): Entry(**one) for name, one in document["files"].items()}
+        entries = {str(name): Entry(**values) for name, values in document["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidValue(
             f"{manifest} cannot be read: {error}", advice="publish into another folder"

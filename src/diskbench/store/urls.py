@@ -77,16 +77,16 @@ def database_url(text: str) -> str:
     """The URL of a database, a path made one. Raises InvalidValue for another form, saying which
     are taken and nothing of the text, which may hold a password."""
     _check_letters(text, "the database URL", DATABASE_FORMS)
-    found = _SCHEME.match(text)
-    if found is None:
+    match = _SCHEME.match(text)
+    if match is None:
         return f"sqlite:///{_path(text, 'the database', DATABASE_FORMS)}"
-    if found[1] in _POSTGRES:
+    if match[1] in _POSTGRES:
         _postgres(text)
-    elif found[1] == "sqlite":
-        _check_sqlite(text[found.end() :])
+    elif match[1] == "sqlite":
+        _check_sqlite(text[match.end() :])
     else:
         raise InvalidValue(
-            f"a database of {_known(found[1])} is not supported", advice=DATABASE_FORMS
+            f"a database of {_known(match[1])} is not supported", advice=DATABASE_FORMS
         )
     return text
 
@@ -94,16 +94,16 @@ def database_url(text: str) -> str:
 def evidence_url(text: str) -> str:
     """The URL of an evidence store, a path made one. Raises InvalidValue as `database_url` does."""
     _check_letters(text, "the evidence URL", EVIDENCE_FORMS)
-    found = _SCHEME.match(text)
-    if found is None:
+    match = _SCHEME.match(text)
+    if match is None:
         return Path(_path(text, "the evidence", EVIDENCE_FORMS)).as_uri()
-    scheme, rest = found[1] + (found[2] or ""), text[found.end() :]
+    scheme, rest = match[1] + (match[2] or ""), text[match.end() :]
     if scheme not in {*_BUCKETS, "file", "memory"}:
         raise InvalidValue(
             f"an evidence store of {_known(scheme)} is not supported", advice=EVIDENCE_FORMS
         )
     place, _, path = rest.partition("/")
-    if any(one in rest for one in "?#") or "@" in place or ":" in place:
+    if any(mark in rest for mark in "?#") or "@" in place or ":" in place:
         raise InvalidValue(
             f"the evidence URL ({scheme}://…) holds credentials or options",
             advice=f"{_CREDENTIALS_ELSEWHERE}; {EVIDENCE_FORMS}",
@@ -120,15 +120,15 @@ def evidence_url(text: str) -> str:
 def printable(url: str) -> str:
     """`url` without its secrets: `postgresql://me:***@host/db`. Of a text that is none of the known
     forms nothing is shown. Never fails."""
-    found = _SCHEME.match(url)
+    match = _SCHEME.match(url)
     try:
-        if found and found[1] in _POSTGRES:
+        if match and match[1] in _POSTGRES:
             return _shown(_postgres(url))
-        if found and found[1] == "sqlite":
+        if match and match[1] == "sqlite":
             return database_url(url)
-        return evidence_url(url) if found else "***"
+        return evidence_url(url) if match else "***"
     except InvalidValue:
-        return f"{found[1]}://***" if found and found[1] in _FAMILIAR else "***"
+        return f"{match[1]}://***" if match and match[1] in _FAMILIAR else "***"
 
 
 def database_file(url: str) -> Path | None:
@@ -193,7 +193,7 @@ def _postgres(url: str) -> _Postgres:
         )
     credentials, at, place = authority.rpartition("@")
     user, colon, password = credentials.partition(":")
-    if any(_RAW.search(one) or not _ENCODED.fullmatch(one) for one in (user, password)):
+    if any(_RAW.search(part) or not _ENCODED.fullmatch(part) for part in (user, password)):
         raise InvalidValue(
             "the database URL has an unencoded letter or a bare % in its user or password",
             advice=ENCODE,
@@ -218,8 +218,8 @@ def _postgres(url: str) -> _Postgres:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """What stands before the first `/`, `?` or `#`, and what begins there."""
-    end = next((i for i, one in enumerate(rest) if one in "/?#"), len(rest))
+    """`rest` split before its first `/`, `?` or `#`."""
+    end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
     return rest[:end], rest[end:]
 
 
@@ -227,11 +227,11 @@ def _is_port(text: str) -> bool:
     return bool(re.fullmatch(r":[0-9]{1,5}", text)) and 0 < int(text[1:]) < 2**16
 
 
-def _shown(one: _Postgres) -> str:
-    secret = ":***" if one.has_password else ""
-    at = "@" if one.user or one.has_password else ""
+def _shown(url: _Postgres) -> str:
+    secret = ":***" if url.has_password else ""
+    at = "@" if url.user or url.has_password else ""
     query = "&".join(
-        f"{name}={value if name in _SHOWN_PARAMETERS else '***'}" for name, value in one.parameters
+        f"{name}={value if name in _SHOWN_PARAMETERS else '***'}" for name, value in url.parameters
     )
-    shown = f"{one.scheme}://{one.user}{secret}{at}{one.host}{one.database}"
+    shown = f"{url.scheme}://{url.user}{secret}{at}{url.host}{url.database}"
     return f"{shown}?{query}" if query else shown

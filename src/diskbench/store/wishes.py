@@ -1,6 +1,6 @@
-"""What somebody wishes of a process: to stop a trial, a cell, or every cell of a matrix.
+"""Requests to a process to stop a trial, a cell, or every cell of a matrix.
 
-The wish stands in one row: `claim.cancel` of a trial of no matrix, `cell.cancel` of a cell,
+A request is stored in one row: `claim.cancel` of a trial without a matrix, `cell.cancel` of a cell,
 `matrix.state` of a matrix. The process that owns the work reads all three at once.
 """
 

@@ -32,24 +32,24 @@ def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[F
     """
     if not run_ids and not filters:
         raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
-    found = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    runs = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
     if filters:
-        found |= {run.run_id: run for run in find_runs(database, filters)}
+        runs |= {run.run_id: run for run in find_runs(database, filters)}
     active = {claim.trial_id for claim in list_claims(database)}
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
-    for run in found.values():
+    for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:
             raise InvalidValue(
                 f"run {run.run_id} is {run.state}",
                 advice=f"stop it first: diskbench cancel {run.run_id}",
             )
-    for run in found.values():
+    for run in runs.values():
         if run.trial_id in leased:  # gc needs its plan to know where to look
             raise InvalidValue(
                 f"what run {run.run_id} put on its host was not given back yet",
                 advice=f"give it back first: diskbench gc {run.trial_id}",
             )
-    return found
+    return runs
 
 
 def delete_with_evidence(

@@ -60,36 +60,38 @@ def phases_of(
     store: EvidenceStore, plan: Plan | None, runs: Sequence[tuple[str, int]]
 ) -> list[StepPhases]:
     """The phases of all steps of runs, each named by its id and its number in the trial, from 1."""
-    found: list[StepPhases] = []
+    phases: list[StepPhases] = []
     for run_id, number in runs:
         try:
-            found += run_phases(store, run_id, plan, run=number)
+            phases += run_phases(store, run_id, plan, run=number)
         except UnknownName:  # nothing finished
             continue
         except DiskbenchError as error:
             warn("phases", run_id, error)
-    return found
+    return phases
 
 
 def audits_of(store: EvidenceStore, run_ids: Sequence[str]) -> list[StepAudit]:
     """Whether the figures of the steps of runs in a store agree."""
-    found: list[StepAudit] = []
+    audits: list[StepAudit] = []
     for run_id in run_ids:
         try:
-            found += run_audits(store, run_id)
+            audits += run_audits(store, run_id)
         except UnknownName:  # nothing finished
             continue
         except DiskbenchError as error:
             warn("audit", run_id, error)
-    return found
+    return audits
 
 
 def audit_doubts(audits: Sequence[StepAudit], known: Sequence[Warning]) -> list[Warning]:
     """What audits doubt beyond the `known` warnings: rows that an older version made hold no doubts
     of the logs."""
-    told = {(warning.code, warning.step, warning.message) for warning in known}
+    known_doubts = {(warning.code, warning.step, warning.message) for warning in known}
     doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
-    return [doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in told]
+    return [
+        doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known_doubts
+    ]
 
 
 def warn(what: str, run_id: str, error: DiskbenchError) -> None:

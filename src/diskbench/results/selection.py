@@ -66,14 +66,14 @@ def conditions(
 def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
-    found: dict[str, None] = {}
+    run_ids: dict[str, None] = {}
     for text in texts:
         runs = find_runs(database, selected(database, text))
         if not runs:
             advice = "'diskbench results list' shows what there is"
             raise UnknownName("run", text.strip(), (), advice=advice)
-        found |= dict.fromkeys(run.run_id for run in runs)
-    return list(found)
+        run_ids |= dict.fromkeys(run.run_id for run in runs)
+    return list(run_ids)
 
 
 def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Run]:
@@ -83,23 +83,23 @@ def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> l
     Raises UnknownName, InvalidValue: also where nothing was found.
     """
     met = conditions(database, filters)
-    found: dict[str, Run] = {}
+    by_id: dict[str, Run] = {}
     for text in asked or ([] if filters else [LAST]):
         wanted = selected(database, text)
-        trials = [one for one in wanted if one.field == "run_id"]
+        trials = [condition for condition in wanted if condition.field == "run_id"]
         for row in find_runs(database, [*wanted, *met]):
             if trials:  # the other runs of its trial belong to it
                 whole = [Filter("trial_id", "=", row.trial_id), *met]
-                found |= {each.run_id: each for each in find_runs(database, whole)}
-            found[row.run_id] = row
+                by_id |= {run.run_id: run for run in find_runs(database, whole)}
+            by_id[row.run_id] = row
     if not asked and filters:
-        found = {row.run_id: row for row in find_runs(database, met)}
-    if not found:
-        told = " ".join([*asked, *filters])
+        by_id = {row.run_id: row for row in find_runs(database, met)}
+    if not by_id:
+        typed = " ".join([*asked, *filters])
         raise InvalidValue(
-            f"{told!r} names no run", advice="'diskbench results list' shows what there is"
+            f"{typed!r} names no run", advice="'diskbench results list' shows what there is"
         )
-    return sorted(found.values(), key=_by_time)
+    return sorted(by_id.values(), key=_by_time)
 
 
 def run_or_set(database: Engine, text: str) -> tuple[Run, list[Filter]]:
@@ -135,19 +135,19 @@ def _between(text: str) -> list[Filter]:
     start, _, end = (part.strip() for part in text.partition(_RANGE))
     if not start and not end:
         raise InvalidValue(f"{text!r} names no time", advice="write 2026-11-01..2026-11-07")
-    found = []
+    bounds = []
     if start:
-        found.append(parse_filter(f"measured_at>={start}"))
+        bounds.append(parse_filter(f"measured_at>={start}"))
     if end:
-        found.append(parse_filter(f"measured_at<={end}"))
-    return found
+        bounds.append(parse_filter(f"measured_at<={end}"))
+    return bounds
 
 
 def _by_id(database: Engine, text: str) -> Filter:
-    named = [one for one in list_campaigns(database) if one.name == text]
+    named = [campaign for campaign in list_campaigns(database) if campaign.name == text]
     if named:
         return Filter("campaign_id", "=", named[-1].campaign_id)
     kind = "run, trial or matrix"
-    found = ids_that_begin(database, beginning(text, kind))
-    one = meant(text, found, kind, advice=f"name {FORMS}")
-    return Filter(_FIELDS[one.kind], "=", one.id)
+    ids = ids_that_begin(database, beginning(text, kind))
+    chosen = meant(text, ids, kind, advice=f"name {FORMS}")
+    return Filter(_FIELDS[chosen.kind], "=", chosen.id)

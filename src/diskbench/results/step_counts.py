@@ -26,7 +26,7 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
     if load is None or not load.direct:
         return ()
     ios = device = moved = device_bytes = 0
-    by_index = {one.step.index: one.samples for one in group.kept}
+    by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
     for row in (row for of in group.rounds for row in of):
         samples = by_index.get(row.step_index)
         if samples is None or row.direction not in ("read", "write"):
@@ -40,14 +40,14 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
         device, device_bytes = device + count, device_bytes + size
     if not ios or not device or abs(device_bytes / moved - 1) > ALIKE:
         return ()
-    each = device / ios
-    if abs(each - 1) <= ALIKE:
+    per_io = device / ios
+    if abs(per_io - 1) <= ALIKE:
         return ()
-    doubt, how = (REQUESTS_SPLIT, "split") if each > 1 else (REQUESTS_MERGED, "merged")
+    doubt, how = (REQUESTS_SPLIT, "split") if per_io > 1 else (REQUESTS_MERGED, "merged")
     return (
         doubt.reason(
             f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
-            f"{format_bytes(round(device_bytes / device))}: the device counted {each:.2g} I/Os a "
+            f"{format_bytes(round(device_bytes / device))}: the device counted {per_io:.2g} I/Os a "
             "block, and so may the cloud",
         ),
     )

@@ -49,10 +49,10 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
             StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
             for step, part in split_steps(read_output(data, where=record.name))
         )
-    found = tuple(_closed(evidence, run_id))
-    if not found and manifest is None:
+    steps = tuple(_closed(evidence, run_id))
+    if not steps and manifest is None:
         raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
-    return found
+    return steps
 
 
 def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:

@@ -69,24 +69,24 @@ class StepGroup:
     @property
     def rounds(self) -> list[list[Measurement]]:
         """The merged rows of each round in which something was done, in order."""
-        found: dict[int, list[Measurement]] = {}
+        by_index: dict[int, list[Measurement]] = {}
         for row in self.rows:
             if row.scope == "step" and row.direction != "sync" and row.ios:
-                found.setdefault(row.step_index, []).append(row)
-        return [found[index] for index in sorted(found)]
+                by_index.setdefault(row.step_index, []).append(row)
+        return [by_index[index] for index in sorted(by_index)]
 
     @property
     def iops(self) -> float | None:
         """What fio counted a second in all directions; of rounds that of the middle one of the
         last five."""
-        found = step_figure(counted(row for of in self.rounds for row in of), None)
-        return found.iops if found else None
+        figure = step_figure(counted(row for of in self.rounds for row in of), None)
+        return figure.iops if figure else None
 
     @property
     def bytes_per_s(self) -> float | None:
         """Bytes a second, likewise."""
-        found = step_figure(counted(row for of in self.rounds for row in of), None)
-        return found.bytes_per_s if found else None
+        figure = step_figure(counted(row for of in self.rounds for row in of), None)
+        return figure.bytes_per_s if figure else None
 
     @property
     def seconds(self) -> float:
@@ -110,15 +110,15 @@ def groups_of(
     def of(name: str, index: int, of_round: int | None) -> StepGroup:
         return groups.setdefault((name, index if of_round is None else None), StepGroup())
 
-    for result in sorted(results, key=lambda one: one.step_index):
+    for result in sorted(results, key=lambda result: result.step_index):
         of(result.step, result.step_index, result.round).results.append(result)
-    for one in kept:
-        step = one.step
-        of(step.name, step.index, step.round).kept.append(one)
+    for evidence in kept:
+        step = evidence.step
+        of(step.name, step.index, step.round).kept.append(evidence)
     for course in phases:
         of(course.step, course.step_index, course.rounds).phases = course
-    found = [group for group in groups.values() if group.rounds or group.phases]
-    return sorted(found, key=lambda group: group.index)
+    active = [group for group in groups.values() if group.rounds or group.phases]
+    return sorted(active, key=lambda group: group.index)
 
 
 def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:
@@ -166,7 +166,11 @@ def _of_log(group: StepGroup) -> Load | None:
     course = group.phases
     if course is None:
         return None
-    sizes = [one.bytes_per_s / one.iops for one in course.phases if one.iops and one.bytes_per_s]
+    sizes = [
+        phase.bytes_per_s / phase.iops
+        for phase in course.phases
+        if phase.iops and phase.bytes_per_s
+    ]
     if sizes:
         block = max(round(median(sizes) / _SECTOR) * _SECTOR, _SECTOR)
     else:
@@ -176,7 +180,7 @@ def _of_log(group: StepGroup) -> Load | None:
 
 def phases_by_run(phases: Sequence[StepPhases]) -> Mapping[str, list[StepPhases]]:
     """Phases of several runs, by the run."""
-    found: dict[str, list[StepPhases]] = {}
-    for one in phases:
-        found.setdefault(one.run_id, []).append(one)
-    return found
+    by_run: dict[str, list[StepPhases]] = {}
+    for course in phases:
+        by_run.setdefault(course.run_id, []).append(course)
+    return by_run

@@ -54,18 +54,20 @@ def setting_of(
 
 def _processor(group: StepGroup) -> Processor:
     """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
-    return busiest(processor_of(one.output, group.rows, one.samples) for one in group.kept)
+    return busiest(
+        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
+    )
 
 
 def _device_share(group: StepGroup) -> float | None:
     """What the device moved of fio's bytes, in the direction where that is least."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {one.step.index: one for one in group.kept}
+    by_index = {evidence.step.index: evidence for evidence in group.kept}
     for row in group.rows:
-        one = by_index.get(row.step_index)
-        if one is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+        evidence = by_index.get(row.step_index)
+        if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
             continue
-        device = _device_bytes(one, row.direction)
+        device = _device_bytes(evidence, row.direction)
         if device is None:
             return None
         moved[row.direction][0] += device
@@ -73,11 +75,11 @@ def _device_share(group: StepGroup) -> float | None:
     return min((device / asked for device, asked in moved.values() if asked), default=None)
 
 
-def _device_bytes(one: StepEvidence, direction: str) -> int | None:
-    if one.samples is not None:
-        samples = one.samples
+def _device_bytes(evidence: StepEvidence, direction: str) -> int | None:
+    if evidence.samples is not None:
+        samples = evidence.samples
         return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
-    disks = one.output.disks if one.output else ()
+    disks = evidence.output.disks if evidence.output else ()
     if len(disks) != 1:
         return None
     return disks[0].read_bytes if direction == "read" else disks[0].write_bytes

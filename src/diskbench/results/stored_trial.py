@@ -79,10 +79,10 @@ def read_trial(
         steps = load_results(database, *(row.run_id for row in runs))
     phases = {row.run_id: evidence.phases(row, plan) for row in runs}
     verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
-    flat = tuple(one for of_run in phases.values() for one in of_run)
-    audits = tuple(one for row in runs for one in evidence.audits(row))
+    flat = tuple(course for of_run in phases.values() for course in of_run)
+    audits = tuple(audit for row in runs for audit in evidence.audits(row))
     measured = _measured(runs, steps, flat)
-    doubts = [one for row in runs for step in steps[row.run_id] for one in step.warnings]
+    doubts = [doubt for row in runs for step in steps[row.run_id] for doubt in step.warnings]
     doubts += run_warnings(measured)
     return StoredTrial(
         trial_id=runs[0].trial_id,
@@ -106,7 +106,10 @@ def _measured(
     """The rows of each run, where no mean spans a fall (MR-3)."""
     courses = courses_by_step(phases)
     return [
-        levelled_rows([one for step in steps[row.run_id] for one in step.measurements], courses)
+        levelled_rows(
+            [measurement for step in steps[row.run_id] for measurement in step.measurements],
+            courses,
+        )
         for row in runs
     ]
 
@@ -134,4 +137,4 @@ def _judged(
         return (), {}
     if plan is not None:
         return verdicts, {}
-    return verdicts, {place: one.foreseen for place, one in promises.items()}
+    return verdicts, {place: promise.foreseen for place, promise in promises.items()}

@@ -111,8 +111,8 @@ def trial_figures(
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
         trials.setdefault((row.run.trial_id, line), []).append(row)
     of_steps: dict[tuple[str, str], list[Counted]] = {}
-    for one in counted(rows):
-        of_steps.setdefault((one.run_id, one.step), []).append(one)
+    for counts in counted(rows):
+        of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
     return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
 
 
@@ -133,7 +133,7 @@ def common_fields(subjects: Sequence[Fields]) -> Fields:
     if not subjects:
         return ()
     shared = set(subjects[0]).intersection(*subjects[1:])
-    return tuple(one for one in subjects[0] if one in shared and one[0] not in {"disk", "size"})
+    return tuple(pair for pair in subjects[0] if pair in shared and pair[0] not in {"disk", "size"})
 
 
 def _figure(
@@ -143,17 +143,17 @@ def _figure(
     courses: Courses,
     of_steps: Mapping[tuple[str, str], Sequence[Counted]],
 ) -> TrialFigure:
-    found = _runs(line, rows, metric, courses, of_steps)
-    kept = of_one_level([one.kind for one in found], [one.iops for one in found])
-    told = [found[at] for at in kept]
-    seen = [courses[one] for run in found if (one := (run.run_id, line.step)) in courses]
+    results = _runs(line, rows, metric, courses, of_steps)
+    kept = of_one_level([one.kind for one in results], [one.iops for one in results])
+    kept_results = [results[at] for at in kept]
+    seen = [courses[one] for run in results if (one := (run.run_id, line.step)) in courses]
     first = rows[0]
     run = first.run
     known = [(name, getattr(run, name)) for name in FACTS]
     facts = [(name, _text(name, value)) for name, value in known if value is not None]
-    regimes = sorted({one.kind for one in told if one.kind in _REGIMES} if seen else set())
+    regimes = sorted({one.kind for one in kept_results if one.kind in _REGIMES} if seen else set())
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
-    levels = sorted({one.kind for one in told if one.kind is not None and one.is_level})
+    levels = sorted({one.kind for one in kept_results if one.kind is not None and one.is_level})
     return TrialFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
@@ -164,12 +164,12 @@ def _figure(
         facts=tuple(facts),
         line=line,
         order=first.step_index,
-        value=middle([one.value for one in told], worst_is_high=metric not in _RATES),
-        apart=disagreement([one.value for one in found]),
+        value=middle([one.value for one in kept_results], worst_is_high=metric not in _RATES),
+        apart=disagreement([one.value for one in results]),
         marks=tuple(mark for mark in _MARKS if run.has(mark)),
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
-        spans_cliff=metric not in _RATES and any(one.crosses for one in told),
+        spans_cliff=metric not in _RATES and any(one.crosses for one in kept_results),
     )
 
 
@@ -195,7 +195,7 @@ def _runs(
     by_run: dict[str, list[MeasuredFigure]] = {}
     for row in rows:
         by_run.setdefault(row.run_id, []).append(row)
-    found = []
+    results = []
     for run_id, of_run in by_run.items():
         course = courses.get((run_id, line.step))
         whole = of_steps[run_id, line.step]
@@ -203,50 +203,50 @@ def _runs(
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
-        told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
-        found.append(
+        rate = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
+        results.append(
             _OfRun(
                 run_id,
-                value if told is None else told,
+                value if rate is None else rate,
                 figure.iops or 0.0,
                 figure.kind,
                 figure.level is not None,
                 figure.crosses,
             )
         )
-    return found
+    return results
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
     """What was asked for in a run; `rent` is what was to be rented, as typed (None: nothing)."""
-    found: dict[str, Any] = {"provider": run.provider}
+    fields: dict[str, Any] = {"provider": run.provider}
     if not run.imported:
-        found |= {"profile": run.profile, "job": run.profile_digest}
-        found |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
+        fields |= {"profile": run.profile, "job": run.profile_digest}
+        fields |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
     if rent:
-        found |= _rented(rent)
-        found["instance_type"] = run.instance_type or rent.get("instance_type")
-        found["filesystem"] = run.filesystem
+        fields |= _rented(rent)
+        fields["instance_type"] = run.instance_type or rent.get("instance_type")
+        fields["filesystem"] = run.filesystem
     elif not run.imported:
-        found["machine"] = run.place
-        found |= {"target": run.target_path, "filesystem": run.filesystem}
-    return tuple((name, str(value)) for name, value in found.items() if value not in (None, ""))
+        fields["machine"] = run.place
+        fields |= {"target": run.target_path, "filesystem": run.filesystem}
+    return tuple((name, str(value)) for name, value in fields.items() if value not in (None, ""))
 
 
 def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """What was typed of a rental, without defaults; what one provider knows as `lab.noise`."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in rent.items():
         if isinstance(value, dict):
-            found |= _rented(value, f"{name}.")
+            fields |= _rented(value, f"{name}.")
         elif name == "size_gib" and value:
-            found["size"] = f"{value} GiB"
+            fields["size"] = f"{value} GiB"
         elif value not in (None, False, "") and name not in _NOT_SUBJECT:
-            found[prefix + name] = value
+            fields[prefix + name] = value
     for name, usual in (("count", 1), ("lab.time_scale", 1), ("lab.user", "root")):
-        if found.get(name) == usual:
-            del found[name]
-    return found
+        if fields.get(name) == usual:
+            del fields[name]
+    return fields
 
 
 def _text(name: str, value: object) -> str:

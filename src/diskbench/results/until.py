@@ -51,9 +51,9 @@ def _read(
     blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
         block: defaultdict(list) for block in block_of.values()
     }
-    for _, one in figures:
-        if one.trial_id in block_of and one.role == _JUDGED_ROLE:
-            blocks[block_of[one.trial_id]][one.line].append(one)
+    for _, figure in figures:
+        if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
+            blocks[block_of[figure.trial_id]][figure.line].append(figure)
     count = {block: sum(of == block for of in block_of.values()) for block in blocks}
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
@@ -61,12 +61,12 @@ def _read(
 def _worst(
     n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float
 ) -> BlockStanding:
-    found = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(found, key=_badness, default=BlockStanding(n))
+    standings = [_of_line(n, line, figures, share) for line, figures in lines.items()]
+    return max(standings, key=_badness, default=BlockStanding(n))
 
 
-def _badness(one: BlockStanding) -> tuple[bool, float, float]:
-    return (one.more is None, one.more or 0, one.width or 0.0)
+def _badness(standing: BlockStanding) -> tuple[bool, float, float]:
+    return (standing.more is None, standing.more or 0, standing.width or 0.0)
 
 
 def _of_line(
@@ -76,7 +76,7 @@ def _of_line(
     groups = alike(figures)
     if not groups:
         return BlockStanding(n, step)
-    values = by_machine(one.sample for one in groups[0])
+    values = by_machine(figure.sample for figure in groups[0])
     interval = median_interval(values)
     return BlockStanding(
         n,
@@ -95,24 +95,26 @@ def until_standings(
         return ()
     seen = standings_of(database, campaign.campaign_id, cells, limits.until_ci)
     return tuple(
-        _told(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
+        _until_standing(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
         for block in dict.fromkeys(cell.block for cell in cells)
     )
 
 
-def _told(block: str, seen: BlockStanding, share: float, cells: Sequence[CellRow]) -> UntilStanding:
+def _until_standing(
+    block: str, standing: BlockStanding, share: float, cells: Sequence[CellRow]
+) -> UntilStanding:
     own = [cell for cell in cells if cell.block == block]
     over = all(cell.finished_at is not None for cell in own)
-    reached = seen.more == 0
+    reached = standing.more == 0
     spared = next((cell.error for cell in own if cell.state == "spared"), None)
     ended = spared or ("" if reached else f"all {len(own)} replicates were measured")
     return UntilStanding(
         block=block,
         wanted=share,
-        n=seen.n,
-        step=seen.step,
-        width=seen.width,
-        more=seen.more,
+        n=standing.n,
+        step=standing.step,
+        width=standing.width,
+        more=standing.more,
         reached=reached,
         ended=(ended or "") if over else "",
     )

@@ -91,7 +91,7 @@ def _verdicts(
     *,
     only: str | None = None,
 ) -> tuple[Verdict, ...]:
-    ordered = sorted(runs, key=lambda one: one.run_index)
+    ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
     results = load_results(database, *(run.run_id for run in ordered))
     hint = hint or hint_of(ordered[0].labels or {})
@@ -122,13 +122,13 @@ def judge(
             course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
-    runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
+    runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
     courses = _courses(runs_of)
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
-    return tuple(found), promises
+            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, promises)
+    return tuple(verdicts), promises
 
 
 def _of_run(
@@ -141,7 +141,7 @@ def _of_run(
 ) -> list[Verdict]:
     run_id = run.run_id
     loads = [load_of(group, plan, run.provider) for group in groups]
-    found = []
+    verdicts = []
     for group, load in zip(groups, loads, strict=True):
         others = [
             (other.name, like, other.iops)
@@ -166,8 +166,8 @@ def _of_run(
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
         if plan is None:
             known += _no_rate(group)
-        found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
-    return found
+        verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
+    return verdicts
 
 
 def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
@@ -196,16 +196,16 @@ def _courses(
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
     """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
-    told = [warning for result in group.results for warning in result.warnings]
+    doubts = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
-        return told
+        return doubts
     rows = group.rows
-    return told + [
+    return doubts + [
         doubt
-        for one in group.kept
-        if one.output is not None
-        for doubt in step_warnings(one.step, rows, one.output, HostFacts(), None)
-        if doubt.code not in {each.code for each in told}
+        for evidence in group.kept
+        if evidence.output is not None
+        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
+        if doubt.code not in {warning.code for warning in doubts}
     ]
 
 
@@ -221,7 +221,7 @@ def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
     block = load.block_bytes if load is not None else 0
     if block < _SHOWN_AS_BYTES:
         return like(*figures)
-    return like(*figures) or like_bytes(*(one * block for one in figures))
+    return like(*figures) or like_bytes(*(value * block for value in figures))
 
 
 def _named(names: Sequence[str]) -> tuple[Reason, ...]:
@@ -239,7 +239,10 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
 def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
     """What is said of an imported step whose logs tell of latencies alone."""
     phases = group.phases.phases if group.phases else ()
-    rates = [(group.iops, group.bytes_per_s), *((one.iops, one.bytes_per_s) for one in phases)]
+    rates = [
+        (group.iops, group.bytes_per_s),
+        *((phase.iops, phase.bytes_per_s) for phase in phases),
+    ]
     if any(rate is not None for pair in rates for rate in pair):
         return ()
     return (

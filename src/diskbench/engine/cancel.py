@@ -41,15 +41,19 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     chosen = find_work(database, names)
     alive = living(list_executors(database))
     owners = {claim.trial_id: claim.owner for claim in list_claims(database)}
-    for one in chosen:
-        if one.plan is not None and owners.get(one.id) not in alive:
+    for work in chosen:
+        if work.plan is not None and owners.get(work.id) not in alive:
             raise InvalidValue(
-                f"the process that ran {one.id} is gone: nobody would obey",
-                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {one.id}'",
+                f"the process that ran {work.id} is gone: nobody would obey",
+                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
             )
-    lines = tuple(_asked(database, one) for one in chosen)
-    matrices = [one.campaign for one in chosen if one.campaign is not None and one.cell is None]
-    left = (one for one in matrices if one.queue is not None and not runs_now(database, one))
+    lines = tuple(_asked(database, work) for work in chosen)
+    matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
+    left = (
+        campaign
+        for campaign in matrices
+        if campaign.queue is not None and not runs_now(database, campaign)
+    )
     return Asked(lines, tuple(left))
 
 

@@ -17,6 +17,6 @@ def is_synchronised() -> bool | None:
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
-    asked = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
-    state = int(libc.adjtimex(asked))
+    buffer = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
+    state = int(libc.adjtimex(buffer))
     return None if state < 0 else state != _TIME_ERROR

@@ -87,7 +87,7 @@ def typed_target(
 
 def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
     """`KEY=VALUE` texts by key. Raises InvalidValue for one without a value."""
-    found = {}
+    parameters = {}
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
@@ -96,8 +96,8 @@ def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
                 advice="write --set key=value",
                 field="parameters",
             )
-        found[key.strip()] = value
-    return found
+        parameters[key.strip()] = value
+    return parameters
 
 
 def total_s(steps: Sequence[Step], loop: Loop | None) -> float:
@@ -122,9 +122,9 @@ def _parse_only(typed: str, profile: Profile, step: Step, directory: Path) -> No
         check=False,
     )
     if done.returncode != 0:
-        said = "; ".join(line for line in done.stderr.splitlines() if line.strip())
+        reason = "; ".join(line for line in done.stderr.splitlines() if line.strip())
         raise ProfileError(
-            f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {said}",
+            f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {reason}",
             advice=f"see it: diskbench profiles render {shlex.quote(typed)} --step {step.index}",
         )
 

@@ -95,8 +95,8 @@ class Session:
 
     def renter(self, plan: Plan) -> Renter | None:
         """The provider that rents the plan's machine; None for a machine that is there."""
-        found = self.provider(plan) if plan.rental else None
-        return found if isinstance(found, Renter) else None
+        candidate = self.provider(plan) if plan.rental else None
+        return candidate if isinstance(candidate, Renter) else None
 
     def evidence_of(self, trial_id: str) -> EvidenceStore:
         """The store that a trial's runs keep for life: the one that their rows name; this process's

@@ -24,8 +24,8 @@ def follow_wishes(session: Session, stop: Stop) -> None:
 def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
     while not over.wait(LOOK_S):
         try:
-            asked = asked_to_stop(session.database, session.executor_id)
+            trial_ids = asked_to_stop(session.database, session.executor_id)
         except StoreUnavailable:
             continue  # what writes there says so; a wish is noticed when it is back
-        for trial_id in asked:
+        for trial_id in trial_ids:
             stop.ask(trial_id)

@@ -55,24 +55,24 @@ def find_work(
     """
     work, known = _all_work(database, over=over)
     advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"
-    found = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
-    return [work[name] for name in dict.fromkeys(one.stands_for for one in found)]
+    meanings = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
+    return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
     campaigns = {
-        one.campaign_id: one
-        for one in list_campaigns(database, states=None if over else _UNFINISHED)
+        campaign.campaign_id: campaign
+        for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
     }
-    plans = {one.trial_id: load_plan(database, one.trial_id) for one in list_claims(database)}
+    plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in list_claims(database)}
     work = {trial_id: OngoingWork(trial_id, plan=plan) for trial_id, plan in plans.items()}
-    known = [each for plan in plans.values() for each in _ids_of_trial(plan)]
+    known = [known_id for plan in plans.values() for known_id in _ids_of_trial(plan)]
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
         name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
         work[name] = OngoingWork(name, cell=cell, campaign=campaigns[cell.campaign_id])
-        known = [one for one in known if one.id != name]
+        known = [known_id for known_id in known if known_id.id != name]
         known.append(Known(name, "cell", where=cell.key))
         known.append(Known(cell.key.lower(), "cell", means=name))
     for campaign in campaigns.values():

@@ -33,8 +33,8 @@ class Draft:
 
 
 def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
-    """The pairs, the number of figures without a partner, and whether the sides were measured in
-    turn. Figures are paired within a round of a matrix; without a common round, in order of time.
+    """Pairs, number of figures without a partner, and whether the sides were measured in turn.
+    Figures are paired within a round of a matrix; without a common round, in order of time.
     """
     rounds_a, rounds_b = _by_round(a), _by_round(b)
     common = [key for key in rounds_a if key in rounds_b]

@@ -48,7 +48,7 @@ def imported(
     labels: Mapping[str, str],
     version: str,
 ) -> Iterator[ReadImport]:
-    """Import the runs of the sources, each stored before the next is read. `version` is diskbench's.
+    """Import the runs of the sources, each stored before the next is read; `version` is ours.
     Raises StoreUnavailable, FioOutputUnreadable."""
     for source in sources:
         for manifest in import_source(store, source, labels=labels, version=version):
@@ -66,8 +66,8 @@ def imported(
 def damaged_logs(
     store: EvidenceStore, run_ids: Sequence[str]
 ) -> list[tuple[str, FioOutputUnreadable]]:
-    """Compute the series and phases of imported runs with logs, as our own runs do when they end, so
-    that the first report need not. Returns the runs whose logs are damaged, each with its error;
+    """Compute the series and phases of imported runs with logs, as our own runs do when they end,
+    so that the first report need not. Returns the runs whose logs are damaged, each with its error;
     other unreadable evidence is reported by the command that reads it."""
     if not run_ids:
         return []

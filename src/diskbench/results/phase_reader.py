@@ -65,7 +65,7 @@ _ALMOST = 0.98
 def courses_of(
     database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
 ) -> Courses:
-    """The phases of the steps that `rows` are of, where they have any.
+    """The phases of the steps to which `rows` belong, where they have any.
 
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
@@ -82,8 +82,8 @@ def read_phases(
     store: EvidenceStore, run_id: str, plan: Plan | None, *, run: int
 ) -> tuple[StepPhases, ...]:
     """The phases of the measured steps of a run, in order. `plan` is that of its trial (None for an
-    imported run), `run` its number in the trial, from 1. A run whose evidence is gone or damaged has
-    none; damage is logged."""
+    imported run), `run` its number in the trial, from 1. A run whose evidence is gone or damaged
+    has none; damage is logged."""
     try:
         return run_phases(store, run_id, plan, run=run)
     except UnknownName:  # nothing finished, or imported without the seconds

@@ -1,4 +1,4 @@
-"""What a person names: runs, trials, matrices, `KEY=VALUE` and dates.
+"""Selections as typed by the user: runs, trials, matrices, `KEY=VALUE` and dates.
 
 One language for every command that takes a selection or `--filter`; its keys are those of
 model/selection_keys.py.
@@ -28,11 +28,12 @@ _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 
 
 def selected(database: Engine, text: str) -> list[Filter]:
-    """The filters that `text` stands for.
+    """The filters that the selection `text` means.
 
-    `KEY=VALUE` is a condition as of `conditions`; `2026-11-01..2026-11-07` are days, both included,
-    in UTC; anything else is the id of a run, a trial or a matrix, the beginning of one, `last`, or
-    a matrix's name: the newest of it. Raises UnknownName or InvalidValue.
+    `KEY=VALUE` is a condition, see `conditions`; `2026-11-01..2026-11-07` is a range of days in
+    UTC, both ends included; anything else is the id of a run, a trial or a matrix, the beginning of
+    an id, `last`, or the name of a matrix, which means the newest matrix of that name. Raises
+    UnknownName or InvalidValue.
     """
     text = text.strip()
     if "=" in text or "~" in text or "<" in text or ">" in text:
@@ -53,10 +54,10 @@ def conditions(
     since: str | None = None,
     until: str | None = None,
 ) -> list[Filter]:
-    """The filters of `KEY=VALUE` texts and of two times as typed, between which it was measured.
+    """The filters of `KEY=VALUE` texts, and of the first and last time of measurement as typed.
 
-    A name that is no key is a label's where some run has such a label. Raises UnknownName with the
-    nearest keys and labels, InvalidValue.
+    A name that is not a key is taken as a label's where some run has that label. Raises InvalidValue,
+    and UnknownName with the nearest keys and labels.
     """
     bounds = [f"measured_at>={since}"] if since is not None else []
     bounds += [f"measured_at<={until}"] if until is not None else []

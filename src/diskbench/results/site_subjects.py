@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
-"""Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
+"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
-    """Runs by what was asked for, in the order of their first one here."""
+    """Runs by subject, in the order of each subject's first run in `rows`."""
     groups: dict[Fields, list[AskedRun]] = {}
     for row in rows:
         groups.setdefault(subject_of(row.run, row.rent), []).append(row)
@@ -50,7 +50,7 @@ def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
 
 
 def key_of(subject: Fields) -> str:
-    """The name of a subject's page: the same for the same fields, whenever it is asked for."""
+    """The name of a subject's page, which depends on the fields alone."""
     return sha256(json.dumps(subject).encode()).hexdigest()[:_KEY]
 
 
@@ -118,7 +118,7 @@ def _first_runs(rows: Sequence[AskedRun]) -> dict[str, str]:
 def _tracks(
     figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
 ) -> Iterator[MetricHistory]:
-    """Of each step in the order of the job, one a metric."""
+    """One history per step and metric, steps in the order of the job."""
     by_line: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
     for metric, of_metric in figures.items():
         for figure in of_metric:
@@ -175,7 +175,7 @@ def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]
 
 
 def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
-    """What was found at one time and not at the one before, in the order of time."""
+    """The facts that changed from one campaign to the next, in order of time."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
     for trial in trials:
         if trial.at is not None:
@@ -188,5 +188,5 @@ def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
 
 
 def _time(figure: TrialFigure) -> str:
-    """When a trial was measured; empty, which is before all others, where nobody knows."""
+    """When a trial was measured; empty, which sorts first, where the time is not known."""
     return figure.at or ""

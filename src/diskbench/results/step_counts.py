@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from diskbench.results.step_groups import StepGroup
 
 ALIKE = 0.05
-"""How far device and fio may be apart (MR-12)."""
+"""Largest share by which the counts of device and fio may differ (MR-12)."""
 
 
 def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]:
-    """A note where the device counted more or fewer I/Os than fio by more than 5 %; nothing of
-    buffered I/O, where nobody sampled, or where it did not move fio's bytes either."""
+    """A reason where the device's count of I/Os differs from fio's by more than 5 %. Nothing for
+    buffered I/O, without samples, or where the device's bytes differ from fio's, too."""
     if load is None or not load.direct:
         return ()
     ios = device = moved = device_bytes = 0

@@ -1,4 +1,4 @@
-"""What a step ran in, from its rows, its evidence and the facts of its machine."""
+"""The setting in which a step ran, from its rows, its evidence and the facts of its machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def setting_of(
     others: Iterable[tuple[str, Load | None, float]],
     memory_bytes: int | None,
 ) -> Setting:
-    """The setting of a step; `others` are the other steps of its run, with load and rate."""
+    """The setting of a step; `others` are name, load and IOPS of the other steps of its run."""
     written = sum(row.bytes for of in group.rounds for row in of if row.direction == "write")
     like = load.model_copy(update={"depth": None}) if load else None
     return Setting(
@@ -53,14 +53,14 @@ def setting_of(
 
 
 def _processor(group: StepGroup) -> Processor:
-    """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
+    """The processor's load in the busiest round: one round without CPU makes the figure doubtful."""
     return busiest(
         processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
     )
 
 
 def _device_share(group: StepGroup) -> float | None:
-    """What the device moved of fio's bytes, in the direction where that is least."""
+    """The device's bytes over fio's, in the direction where this share is smaller."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
     by_index = {evidence.step.index: evidence for evidence in group.kept}
     for row in group.rows:
@@ -96,8 +96,8 @@ def _network(plan: Plan | None) -> str | None:
 
 
 def _medium(plan: Plan | None) -> Medium | None:
-    """The disk under the target, of a machine that is none of a hypervisor's: what a guest is told
-    of its disks' links is not so."""
+    """The disk under the target of a physical machine; None on a virtual machine, where the links
+    that the hypervisor reports to the guest are not those of the real disks."""
     disk = plan.facts.disk if plan is not None else None
     if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
         return None

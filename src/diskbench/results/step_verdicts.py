@@ -1,4 +1,4 @@
-"""What several runs and replicates say of a step together (MR-5, MR-6): one verdict of many."""
+"""One verdict on a step over several runs and replicates (MR-5, MR-6)."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def step_verdicts(
     books: Books,
     hint: Hint | None = None,
 ) -> tuple[StepVerdict, ...]:
-    """The verdict on each step over runs that measured alike: those of a trial, or of all
-    replicates of one cell (rows, as `find_runs` gives them). A trial is one sample, whatever the
-    number of its runs, and so are trials that shared a machine."""
+    """The verdict on each step over comparable runs: those of a trial, or of all replicates of one
+    cell (rows, as `find_runs` returns them). A trial is one sample, whatever the number of its
+    runs, and so are trials that shared a machine."""
     by_trial = _by_trial(runs)
     verdicts = [
         verdict
@@ -54,7 +54,7 @@ def step_verdicts(
 
 
 def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
-    """As `step_verdicts`, from the verdicts on the runs."""
+    """The same as `step_verdicts`, computed from the verdicts on the runs."""
     by_trial = _by_trial(runs)
     of_run: dict[str, dict[str, Verdict]] = {}
     for verdict in verdicts:
@@ -108,7 +108,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
 
 
 def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
-    """The course over the runs of one trial: runs next to each other at levels of one kind."""
+    """The levels over the runs of one trial: consecutive runs of the same kind form one level."""
     if len(trial) < 2:
         return ()
     levels, at = [], 1

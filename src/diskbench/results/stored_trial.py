@@ -1,4 +1,4 @@
-"""One stored trial with all that rows, plan and evidence tell of it, read once."""
+"""One stored trial with the data of its rows, its plan and its evidence, each read once."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 class StoredTrial:
     """A trial and its runs (rows as in the database, in their order).
 
-    `plan` is None for imported runs; `steps` are the results of each run. `measurements` are free
-    of means over a fall, `doubts` all warnings: of steps, of runs that disagree, of audits.
-    `foreseen` is what an imported run should have got on the disk that was named for it, by run and
-    step. `suspended`: nobody works on it, and `diskbench resume` would go on with it.
+    `plan` is None for imported runs; `steps` are the results of each run. No mean in
+    `measurements` spans a cliff. `doubts` are all warnings: of steps, of runs that disagree, of
+    audits. `foreseen` is the expectation of an imported run on the disk that the user named for it,
+    by run and step. `suspended`: no process works on the trial, and `diskbench resume` continues
+    it.
     """
 
     trial_id: str
@@ -103,7 +104,7 @@ def read_trial(
 def _measured(
     runs: Sequence[Run], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
 ) -> list[tuple[Measurement, ...]]:
-    """The rows of each run, where no mean spans a fall (MR-3)."""
+    """The rows of each run, in which no mean spans a cliff (MR-3)."""
     courses = courses_by_step(phases)
     return [
         levelled_rows(
@@ -123,7 +124,7 @@ def _judged(
     books: Books,
     hint: Hint | None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Expectation]]:
-    """The verdicts, and of imported runs what they should have got."""
+    """The verdicts, and the expectations of imported runs."""
     store = evidence.store(runs[0])
     if store is None:
         return (), {}

@@ -42,14 +42,14 @@ _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 REGIME = "regime"
-"""A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
+"""A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
                 "endpoint_url")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class FigureLine:
-    """What was done to the disk: the step, and what fio was told."""
+    """The load on the disk: the step, and the options of fio that define it."""
 
     step: str
     direction: str
@@ -86,7 +86,7 @@ class TrialFigure:
 
     @property
     def sample(self) -> Sample:
-        """As the statistics take it."""
+        """The figure as a sample for the statistics."""
         return Sample(self.trial_id, self.value, self.machine)
 
 
@@ -128,8 +128,8 @@ def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
 
 
 def common_fields(subjects: Sequence[Fields]) -> Fields:
-    """What all of several subjects have in common, the disk and its size left out: these name a
-    subject whatever the others are."""
+    """The fields that all subjects have in common, without the disk and its size, which always
+    belong to the name of a subject."""
     if not subjects:
         return ()
     shared = set(subjects[0]).intersection(*subjects[1:])
@@ -175,7 +175,7 @@ def _figure(
 
 @dataclass(frozen=True)
 class _OfRun:
-    """The figure of one run: its value in the metric, its IOPS, and what they are of."""
+    """The figure of one run: its value in the metric, its IOPS, and the level of both."""
 
     run_id: str
     value: float
@@ -218,7 +218,7 @@ def _runs(
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
-    """What was asked for in a run; `rent` is what was to be rented, as typed (None: nothing)."""
+    """The requested fields of a run; `rent` is the rental as typed (None: nothing was rented)."""
     fields: dict[str, Any] = {"provider": run.provider}
     if not run.imported:
         fields |= {"profile": run.profile, "job": run.profile_digest}
@@ -234,7 +234,7 @@ def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
 
 
 def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What was typed of a rental, without defaults; what one provider knows as `lab.noise`."""
+    """The typed fields of a rental without defaults; options of one provider become `lab.noise`."""
     fields: dict[str, Any] = {}
     for name, value in rent.items():
         if isinstance(value, dict):

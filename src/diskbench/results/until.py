@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
 
 _JUDGED_ROLE = "measure"
-"""At an offered load the rate is given, and says nothing."""
+"""Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
 def standings_of(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
 ) -> Mapping[str, BlockStanding]:
-    """What the finished replicates of each block say."""
+    """The standing of each block, from its finished replicates."""
     done = frozenset(
         (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
     )
@@ -45,7 +45,7 @@ def standings_of(
 def _read(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
 ) -> Mapping[str, BlockStanding]:
-    """Asked anew whenever another cell has ended, and not each time that somebody looks."""
+    """Cached by the set of finished cells: computed again only when another cell has ended."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
     blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
@@ -89,7 +89,7 @@ def _of_line(
 def until_standings(
     database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
 ) -> tuple[UntilStanding, ...]:
-    """Where each block of a matrix stands; nothing for a matrix without `until_ci`."""
+    """The standing of each block of a matrix; empty for a matrix without `until_ci`."""
     limits = campaign.limits
     if limits.until_ci is None:
         return ()

@@ -1,4 +1,4 @@
-"""The verdicts on runs as a polars frame, judged when asked for; docs/api.md lists the columns."""
+"""The verdicts on runs as a polars frame, computed on each call; docs/api.md lists the columns."""
 
 from __future__ import annotations
 

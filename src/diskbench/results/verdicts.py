@@ -1,6 +1,6 @@
 """Verdicts on what was measured: rows, evidence, plan and phases brought together.
 
-Read when asked for, like phases, and never stored with the rows: better rules judge old runs, too.
+Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def trial_verdicts(
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdicts on all runs of one trial, in order, as `run_verdicts` gives them of each."""
+    """The verdicts on all runs of one trial, in order; each as from `run_verdicts`."""
     known: dict[str, Sequence[StepPhases]] = {}
     if phases is not None:
         known = dict.fromkeys((run.run_id for run in runs), ()) | dict(phases_by_run(phases))
@@ -109,9 +109,9 @@ def judge(
     hint: Hint | None = None,
     only: str | None = None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
-    """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
-    known of them, and what their steps were promised, by run and index. Phases that are not given
-    are read. Raises InvalidValue for a hint that names no disk."""
+    """The verdicts on the runs (rows) of one trial in order, or on the run `only`; and the promises
+    of their steps, by run and index. Phases that are not given are read from the evidence. Raises
+    InvalidValue for a hint that names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
         run_id = run.run_id
@@ -180,7 +180,7 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
 def _courses(
     runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
 ) -> dict[tuple[str, str], RunStretch]:
-    """The level over the runs that each step is part of, by run and step."""
+    """The level over consecutive runs to which each step belongs, by run and step."""
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
         for group in groups:
@@ -195,7 +195,7 @@ def _courses(
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
+    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
     doubts = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
         return doubts
@@ -210,7 +210,8 @@ def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
 
 
 def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
-    """The disks whose bucket is like the one that ran out: of bytes where blocks are large."""
+    """The disks whose credit bucket resembles the one that ran out: a bucket of bytes where blocks
+    are large."""
     course = group.phases
     if course is None or not course.cliffs:
         return ()
@@ -225,7 +226,7 @@ def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
 
 
 def _named(names: Sequence[str]) -> tuple[Reason, ...]:
-    """What a fall says of a disk that nobody named."""
+    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
     if not names:
         return ()
     return (
@@ -237,7 +238,7 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
 
 
 def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
-    """What is said of an imported step whose logs tell of latencies alone."""
+    """A reason for an imported step whose logs contain latencies only."""
     phases = group.phases.phases if group.phases else ()
     rates = [
         (group.iops, group.bytes_per_s),

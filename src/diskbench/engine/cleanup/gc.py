@@ -64,8 +64,8 @@ def sweep(
     # Leases first: one that is written meanwhile comes with a claim, and would look finished.
     leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
-    unfinished = {c.trial_id for c in list_claims(session.database)}
-    machines = {one.lease_id: one for one in list_machines(session.database)}
+    unfinished = {claim.trial_id for claim in list_claims(session.database)}
+    machines = {machine.lease_id: machine for machine in list_machines(session.database)}
     now, due = database_time(session.database), []
     for lease in _chosen(leases, ids, machines):
         if lease.lease_id in busy:
@@ -80,7 +80,7 @@ def sweep(
         reason = _reason(lease, over, now, named=bool(ids))
         if reason and reaches(lease):
             due.append((lease, reason, over is None and not ids))
-    return all_of(lambda one: _swept(session, *one, now, dry_run=dry_run), due)
+    return all_of(lambda due_lease: _swept(session, *due_lease, now, dry_run=dry_run), due)
 
 
 def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
@@ -89,15 +89,17 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
     machine = find_machine(database, lease.lease_id)
     if machine is not None:
         return machine_is_reached(database, machine, patterns)
-    found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
-    routes = {route for route in found if route.partition("/")[0] == lease.provider}
+    trial_routes = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    routes = {route for route in trial_routes if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})
 
 
 def leases_at_work(database: Engine) -> set[str]:
     """The leases of the trials that a live process works on, with the machines that they share."""
     busy = trials_at_work(database)
-    return busy | {one.lease_id for one in list_machines(database) if one.trial_id in busy}
+    return busy | {
+        machine.lease_id for machine in list_machines(database) if machine.trial_id in busy
+    }
 
 
 def trials_at_work(database: Engine) -> set[str]:
@@ -121,14 +123,14 @@ def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> Leas
     """What a lease cost until it was released, or `now`; transactions aside. By the prices of its
     plan, else by that of its row."""
     if plan is not None and plan.rental is None:  # files on a machine of the user's own
-        found = cost.cost_of(None, cost.age_s(lease, now))
+        priced = cost.cost_of(None, cost.age_s(lease, now))
     else:
-        found = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
+        priced = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
     return LeaseCost(
         since=lease.created_at,
-        hours=found.seconds / 3600,
-        hourly_usd=found.hourly_usd,
-        usd=found.total_usd,
+        hours=priced.seconds / 3600,
+        hourly_usd=priced.hourly_usd,
+        usd=priced.total_usd,
     )
 
 
@@ -232,7 +234,7 @@ def end_unfinished(
     session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
 ) -> bool:
     """A run whose lease is gone cannot go on: it ends, with its reason. Whether there was any."""
-    if all(c.trial_id != plan.trial_id for c in list_claims(session.database)):
+    if all(claim.trial_id != plan.trial_id for claim in list_claims(session.database)):
         return False
     for run_id in unfinished_runs(session.database, plan.trial_id):
         index = plan.run_ids.index(run_id)

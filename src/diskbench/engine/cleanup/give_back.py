@@ -48,8 +48,8 @@ def _give_back(opened: Callable[[], Session], swept: Callable[[list[Swept]], Non
         return lease.error is None and (expires_at(lease) or now) < now
 
     try:
-        found = sweep(session, [], dry_run=False, reaches=is_expired)
-        swept([one for one in found if one.outcome != "kept"])
+        results = sweep(session, [], dry_run=False, reaches=is_expired)
+        swept([result for result in results if result.outcome != "kept"])
     except DiskbenchError as error:
         log.warning("leases that expired are not given back: %s", error.message)
     finally:

@@ -39,15 +39,15 @@ def ids_of_leases(leases: Sequence[Lease], shared: Collection[str] = ()) -> list
     """What may be typed for leases: their own ids, and those of their runs. A run that began on a
     machine that trials share (`shared`: their leases) stands for its trial's lease."""
     own = {lease.lease_id for lease in leases}
-    found: dict[str, Known] = {}
-    for lease in sorted(leases, key=lambda one: one.lease_id in shared):
+    by_id: dict[str, Known] = {}
+    for lease in sorted(leases, key=lambda lease: lease.lease_id in shared):
         place = " ".join(word for word in (lease.provider, lease.region or lease.address) if word)
-        found[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
+        by_id[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
         for run_id in lease.run_ids:
             if run_id not in own:
                 known = Known(run_id, "run", where=place, means=lease.lease_id)
-                found.setdefault(run_id, known)
-    return list(found.values())
+                by_id.setdefault(run_id, known)
+    return list(by_id.values())
 
 
 def choose(
@@ -68,8 +68,10 @@ def choose(
     whether all places were listed: where not, a name may be that of something unlisted. `is_over`
     says whether a listed lease has expired. Raises UnknownName, InvalidValue.
     """
-    open_ids = {one.id for one in ours}
-    theirs = [_known(one) for one in listed if one.resources and one.lease_id not in open_ids]
+    open_ids = {known.id for known in ours}
+    theirs = [
+        _known(lease) for lease in listed if lease.resources and lease.lease_id not in open_ids
+    ]
     leases: dict[str, None] = {}
     chosen: dict[int, Found] = {}
     things: dict[str, tuple[Found, str]] = {}
@@ -79,19 +81,19 @@ def choose(
             things[thing[1]] = thing
             continue
         try:
-            one = meant(name, [*ours, *theirs], "lease that is open or listed")
+            meaning = meant(name, [*ours, *theirs], "lease that is open or listed")
         except UnknownName:
             if whole:
                 raise
             continue
-        if one in ours:
-            leases[one.stands_for] = None
+        if meaning in ours:
+            leases[meaning.stands_for] = None
             continue
-        found = {n: e for n, e in enumerate(listed) if e.lease_id == one.id and e.resources}
-        if one.id not in released:
-            for each in found.values():
-                _check_stranger(name, each, owner, not_mine=not_mine, is_over=is_over)
-        chosen |= found
+        by_index = {n: e for n, e in enumerate(listed) if e.lease_id == meaning.id and e.resources}
+        if meaning.id not in released:
+            for stranger in by_index.values():
+                _check_stranger(name, stranger, owner, not_mine=not_mine, is_over=is_over)
+        chosen |= by_index
     return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(things.values()))
 
 
@@ -134,18 +136,20 @@ def _thing(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
     """What carries a lease's tags, was not made for it, and has this full id (`vol-0abc`, or
     `volume vol-0abc`). Raises InvalidValue when several do."""
     wanted = name.strip().lower()
-    found = [
-        (one, told)
-        for one in listed
-        for told in one.not_ours
-        if wanted in {told.lower(), told.lower().partition(" ")[2]}
+    matches = [
+        (lease, resource)
+        for lease in listed
+        for resource in lease.not_ours
+        if wanted in {resource.lower(), resource.lower().partition(" ")[2]}
     ]
-    if wanted and len(found) > 1:
-        places = ", ".join(f"{told} in {one.scope.region or 'no region'}" for one, told in found)
+    if wanted and len(matches) > 1:
+        places = ", ".join(
+            f"{resource} in {lease.scope.region or 'no region'}" for lease, resource in matches
+        )
         raise InvalidValue(
             f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
         )
-    return found[0] if wanted and found else None
+    return matches[0] if wanted and matches else None
 
 
 def _folded(owner: str) -> str:

@@ -113,18 +113,22 @@ class WorkflowState:
 
 def running_in(queue: str) -> list[tuple[str, str | None]]:
     """The workflows that were taken from a queue and have not ended, each with who took it."""
-    found = DBOS.list_workflows(
+    workflows = DBOS.list_workflows(
         status="PENDING", queue_name=queue, load_input=False, load_output=False
     )
-    return [(one.workflow_id, one.executor_id) for one in found]
+    return [(workflow.workflow_id, workflow.executor_id) for workflow in workflows]
 
 
 def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
     """Where each of these cells stands that has a workflow."""
     if not trial_ids:
         return {}
-    found = DBOS.list_workflows(workflow_ids=list(trial_ids), load_input=False, load_output=False)
+    workflows = DBOS.list_workflows(
+        workflow_ids=list(trial_ids), load_input=False, load_output=False
+    )
     return {
-        one.workflow_id: WorkflowState(str(one.status), one.queue_name, one.executor_id)
-        for one in found
+        workflow.workflow_id: WorkflowState(
+            str(workflow.status), workflow.queue_name, workflow.executor_id
+        )
+        for workflow in workflows
     }

@@ -96,15 +96,15 @@ def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
 def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     """All schedules by name."""
     with _client(engine) as client:
-        found: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
+        rows: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
     return {
-        one["schedule_name"]: ScheduleClock(
-            name=one["schedule_name"],
-            cron=one["schedule"],
-            zone=one["cron_timezone"] or "UTC",
-            paused=one["status"] == _PAUSED,
+        row["schedule_name"]: ScheduleClock(
+            name=row["schedule_name"],
+            cron=row["schedule"],
+            zone=row["cron_timezone"] or "UTC",
+            paused=row["status"] == _PAUSED,
         )
-        for one in found
+        for row in rows
     }
 
 

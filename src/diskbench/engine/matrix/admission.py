@@ -61,7 +61,7 @@ def feed(
         before = load_cells(database, campaign.campaign_id)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
-    standing = {one.name for one in list_machines(database, campaign.campaign_id)}
+    standing = {machine.name for machine in list_machines(database, campaign.campaign_id)}
     with locked(database, campaign.campaign_id) as held:
         if admits:
             rooms = _rooms(held, seen)

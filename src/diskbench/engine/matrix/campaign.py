@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 def check_outlook(seen: MatrixOutlook) -> None:
     """Refuse a matrix before anything is rented: one of whose cells cannot be measured
     (InvalidValue), or that has a budget and an unknown price (CostRefused)."""
-    broken = [one for one in seen.blocks if one.problem is not None]
+    broken = [block for block in seen.blocks if block.problem is not None]
     if broken:
-        lines = [f"{one.block}: {one.problem.message}" for one in broken if one.problem]
+        lines = [f"{block.block}: {block.problem.message}" for block in broken if block.problem]
         raise InvalidValue(
             f"{len(broken)} of {len(seen.blocks)} blocks cannot be measured:\n  "
             + "\n  ".join(lines),
@@ -49,7 +49,9 @@ def check_prices(seen: MatrixOutlook) -> None:
     limits = seen.limits
     if limits.budget_usd is None or limits.assume_price_usd_per_hour is not None:
         return
-    unpriced = [one.block for one in seen.blocks if one.cost is not None and one.cost.unknown]
+    unpriced = [
+        block.block for block in seen.blocks if block.cost is not None and block.cost.unknown
+    ]
     if unpriced:
         raise CostRefused(
             f"budget {limits.budget_usd:g}: no price is known of {', '.join(unpriced)}",
@@ -81,12 +83,12 @@ def begin_campaign(
         schedule=schedule,
         scheduled_for=scheduled_for,
     )
-    blocks = {one.block: one for one in seen.blocks}
+    blocks = {block.block: block for block in seen.blocks}
     cells = expand(file.matrix, seed=seen.seed)
     save_campaign(
         database,
         campaign,
-        [_row(campaign_id, one, blocks[one.block], seen.limits) for one in cells],
+        [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells],
     )
     return campaign
 
@@ -163,28 +165,28 @@ _OF_AN_ATTEMPT = (
 )  # fmt: skip
 
 
-def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
+def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
     cost = block.cost.total_or(limits.assume_price_usd_per_hour) if block.cost else None
     known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
     row = CellRow(
         campaign_id=campaign_id,
-        position=one.position,
-        key=one.key,
-        block=one.block,
-        route=one.route,
-        partition=one.partition,
-        machine=one.machine,
-        cell=one.cell,
-        zones=one.zones,
+        position=cell.position,
+        key=cell.key,
+        block=cell.block,
+        route=cell.route,
+        partition=cell.partition,
+        machine=cell.machine,
+        cell=cell.cell,
+        zones=cell.zones,
         expected_s=block.trial_s or None,
         hourly_usd=block.cost.hourly_usd if block.cost else None,
         cost_usd=known,
     )
     if block.problem is None:
         return row
-    return row.model_copy(update={"state": "refused", **_told(block)})
+    return row.model_copy(update={"state": "refused", **_refusal_columns(block)})
 
 
-def _told(block: BlockOutlook) -> Mapping[str, Any]:
+def _refusal_columns(block: BlockOutlook) -> Mapping[str, Any]:
     assert block.problem is not None
     return {**error_columns(block.problem), "finished_at": now()}

@@ -165,8 +165,8 @@ class LiveCells:
         # Kept first: once the last cell of a matrix has its end, the process may be gone.
         keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
         update_cell(database, trial_id, states=LIVE, **ending)
-        told = {"trial": trial_id, "error": values["error"]}
-        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
+        context = {"trial": trial_id, "error": values["error"]}
+        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
 
     def _planned(self, row: CellRow) -> Plan:
         """The cell's plan with its rows written; a draft where a machine is rented."""
@@ -199,12 +199,12 @@ class LiveCells:
         """The plans of the matrix's other cells that are being measured."""
         database = self.session.database
         trials = [
-            one.trial_id
-            for one in load_cells(database, row.campaign_id)
-            if one.state in LIVE and one.trial_id not in (None, row.trial_id)
+            cell.trial_id
+            for cell in load_cells(database, row.campaign_id)
+            if cell.state in LIVE and cell.trial_id not in (None, row.trial_id)
         ]
-        found = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
-        return [plan for plan in found if plan is not None]
+        plans = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
+        return [plan for plan in plans if plan is not None]
 
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
         """Release, or hand a machine that is shared on to the next cell; why that could not be,

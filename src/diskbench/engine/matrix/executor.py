@@ -76,16 +76,25 @@ def abandoned(claims: Sequence[TrialClaim], executors: Sequence[Executor]) -> li
 def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> set[str]:
     """The ids of the processes that are alive, as far as can be known from here."""
     hostname = socket.gethostname()
-    return {e.executor_id for e in executors if is_alive(e, hostname=hostname, silence=silence)}
+    return {
+        executor.executor_id
+        for executor in executors
+        if is_alive(executor, hostname=hostname, silence=silence)
+    }
 
 
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
     """Seconds since the last sign that the process of a cell lived: a beat, or progress."""
     now = database_time(database)
     signs = [cell.started_at or cell.queued_at or now.isoformat()]
-    signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
     signs += [
-        one.updated_at for one in progress_of_trials(database, [cell.trial_id or ""]).values()
+        executor.beat_at
+        for executor in list_executors(database)
+        if executor.executor_id == cell.owner
+    ]
+    signs += [
+        progress.updated_at
+        for progress in progress_of_trials(database, [cell.trial_id or ""]).values()
     ]
     return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 

@@ -99,11 +99,11 @@ def placed(
     Raises as `draft_in`.
     """
     assert row.trial_id is not None
-    found = _given(session, row, draft_in, zone)
-    if found is None:
+    draft_and_machine = _given(session, row, draft_in, zone)
+    if draft_and_machine is None:
         plan = draft_in(zone)
-        found = plan, _new(session.database, row, plan)
-    plan, machine = found
+        draft_and_machine = plan, _new(session.database, row, plan)
+    plan, machine = draft_and_machine
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
     note = (
         f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
@@ -121,7 +121,7 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
     cells = load_cells(session.database, row.campaign_id)
-    if not any(one.machine == machine.name and one.state == "waiting" for one in cells):
+    if not any(cell.machine == machine.name and cell.state == "waiting" for cell in cells):
         return False
     try:
         clean(session, plan)
@@ -206,9 +206,9 @@ def let_idle_go(
             return  # noted in its lease, which stays open
 
     idle = [
-        one
-        for one in list_machines(session.database, campaign_id)
-        if over(one) and machine_is_reached(session.database, one, patterns)
+        machine
+        for machine in list_machines(session.database, campaign_id)
+        if over(machine) and machine_is_reached(session.database, machine, patterns)
     ]
     all_of(go, idle)
 
@@ -324,7 +324,7 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     long as expected. A cell for which too little is left moves that, or gets a new machine where it
     cannot be moved."""
     cells = load_cells(database, row.campaign_id)
-    left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
-    seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)
+    left = [cell for cell in cells if cell.machine == row.machine and cell.finished_at is None]
+    seconds = math.fsum(2 * (cell.expected_s or plan.expected_s) for cell in left)
     seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
     return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

@@ -76,14 +76,14 @@ def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
             "\n  ".join(
                 [
                     f"{shown} has {_count(len(mistakes))}",
-                    *(one.told(shown) for one in mistakes[:_MOST_TOLD]),
+                    *(mistake.told(shown) for mistake in mistakes[:_MOST_TOLD]),
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
             ),
             advice="'diskbench matrix schema' prints what may stand there, for your editor",
         )
-    found = _with_found_profiles(form.matrix, folder)
-    return MatrixFile(found, shown, text, str(folder.absolute()))
+    matrix = _with_found_profiles(form.matrix, folder)
+    return MatrixFile(matrix, shown, text, str(folder.absolute()))
 
 
 def seed_of(matrix: Matrix, typed: int | None = None) -> int:
@@ -131,10 +131,10 @@ class _Here:
                 self._profiles[name] = find_profile(_beside(self._folder, name))
             except UserError as error:
                 self._profiles[name] = error
-        found = self._profiles[name]
-        if isinstance(found, UserError):
-            raise found
-        return found
+        cached = self._profiles[name]
+        if isinstance(cached, UserError):
+            raise cached
+        return cached
 
 
 def _beside(folder: Path, profile: str) -> str:

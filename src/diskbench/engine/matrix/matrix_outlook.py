@@ -46,13 +46,13 @@ def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> M
     cells = expand(file.matrix, seed=seed)
     # Blocks are numbered as the file lists them, whatever the seed makes of their order.
     listed = file.matrix.model_copy(update={"order": "listed"})
-    firsts = [one for one in expand(listed, seed=seed) if one.cell.replicate == 0]
-    counts = Counter(one.block for one in cells)
+    firsts = [cell for cell in expand(listed, seed=seed) if cell.cell.replicate == 0]
+    counts = Counter(cell.block for cell in cells)
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
-        looked = list(pool.map(lambda one: _look(one, books, offline=offline), firsts))
+        looked = list(pool.map(lambda cell: _look(cell, books, offline=offline), firsts))
     blocks = [
-        _block(number, first, counts[first.block], found)
-        for number, (first, found) in enumerate(zip(firsts, looked, strict=True), start=1)
+        _block(number, first, counts[first.block], result)
+        for number, (first, result) in enumerate(zip(firsts, looked, strict=True), start=1)
     ]
     return outlook(file.matrix, file.source, seed, cells, blocks)
 
@@ -65,12 +65,12 @@ class _Looked:
     problem: DiskbenchError | None = None
 
 
-def _look(one: MatrixCell, books: Books, *, offline: bool) -> _Looked:
+def _look(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
     try:
-        if not rents(one.cell.provider):
-            return _Looked(_there(one.cell, books))
-        rental, asked, notes = look_up(one.cell, books, offline=offline)
-        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id(), books)
+        if not rents(cell.cell.provider):
+            return _Looked(_there(cell.cell, books))
+        rental, asked, notes = look_up(cell.cell, books, offline=offline)
+        plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
         return _Looked(problem=error)
     return _Looked(plan, asked, notes)
@@ -98,12 +98,12 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
     plan = looked.plan
     if plan is None:
         assert looked.problem is not None
-        told = problem_of(looked.problem)
-        told = told.model_copy(
-            update={"message": in_fields(told.message), "advice": in_fields(told.advice)}
+        problem = problem_of(looked.problem)
+        problem = problem.model_copy(
+            update={"message": in_fields(problem.message), "advice": in_fields(problem.advice)}
         )
-        return base.model_copy(update={"problem": told})
-    found: dict[str, object] = {
+        return base.model_copy(update={"problem": problem})
+    fields: dict[str, object] = {
         "expected_s": plan.expected_s,
         "trial_s": plan.expected_s + renting_s(plan),
         "cost": cost_of_plan(plan),
@@ -113,7 +113,7 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
     }
     rental = plan.rental
     if rental is not None:
-        found |= {
+        fields |= {
             "region": rental.scope.region,
             "offer": rental.offer,
             "promise": rental.promise,
@@ -122,9 +122,9 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
             "spot": rental.spec.spot,
         }
     if rental is not None and rental.disk is not None:
-        found |= {
+        fields |= {
             "disk": rental.disk.type,
             "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
             "disk_gib": rental.disk.size_gib,
         }
-    return base.model_copy(update=found)
+    return base.model_copy(update=fields)

@@ -70,7 +70,11 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[Ce
         return runs_now(database, campaign)
     executors = list_executors(database)
     alive = living(executors)
-    patterns = [one.queues for one in executors if one.queues and one.executor_id in alive]
+    patterns = [
+        executor.queues
+        for executor in executors
+        if executor.queues and executor.executor_id in alive
+    ]
     left = {cell.route for cell in cells if cell.finished_at is None}
     return any(serves(served, route) for served in patterns for route in left)
 
@@ -84,15 +88,15 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
             continue
         if cell.expected_s is None:
             return None
-        gone = 0.0
+        elapsed_s = 0.0
         if cell.state in LIVE and cell.started_at is not None:
-            gone = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
-        seconds = max(cell.expected_s - gone, 1.0)
+            elapsed_s = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
+        seconds = max(cell.expected_s - elapsed_s, 1.0)
         task = Task(cell.cell.provider, cell.partition, seconds, cell.machine)
         left.append((cell.state not in LIVE, task))
     if not left:
         return None
-    ordered = [task for _, task in sorted(left, key=lambda one: one[0])]
+    ordered = [task for _, task in sorted(left, key=lambda pair: pair[0])]
     end = now + timedelta(seconds=makespan_s(ordered, campaign.limits))
     return end.isoformat(timespec="seconds")
 

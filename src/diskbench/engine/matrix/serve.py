@@ -37,19 +37,19 @@ def serve(worker: Worker, *, drains: bool) -> None:
 
 
 def _work(worker: Worker) -> None:
-    told = False
+    announced = False
     worker.wake.set()
     while True:
         worker.wake.wait(TICK_S)
         worker.wake.clear()
-        if not worker.admits and not told:
-            told = True
-            _tell_draining(worker)
+        if not worker.admits and not announced:
+            announced = True
+            _announce_draining(worker)
         if worker.tick() is not None and not worker.admits and not worker.holds_any():
             return
 
 
-def _tell_draining(worker: Worker) -> None:
+def _announce_draining(worker: Worker) -> None:
     log.info("draining: takes no more cells, and ends with the last of its own")
     try:
         describe_executor(worker.session.database, worker.session.executor_id, draining=True)

@@ -49,17 +49,17 @@ def abandoned_work(
     plans: list[Plan] = []
     matrices: dict[str, CampaignRow] = {}
     left = {plan.trial_id for plan in abandoned_plans(database)}
-    for one in find_work(database, names):
-        if one.campaign is not None:
-            check_resumable(database, one.campaign)
-            matrices[one.campaign.campaign_id] = one.campaign
-        elif one.plan is not None and one.id in left:
-            plans.append(one.plan)
+    for work in find_work(database, names):
+        if work.campaign is not None:
+            check_resumable(database, work.campaign)
+            matrices[work.campaign.campaign_id] = work.campaign
+        elif work.plan is not None and work.id in left:
+            plans.append(work.plan)
         else:
             raise InvalidValue(
-                f"{one.id} is being run by a live process",
-                advice=f"see its progress with 'diskbench status {one.id}'; stop it with "
-                f"'diskbench cancel {one.id}'",
+                f"{work.id} is being run by a live process",
+                advice=f"see its progress with 'diskbench status {work.id}'; stop it with "
+                f"'diskbench cancel {work.id}'",
             )
     return plans, list(matrices.values())
 
@@ -67,7 +67,7 @@ def abandoned_work(
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
     """Whether `diskbench resume` would go on with the trial: unfinished, of no matrix, and its
     process is gone."""
-    left = [one for one in list_claims(database) if one.trial_id == trial_id]
+    left = [row for row in list_claims(database) if row.trial_id == trial_id]
     if not left or trial_id in trials_of_matrices(database):
         return False
     return bool(abandoned(left, list_executors(database)))

@@ -239,11 +239,11 @@ class Worker:
         """A cell of ours that is at work in no thread is taken up again where it stood."""
         from diskbench.engine.durable import process
 
-        found = self._vanished.look(trial_id, at_work=at_work(trial_id))
-        if found == "again":
+        state = self._vanished.look(trial_id, at_work=at_work(trial_id))
+        if state == "again":
             log.warning("takes up again what no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)
-        elif found == "broken":
+        elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
             self.cells.settle(trial_id, None, fault, rented=True)
 
@@ -259,7 +259,7 @@ class Worker:
 
         if self._clock.is_skewed:
             return
-        for queue in (one.queue for one in campaigns if one.queue is not None):
+        for queue in (campaign.queue for campaign in campaigns if campaign.queue is not None):
             for trial_id, executor in cells.running_in(queue):
                 if trial_id not in live and executor not in alive:
                     process.move_here(trial_id, self.session.executor_id)

@@ -64,15 +64,15 @@ def arrive(
             return known
         moment = OccurrenceMoment(now=now, paused=clock.paused, busy=_busy(held))
         state, reason = becomes(held.row, clock.cron, clock.zone, at, moment)
-        found = Occurrence(
+        occurrence = Occurrence(
             schedule=clock.name,
             scheduled_for=key,
             state=state,
             reason=reason,
             recorded_at=iso(now),
         )
-        held.record([found])
-        return found
+        held.record([occurrence])
+        return occurrence
 
 
 def catch_up(
@@ -89,10 +89,10 @@ def catch_up(
     if clock.paused or until <= since:
         return []
     missed = due(clock.cron, clock.zone, since, until, most=MOST_MISSED)
-    found = [arrive(database, clock, at, now=now) for at in missed]
+    recorded = [arrive(database, clock, at, now=now) for at in missed]
     if missed or until - since > _WRITTEN_EVERY:
         set_watched(database, schedule.name, iso(until))
-    return [one for one in found if one is not None]
+    return [occurrence for occurrence in recorded if occurrence is not None]
 
 
 def begin_next(
@@ -109,7 +109,9 @@ def begin_next(
         waiting, running = list(held.occurrences().values()), held.open_campaign()
         if running is not None:
             return _finish_of_another(held, waiting, running)
-        if not waiting or ({one.owner for one in waiting} - {None, owner}) & set(alive):
+        if not waiting or ({occurrence.owner for occurrence in waiting} - {None, owner}) & set(
+            alive
+        ):
             return None
         chosen, schedule = waiting[0], held.row
         held.change(chosen.scheduled_for, {"owner": owner})
@@ -125,11 +127,11 @@ def _finish_of_another(
     held: LockedSchedule, waiting: Sequence[Occurrence], running: str
 ) -> Occurrence | None:
     """Write down that an occurrence was begun whose process died before it could."""
-    for one in waiting:
-        if campaign_id_of(one.schedule, one.scheduled_for) == running:
+    for occurrence in waiting:
+        if campaign_id_of(occurrence.schedule, occurrence.scheduled_for) == running:
             change = _begun(running)
-            held.change(one.scheduled_for, {"owner": None, **change})
-            return one.model_copy(update={"owner": None, **change})
+            held.change(occurrence.scheduled_for, {"owner": None, **change})
+            return occurrence.model_copy(update={"owner": None, **change})
     return None
 
 

@@ -77,7 +77,7 @@ def add_schedule(
         )
     check_cron(cron)
     check_zone(zone)
-    known = {one.name: one for one in list_schedules(database)}
+    known = {schedule.name: schedule for schedule in list_schedules(database)}
     row = ScheduleRow(
         name=name,
         source=file.source,
@@ -141,7 +141,7 @@ def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
     """Let a worker begin it now, also while it is paused; after the one that runs. Raises
     UnknownName."""
     find_schedule(database, name)
-    asked = Occurrence(
+    occurrence = Occurrence(
         schedule=name,
         scheduled_for=iso(now),
         state="queued",
@@ -150,8 +150,8 @@ def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
     )
     with locked_schedule(database, name) as held:
         if held is not None:
-            held.record([asked])
-    return asked
+            held.record([occurrence])
+    return occurrence
 
 
 def backfill(
@@ -177,22 +177,22 @@ def backfill(
         )
     just_before = datetime.fromtimestamp(first.timestamp() - 1e-3, UTC)
     wanted = [
-        one
-        for one in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
-        if not comes_again(clock.cron, one)
+        moment
+        for moment in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
+        if not comes_again(clock.cron, moment)
     ]
     if len(wanted) > MOST_AT_ONCE:
         raise InvalidValue(
             f"it was due more than {MOST_AT_ONCE} times", advice="bring --from and --to closer"
         )
-    by_key = {iso(one): one for one in wanted}
+    by_key = {iso(moment): moment for moment in wanted}
     with locked_schedule(database, name) as held:
         if held is None:
             return []
         known = held.occurrences(among=by_key)
         again = [key for key in by_key if key not in known or known[key].state in _LEFT_OUT]
         for key in again:
-            asked = Occurrence(
+            occurrence = Occurrence(
                 schedule=name,
                 scheduled_for=key,
                 state="queued",
@@ -202,7 +202,7 @@ def backfill(
             if key in known:
                 held.change(key, {"state": "queued", "reason": _ASKED, "campaign_id": None})
             else:
-                held.record([asked])
+                held.record([occurrence])
     return [by_key[key] for key in again]
 
 
@@ -223,13 +223,13 @@ def _moment(flag: str, text: str, zone: str) -> datetime:
 def _clock(database: sa.Engine, name: str) -> ScheduleClock:
     from diskbench.engine.durable import schedules as clocks
 
-    found = clocks.clocks(database).get(name)
-    if found is None:
+    clock = clocks.clocks(database).get(name)
+    if clock is None:
         raise InvalidValue(
             f"schedule {name!r} was only half removed",
             advice=f"remove it with 'diskbench schedule remove {name}', or add it again",
         )
-    return found
+    return clock
 
 
 def standings(
@@ -240,41 +240,43 @@ def standings(
 
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
-    found = []
+    result = []
     for row in rows:
         clock = known.get(row.name)
         if clock is None:
             continue
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
-        found.append(
+        result.append(
             ScheduleStanding(
                 **row.model_dump(exclude={"folder", "text", "watched_until"}),
                 cron=clock.cron,
                 timezone=clock.zone,
                 paused=clock.paused,
-                next=tuple(one.isoformat() for one in coming),
+                next=tuple(moment.isoformat() for moment in coming),
                 waiting=count_queued(database, row.name),
                 occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
             )
         )
-    return found
+    return result
 
 
 def _followed(
     database: sa.Engine, occurrences: Sequence[Occurrence]
 ) -> tuple[OccurrenceStanding, ...]:
-    progress = progress_of(database, [one.campaign_id for one in occurrences if one.campaign_id])
-    found = []
-    for one in occurrences:
-        state, counts = progress.get(one.campaign_id or "", (None, {}))
-        found.append(
+    progress = progress_of(
+        database, [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
+    )
+    followed = []
+    for occurrence in occurrences:
+        state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
+        followed.append(
             OccurrenceStanding(
-                scheduled_for=one.scheduled_for,
-                state=one.state,
-                reason=one.reason,
-                campaign_id=one.campaign_id,
+                scheduled_for=occurrence.scheduled_for,
+                state=occurrence.state,
+                reason=occurrence.reason,
+                campaign_id=occurrence.campaign_id,
                 campaign_state=state,
                 counts=counts,
             )
         )
-    return tuple(found)
+    return tuple(followed)

@@ -60,7 +60,7 @@ class ScheduleWatch:
 
         clock = schedules.clocks(self._database).get(name)
         if clock is not None:
-            _tell(arrive(self._database, clock, at, now=self._now()))
+            _log(arrive(self._database, clock, at, now=self._now()))
             self._wake.set()
 
     def look(self) -> list[Occurrence]:
@@ -75,18 +75,18 @@ class ScheduleWatch:
                 missed = catch_up(
                     self._database, clocks[row.name], row, until=now - HEARD_BY_NOW, now=now
                 )
-                for one in missed:
-                    _tell(one)
-        found = []
+                for occurrence in missed:
+                    _log(occurrence)
+        all_begun = []
         for name in schedules_with_queued(self._database):
             alive = living(list_executors(self._database))
             begun = begin_next(self._database, name, owner=self._me, alive=alive)
             if begun is not None:
-                _tell(begun)
-                found.append(begun)
-        if found:
+                _log(begun)
+                all_begun.append(begun)
+        if all_begun:
             self._begun()
-        return found
+        return all_begun
 
     def _watch(self) -> None:
         while True:
@@ -100,14 +100,14 @@ class ScheduleWatch:
             self._wake.wait(LOOK_EVERY_S)
 
 
-def _tell(one: Occurrence | None) -> None:
-    if one is not None:
-        why = f": {one.reason}" if one.reason else ""
+def _log(occurrence: Occurrence | None) -> None:
+    if occurrence is not None:
+        why = f": {occurrence.reason}" if occurrence.reason else ""
         log.info(
             "schedule %s, %s: %s%s",
-            one.schedule,
-            one.scheduled_for,
-            one.state,
+            occurrence.schedule,
+            occurrence.scheduled_for,
+            occurrence.state,
             why,
-            extra={"campaign": one.campaign_id} if one.campaign_id else None,
+            extra={"campaign": occurrence.campaign_id} if occurrence.campaign_id else None,
         )

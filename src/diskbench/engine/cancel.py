@@ -1,5 +1,5 @@
-"""`diskbench cancel`: write the wish to stop where whoever runs it reads it, or end a cell that no
-process has."""
+"""`diskbench cancel`: store a request to stop, which the process that runs the work reads, or end a
+cell that no process has taken."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked to stop, a line for each; and the matrices that no process works on, whose
-    cells have to be ended by whoever asked."""
+    """One line per thing that was asked to stop; and the matrices that no process works on, whose
+    cells the caller has to end."""
 
     lines: tuple[str, ...] = ()
     unattended: tuple[CampaignRow, ...] = ()
@@ -36,7 +36,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     tried again, and the other cells of its matrix go on.
 
     Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
-    gone, and for a matrix that has ended; nobody was asked then.
+    gone, and for a matrix that has ended; in these cases nothing was asked to stop.
     """
     chosen = find_work(database, names)
     alive = living(list_executors(database))

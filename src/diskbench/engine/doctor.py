@@ -1,4 +1,4 @@
-"""`diskbench doctor`: whether a run would work, found out without renting or changing anything."""
+"""`diskbench doctor`: checks whether a run would work, without renting or changing anything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 HERE = "this machine"
 _NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
 _LITTLE_BYTES = 2 * GIB
-"""Evidence of one long run with logs takes some hundred MiB; our choice."""
+"""Below this free space a warning is given: evidence of one long run with logs takes some hundred
+MiB; our choice."""
 _FIO = """\
 fio --version || exit 4
 cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/null
@@ -46,17 +47,18 @@ cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/
 
 
 def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
-    """Clock, fio and the SSH client of the machine that we run on."""
+    """Findings on the clock, fio and the SSH client of the machine on which diskbench runs."""
     return [_clock(), _fio(host, providers), _ssh(host)]
 
 
 def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
-    """Database and evidence store; a probe is written to the latter and removed."""
+    """Findings on the database and the evidence store; a probe object is written to the store and
+    removed."""
     return [_database(database_url), *_sqlite(database_url), *_evidence(evidence_url)]
 
 
 def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
-    """What each provider says; `needs` are those of a matrix, if there is one."""
+    """The findings of each provider; `needs` are those of a matrix, if there is one."""
     return [
         finding
         for findings in all_of(lambda scope: examine_provider(scope, needs), scopes)
@@ -65,7 +67,7 @@ def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> 
 
 
 def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[Finding]:
-    """What one provider says."""
+    """The findings of one provider on its credentials, APIs and quotas."""
     adapter: object = provider(scope.provider)
     if not isinstance(adapter, Examinable):
         return [_finding("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
@@ -78,8 +80,8 @@ def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[
 
 @dataclass(frozen=True)
 class MatrixFindings:
-    """Whether every block of a matrix can be planned, what it has at once at most, and its
-    providers, each with the first region that it names."""
+    """Whether every block of a matrix can be planned, the most that it needs at the same time, and
+    its providers, each with the first region that the matrix names for it."""
 
     findings: list[Finding]
     needs: tuple[Need, ...]
@@ -87,7 +89,7 @@ class MatrixFindings:
 
 
 def examine_matrix(name_or_path: str) -> MatrixFindings:
-    """What the outlook of a matrix says, by calls that change nothing.
+    """The findings of a matrix's outlook, by calls that change nothing.
 
     Raises UserError for a matrix that cannot be read.
     """
@@ -175,7 +177,7 @@ def _sqlite(url: str) -> list[Finding]:
         if parse_url(url).get_backend_name() != "sqlite":
             return []
     except DiskbenchError:
-        return []  # told by `_database`
+        return []  # reported by `_database`
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         supplied = supply_unixepoch(connection)
     version = f"SQLite {sqlite3.sqlite_version}"
@@ -217,12 +219,12 @@ def _room(directory: Path) -> list[Finding]:
 
 
 def _nearest(path: Path) -> Path:
-    """The nearest directory above that is there."""
+    """The nearest parent directory that exists."""
     return next(parent for parent in path.absolute().parents if parent.exists())
 
 
 def _cannot_make(path: Path) -> str:
-    """Why a file or directory could not be made there; "" when it could."""
+    """Why a file or directory could not be created there; "" when it could."""
     above = _nearest(path)
     if not above.is_dir():
         return f"{above} is no directory"

@@ -1,4 +1,4 @@
-"""An account's quotas against what a matrix has at once: pure but for the asking."""
+"""An account's quotas compared with what a matrix needs at the same time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RAISE = "have it raised (docs/doctor.md), or give back what is not needed (disk
 
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
-    """A finding for each quota, in the regions of the matrix, else in that of the scope."""
+    """One finding per quota, in the regions of the matrix, or without a matrix in the scope's."""
     theirs = [need for need in needs or () if need.provider == scope.provider]
     regions: list[str | None] = [*sorted({need.region for need in theirs if need.region})]
     findings: list[Finding] = []
@@ -28,7 +28,7 @@ def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None
             quotas = provider.quotas(here)
         except DiskbenchError as error:
             finding = refusal("quota", _where(scope.provider, region), error)
-            # Who may not see quotas may rent all the same.
+            # An account that may not read its quotas may still be allowed to rent.
             findings.append(finding.model_copy(update={"state": "warning"}))
             continue
         findings += compared(scope.provider, quotas, None if needs is None else theirs)
@@ -36,10 +36,11 @@ def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None
 
 
 def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | None) -> list[Finding]:
-    """What each quota says about what is needed; without a matrix, whether there is any left."""
+    """One finding per quota that matters: whether it suffices for `needs`, or, without a matrix,
+    whether any of it is left."""
     findings = []
     for quota in quotas:
-        # A total counts every family and type, and those without one count against totals alone.
+        # A total covers all families and types; needs without a family count against totals only.
         needed = sum(
             need.amount
             for need in needs or ()
@@ -68,7 +69,7 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
 
 
 def _is_idle_family(quota: Quota) -> bool:
-    """One of the hundred families of machines, of which nothing runs."""
+    """Whether it is the quota of one of about 100 machine families, none of whose machines run."""
     return quota.kind.endswith("vcpus") and bool(quota.of) and not quota.used
 
 

@@ -1,9 +1,9 @@
-"""What a person means by the id of a run, a trial, a cell or a matrix: one rule for `resume`,
-`cancel` and `status`.
+"""Resolution of ids of runs, trials, cells and matrices: one rule for `resume`, `cancel` and
+`status`.
 
 The beginning of an id suffices where it fits one thing only (model/ids.py). A trial and its runs
 are one thing, and so are a cell and its newest attempt. A matrix and its cells are not: a beginning
-that fits both is refused, so that nobody cancels a matrix who meant one of its cells.
+that fits both is refused, so that nobody cancels a whole matrix instead of one of its cells.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 
 @dataclass(frozen=True)
 class OngoingWork:
-    """One thing that is at work, waits, or was abandoned.
+    """One trial, cell or matrix that runs, waits, or was abandoned.
 
-    A trial of no matrix has a `plan` alone; a cell has `cell` and `campaign`; a matrix has
-    `campaign` alone. `id` is what every command prints: the trial's of a trial and of a cell whose
-    turn came, MATRIX/POSITION of a cell that waits for its first turn, the matrix's of a matrix.
+    A trial outside a matrix has only a `plan`; a cell has `cell` and `campaign`; a matrix has only
+    `campaign`. `id` is the id that every command prints: of a trial and of a cell that began, the
+    trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the matrix's id.
     """
 
     id: str
@@ -48,10 +48,10 @@ class OngoingWork:
 def find_work(
     database: sa.Engine, names: Sequence[str], *, over: bool = False
 ) -> list[OngoingWork]:
-    """What `names` mean, each thing once, in the order of the names.
+    """The work that `names` mean, each item once, in the order of the names.
 
-    Only what has not ended; with `over` matrices that have ended, too. Raises UnknownName, and
-    InvalidValue for an empty name and for one that fits several; nothing was changed then.
+    Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
+    InvalidValue for an empty name and for one that fits several.
     """
     work, known = _all_work(database, over=over)
     advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"

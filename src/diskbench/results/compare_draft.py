@@ -87,8 +87,8 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
             )
     if draft.ratio.n < draft.ratio.pairs:
         yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
-    if draft.unpaired:
-        yield f"{draft.unpaired} trial{'s'[: draft.unpaired != 1]} found no partner and did not count"
+    if n := draft.unpaired:
+        yield f"{n} trial{'s'[: n != 1]} found no partner and did not count"
     yield from _of_canaries(draft, flagged)
 
 

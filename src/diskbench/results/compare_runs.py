@@ -114,7 +114,7 @@ def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure
 def _matched(
     a: Sequence[TrialFigure], b: Sequence[TrialFigure]
 ) -> tuple[dict[str, tuple[_Group, _Group]], list[NotCompared]]:
-    """The groups of figures to compare, by the name of their common subject; and what is left over."""
+    """The groups of figures to compare, by the name of their subject; and what is left over."""
     sets_apart = _fields_apart(a, b)
     of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
     matched: dict[str, tuple[_Group, _Group]] = {}

@@ -56,8 +56,8 @@ def conditions(
 ) -> list[Filter]:
     """The filters of `KEY=VALUE` texts, and of the first and last time of measurement as typed.
 
-    A name that is not a key is taken as a label's where some run has that label. Raises InvalidValue,
-    and UnknownName with the nearest keys and labels.
+    A name that is not a key is taken as a label's where some run has that label. Raises
+    InvalidValue, and UnknownName with the nearest keys and labels.
     """
     bounds = [f"measured_at>={since}"] if since is not None else []
     bounds += [f"measured_at<={until}"] if until is not None else []
@@ -78,10 +78,11 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
 
 
 def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Run]:
-    """The runs (rows, oldest first) that any of `asked` names and that meet all `filters`; with a
-    run its whole trial. Without `asked` all that meet the filters, or of the newest trial.
+    """The rows, oldest first, of the runs that any text in `asked` selects and that meet all
+    `filters`; a run selects its whole trial. Without `asked`: all runs that meet the filters, and
+    without filters those of the newest trial.
 
-    Raises UnknownName, InvalidValue: also where nothing was found.
+    Raises UnknownName, and InvalidValue also where no run is left.
     """
     met = conditions(database, filters)
     by_id: dict[str, Run] = {}

@@ -1,9 +1,9 @@
-"""What the published site shows: every subject with its runs, and the history of each of its steps.
+"""Data of the published site: every subject with its runs, and the history of each of its steps.
 
-A subject is what was asked for (results/trial_figures.py), a time is one campaign, and a change of
-level is one that `diskbench regressions` finds (results/history.py). Replicates are those since the
-last change, on which the same was found as on the newest (MR-14): two levels, or two kernels, have
-no median in common.
+A subject is the set of requested fields (results/trial_figures.py), a point in time is one
+campaign, and a change of level is one that `diskbench regressions` finds (results/history.py).
+Replicates are the trials since the last change whose facts equal those of the newest (MR-14): two
+levels, or two kernels, have no common median.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ def configurations(
     groups: Mapping[Fields, Sequence[AskedRun]],
     evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
-    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order.
+    """One configuration per subject in `groups` (runs newest first, all meeting `filters`).
 
-    The phases of their long steps are read from `evidence`, or from where each run's files are.
+    The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
+    run's own store.
     """
     wanted = {row.run.run_id for rows in groups.values() for row in rows}
     rows = [row for row in load_figures(database, filters, "iops") if row.run.run_id in wanted]

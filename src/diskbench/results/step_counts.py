@@ -1,7 +1,7 @@
-"""Whether the device counted the I/Os that fio did (MR-12): only direct I/O has a count to compare.
+"""Whether the device counted as many I/Os as fio (MR-12); comparable for direct I/O only.
 
-Blocks that are larger than the kernel's or the driver's largest request are split, small ones in
-sequence may be merged below fio. Either changes what a cloud counts, and no figure of fio's.
+The kernel splits blocks that are larger than its or the driver's largest request, and may merge
+small sequential ones. Both change the number of I/Os that a cloud counts, but no figure of fio's.
 """
 
 from __future__ import annotations

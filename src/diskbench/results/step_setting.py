@@ -53,7 +53,7 @@ def setting_of(
 
 
 def _processor(group: StepGroup) -> Processor:
-    """The processor's load in the busiest round: one round without CPU makes the figure doubtful."""
+    """The processor in its busiest round: one round short of CPU makes the figure doubtful."""
     return busiest(
         processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
     )

@@ -149,7 +149,8 @@ def _sentence(step: StepVerdict) -> str:
     beside = f", {step.ratio:.0%} of what was promised" if step.ratio is not None else ""
     unknown = step.limiter.name == "unknown"
     by = "limit unknown" if unknown else f"limited by {step.limiter.words()}"
-    return f"{step.step}: {measured}{beside}, {by}. Believe: {believe_words(step.believe, step.reasons)}"
+    believe = believe_words(step.believe, step.reasons)
+    return f"{step.step}: {measured}{beside}, {by}. Believe: {believe}"
 
 
 def _runs(level: RunLevel) -> str:

@@ -68,11 +68,11 @@ def read_trial(
     hint: Hint | None = None,
     suspended: bool = False,
 ) -> StoredTrial:
-    """The trial of these runs, in their order. `steps` are their results where the caller has read
-    them; `hint` is what somebody says of their disk.
+    """The trial of these runs, sorted by their index. `steps` are their results where the caller
+    has read them; `hint` is the user's description of their disk.
 
-    Raises UserError for a `hint` that names no disk. Evidence that is gone or damaged costs phases,
-    audits and verdicts, and is logged.
+    Raises UserError for a `hint` that names no disk. Where evidence is gone or damaged, phases,
+    audits and verdicts are missing, which is logged.
     """
     runs = sorted(runs, key=lambda row: row.run_index)
     plan = find_plan(database, runs[0].trial_id)

@@ -1,8 +1,8 @@
-"""One figure a trial, step and direction, with what was measured and what was found there.
+"""One figure per trial, step and direction, with its subject, its facts and its line.
 
-What was asked for (the subject) and what is done to the disk (the line) make figures comparable;
-what was found (the facts) may differ between trials of one subject: those are not pooled
-(results/pool.py). What the figure of a step is, analysis/figure.py says.
+Figures are comparable where the request (the subject) and the load on the disk (the line) are the
+same. What was observed on the machine (the facts) may differ between trials of one subject; such
+figures are not pooled (results/pool.py). analysis/figure.py computes the figure of a step.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ class FigureLine:
 
 @dataclass(frozen=True)
 class TrialFigure:
-    """The figure of one trial. `at` is when it was measured, None where nobody knows. `machine` is
-    shared with trials that depend on it; `apart` is how far its runs lie apart, over their median.
+    """The figure of one trial. `at` is the time of measurement, None where it is not known.
 
-    `level` is the kind of the phases that the figure is of, where the step has several levels;
-    None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
-    nothing is known of one side alone (a latency): such a figure is never pooled.
+    `machine` is the key of the machine, equal for trials that depend on each other; `apart` is the
+    spread of the trial's runs over their median. `level` is the kind of the phases that the figure
+    is taken from, where the step has several levels; None: it is the mean of the whole step.
+    `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
+    alone (a latency); such a figure is never pooled.
     """
 
     trial_id: str
@@ -101,8 +102,8 @@ def trial_figures(
     """The figures of all trials with finished runs that meet `filters`, oldest first and those
     without a date last.
 
-    The phases of long steps are read from `evidence`, or from where each run's files are, unless
-    the caller has them (`courses`).
+    The phases of long steps are read from `evidence`, or from each run's own store, unless the
+    caller passes them (`courses`).
     """
     rows = load_figures(database, filters, metric)
     courses = courses_of(database, rows, evidence) if courses is None else courses

@@ -1,7 +1,8 @@
-"""How narrow the intervals of a matrix are whose replicates go on until they are (MR-7).
+"""Width of the intervals of a matrix that adds replicates until they are narrow enough (MR-7).
 
-What is judged is the main figure of every measured step, and the worst of them decides. Replicates
-are trials that may be pooled (MR-14): where they may not, the largest part of them counts.
+The main figure of every measured step is judged, and the step that needs most further replicates
+decides. Replicates are trials that may be pooled (MR-14); where not all may, the largest group that
+may counts.
 """
 
 from __future__ import annotations

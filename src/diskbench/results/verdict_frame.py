@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def verdicts_frame(
     database: Engine, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """One row a stretch of each measured step, of all runs (oldest first) or of those named.
+    """One row per stretch of each measured step, of all runs (oldest first) or of those named.
 
-    Runs of a trial are judged beside each other, as `results show` does. A run whose evidence is
-    gone is judged by its rows alone.
+    The runs of a trial are judged together, as by `results show`. A run whose evidence is gone is
+    judged by its rows alone.
     """
     import polars as pl
 

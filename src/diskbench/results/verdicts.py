@@ -1,4 +1,4 @@
-"""Verdicts on what was measured: rows, evidence, plan and phases brought together.
+"""Verdicts on measured steps, from rows, evidence, plan and phases.
 
 Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
 """
@@ -54,11 +54,11 @@ def run_verdicts(
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdict on each measured step of a run (a row, as `find_run` gives it), in order.
+    """The verdict on each measured step of a run (a row, as `find_run` returns it), in order.
 
-    `phases` are those of the run, where the caller has them; `hint` is what somebody says of its
-    disk, where not the labels of the run do. A run whose evidence is gone is judged by its rows
-    alone. Of several runs of a trial `trial_verdicts` reads each but once.
+    `phases` are those of the run, where the caller has them; `hint` describes its disk and takes
+    precedence over the labels of the run. A run whose evidence is gone is judged by its rows alone.
+    For several runs of a trial use `trial_verdicts`, which reads each run only once.
     """
     runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
     known = {run.run_id: phases} if phases is not None else {}

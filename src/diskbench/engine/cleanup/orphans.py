@@ -1,5 +1,5 @@
-"""What a provider has under our tags that outlived its lease, whoever made it and whatever the
-database knows of it: the third net of docs/design.md#three-nets."""
+"""Release of everything at a provider that carries our tags and outlived its lease, whether or not
+the database knows it: the third net of docs/design.md#three-nets."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ def sweep_provider(
     dry_run: bool,
     not_mine: bool = False,
 ) -> tuple[list[Swept], list[Unlisted]]:
-    """Release what a provider lists that outlived its lease, or only what is named, expired or not
-    (engine/cleanup/named_ids.py), open leases of the database among it; told are those that stay,
-    too, and the regions that could not be listed.
+    """Release what a provider lists that outlived its lease, or only what `ids` name, expired or
+    not (engine/cleanup/named_ids.py), including open leases of the database. Returns all results,
+    also of what stays, and the regions that could not be listed.
 
-    What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
-    it was given back. What a live process of ours works with stays, and so does what only carries a
-    lease's tags. The cloud is asked for its time only where that decides; while it does not say,
-    what may have expired stays, with that problem. One failure stops none. Raises UserError when
-    the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
-    database, InvalidValue for an id that must not go.
+    A resource outlived its lease when the lease expired by the cloud's own clock, or when our
+    database says that it was released. Whatever a live process uses stays, and so does a resource
+    that carries a lease's tags but was not made for it. The cloud is asked for its time only where
+    that decides; while it does not answer, leases that may have expired stay, with that problem. A
+    failure of one does not stop the others. Raises UserError when the provider cannot be asked at
+    all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
+    id that must not be released.
     """
     renter = renter_named(scope.provider)
     if renter is None:
@@ -117,7 +118,8 @@ def _chosen(
 
 
 def _recorded(session: Session, found: Found) -> Found:
-    """As listed, without what was not there when our own database wrote down what was made."""
+    """The lease as listed; resources that our database does not record as made for it are moved to
+    `not_ours`."""
     made = recorded(session.database, found.lease_id)
     copied = tuple(resource for resource in found.resources if not was_made(resource, made))
     if not copied:
@@ -127,7 +129,7 @@ def _recorded(session: Session, found: Found) -> Found:
 
 
 def _copied(session: Session, found: Found) -> Swept:
-    """What carries a lease's tags and was not made for it, which stays."""
+    """The result for resources that carry a lease's tags but were not made for it: they stay."""
     return Swept(
         lease_id=found.lease_id,
         in_database=load_lease(session.database, found.lease_id) is not None,
@@ -144,7 +146,8 @@ def _copied(session: Session, found: Found) -> Swept:
 def _deleted(
     session: Session, renter: Renter, found: Found, resource: str, *, dry_run: bool
 ) -> Swept:
-    """What carries a lease's tags and was not made for it, and was named by its full id."""
+    """Delete a resource that carries a lease's tags, was not made for it, and was named by its full
+    id."""
     problem = None
     if not dry_run:
         try:
@@ -161,7 +164,8 @@ def _deleted(
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
-    """What is there, and where nobody answered. Raises UserError when nobody did anywhere."""
+    """The leases that are listed, and the regions that did not answer. Raises the first error when
+    no region answered."""
     if not isinstance(renter, Regional) or scope.region is not None:
         return list(renter.found(scope)), []
     scopes = [scope.model_copy(update={"region": name}) for name in renter.regions(scope)]
@@ -242,8 +246,8 @@ def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None
 def _verdict(
     found: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
 ) -> tuple[bool, str]:
-    """Whether it goes, and why or why not. Raises DiskbenchError where that depends on the cloud's
-    time, which the cloud does not say."""
+    """Whether the lease is released, and why or why not. Raises DiskbenchError where that depends
+    on the cloud's time and the cloud does not give it."""
     if busy:
         return False, "a live process works with it"
     if named:
@@ -263,6 +267,7 @@ def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
 
 
 def _expiry(found: Found, lease: Lease | None) -> float | None:
-    """When it expires: a run that was gone on with has a later end than its tags say."""
+    """The expiry, in Unix seconds: the later of tags and row, because a resumed run may have a
+    later end in its row than in its tags."""
     row = expires_at(lease) if lease is not None and lease.state == "open" else None
     return max((end for end in (found.expires_at, row) if end is not None), default=None)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUEUE = "schedules"
 """Where due occurrences wait for a worker."""
 POLL_S = 10.0
-"""How often a worker looks for schedules that were added, changed, paused or removed."""
+"""Seconds between a worker's checks for schedules that were added, changed, paused or removed."""
 _QUEUE_POLL_S = 1.0
 _WORKFLOW = "occurrence"
 _PAUSED = "PAUSED"
@@ -37,7 +37,7 @@ _arrived: Callable[[str, datetime], None] | None = None
 
 @dataclass(frozen=True)
 class ScheduleClock:
-    """When a schedule is due: `cron` in the timezone `zone`; a paused one never is."""
+    """The times at which a schedule is due: `cron` in the timezone `zone`; none while paused."""
 
     name: str
     cron: str
@@ -46,7 +46,8 @@ class ScheduleClock:
 
 
 def bind_schedules(arrived: Callable[[str, datetime], None]) -> None:
-    """Tell this process what to do when an occurrence is due; called once, before launch."""
+    """Set the function that this process calls when an occurrence is due; called once, before
+    launch."""
     global _arrived
     _arrived = arrived
 
@@ -65,19 +66,19 @@ def occurrence(due: str, name: str) -> None:
 
 
 def listen() -> None:
-    """Make the queue of occurrences known; after launch."""
+    """Register the queue of occurrences; called after launch."""
     DBOS.register_queue(QUEUE, polling_interval_sec=_QUEUE_POLL_S, on_conflict="always_update")
 
 
 def make_room(engine: sa.Engine) -> None:
-    """Make DBOS's own tables where no process has run in this database yet."""
+    """Create DBOS's own tables where no process has run in this database yet."""
     with as_unavailable(engine, before_work=True):
         DBOS.migrate(engine.url.render_as_string(hide_password=False))
 
 
 def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
-    """Write a schedule, or change it; one that is paused stays so. The cron expression and the
-    timezone were checked (plan/cron.py)."""
+    """Add or change a schedule; a paused schedule stays paused. The caller has checked the cron
+    expression and the timezone (plan/cron.py)."""
     with _client(engine) as client:
         client.apply_schedules(
             [
@@ -109,19 +110,19 @@ def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
 
 
 def pause_clock(engine: sa.Engine, name: str) -> None:
-    """Let a schedule ring no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     with _client(engine) as client:
         client.pause_schedule(name)
 
 
 def resume_clock(engine: sa.Engine, name: str) -> None:
-    """Let a paused schedule ring again."""
+    """Resume a paused schedule."""
     with _client(engine) as client:
         client.resume_schedule(name)
 
 
 def forget_clock(engine: sa.Engine, name: str) -> None:
-    """Remove a schedule; one that is none is removed already."""
+    """Remove a schedule; an unknown name changes nothing."""
     with _client(engine) as client:
         client.delete_schedule(name)
 

@@ -24,10 +24,10 @@ def check_shared(database: sa.Engine, own: str) -> None:
     neither could log in to the machines of the other."""
     executors = list_executors(database)
     alive = living(executors)
-    for executor in executors:
-        if executor.executor_id in alive and executor.secret_id not in (None, own):
+    for peer in executors:
+        if peer.executor_id in alive and peer.secret_id not in (None, own):
             raise InvalidValue(
-                f"this worker's secret is not that of worker {executor.name} on {executor.hostname}",
+                f"this worker's secret is not that of worker {peer.name} on {peer.hostname}",
                 advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
                 "(see secret_file in 'diskbench config')",
             )

@@ -98,8 +98,8 @@ def choose(
 
 
 def is_same_owner(tagged: str | None, owner: str) -> bool:
-    """Whether an owner tag may be `owner` as a cloud stores it: clouds replace other characters by
-    `_`, change capitals to small letters, and cut long values."""
+    """Whether an owner tag may be `owner` as a cloud stores it: clouds replace some characters,
+    change capitals to small letters, and cut long values."""
     return tagged is not None and _folded(tagged) == _folded(owner)
 
 

@@ -102,7 +102,7 @@ class WorkflowState:
 
     @property
     def is_over(self) -> bool:
-        """Whether the workflow ended. A cell is settled before that, unless a fault prevented it."""
+        """Whether the workflow ended. Its cell was settled before, unless a fault prevented it."""
         return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
 
     def is_with(self, executor: str) -> bool:

@@ -1,4 +1,4 @@
-"""Beginning a matrix: its rows, before anything is rented."""
+"""The start of a matrix: its rows are written before anything is rented."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
-    """Refuse a matrix before anything is rented: one of whose cells cannot be measured
-    (InvalidValue), or that has a budget and an unknown price (CostRefused)."""
+    """Refuse a matrix before anything is rented: InvalidValue where a block cannot be measured,
+    CostRefused where it has a budget and an unknown price."""
     broken = [block for block in seen.blocks if block.problem is not None]
     if broken:
         lines = [f"{block.block}: {block.problem.message}" for block in broken if block.problem]
@@ -45,7 +45,7 @@ def check_outlook(seen: MatrixOutlook) -> None:
 
 
 def check_prices(seen: MatrixOutlook) -> None:
-    """Refuse a budget that cannot be held: CostRefused naming the cells without a price."""
+    """Refuse a budget that cannot be enforced: CostRefused naming the blocks without a price."""
     limits = seen.limits
     if limits.budget_usd is None or limits.assume_price_usd_per_hour is not None:
         return
@@ -69,8 +69,9 @@ def begin_campaign(
     scheduled_for: str | None = None,
     campaign_id: str | None = None,
 ) -> CampaignRow:
-    """Write the matrix and all its cells; nothing begins yet. `own_queue`: only the process that
-    was started for it measures its cells; else they go to the workers that serve their routes."""
+    """Write the rows of the matrix and of all its cells; no cell begins yet. `own_queue`: only the
+    process that was started for the matrix measures its cells; else the workers that serve their
+    routes do."""
     campaign_id = campaign_id or new_id()
     campaign = CampaignRow(
         campaign_id=campaign_id,
@@ -94,7 +95,7 @@ def begin_campaign(
 
 
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
-    """Ask whoever runs it to stop every cell, and let none begin."""
+    """Ask the processes that run the matrix to stop every cell, and admit no further cell."""
     check_running(campaign)
     set_campaign_state(database, campaign.campaign_id, "cancelling")
 
@@ -106,7 +107,7 @@ def check_running(campaign: CampaignRow) -> None:
 
 
 def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
-    """Give every cell that did not get a result its turn again; returns how many."""
+    """Put every cell that ended without a result back to waiting; returns their number."""
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
         chosen = [cell for cell in held.cells() if cell.state in again]
@@ -120,8 +121,8 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
 
 
 def claim_foreground(session: Session, campaign: CampaignRow) -> None:
-    """Make this process the one that runs the matrix. Raises InvalidValue when another, living one
-    does, when it is left to workers, or when it is over."""
+    """Make this process the owner of the matrix. Raises InvalidValue when another live process owns
+    it, when it is left to workers, or when it has ended."""
     check_resumable(session.database, campaign)
     if not claim_campaign(
         session.database,

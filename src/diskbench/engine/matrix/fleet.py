@@ -1,4 +1,4 @@
-"""Who works on what, what waits, and what is rented: read from the rows that everybody writes."""
+"""The workers, their work, the queues and the open leases, read from the database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def fleet(database: sa.Engine) -> FleetDocument:
-    """Everything that runs now, whoever runs it."""
+    """All work and leases of all processes that use this database."""
     now = database_time(database)
     executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
@@ -49,7 +49,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
     for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
     busy = Counter([cell.owner for cell in at_work] + [run.owner for run in runs])
     used = leases_at_work(database)
-    # What is rented for a trial that shares a machine is the machine's, and stands in its lease.
+    # What is rented for a trial that shares a machine is in the machine's lease.
     shared = {machine.trial_id for machine in list_machines(database)}
     leases = [
         _lease(database, lease, now, used)
@@ -92,7 +92,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
 
 
 def narrowed(seen: FleetDocument, work: Sequence[OngoingWork]) -> FleetDocument:
-    """What of `seen` is about `work`: its cells and runs, their processes and their leases."""
+    """The part of `seen` that belongs to `work`: its cells and runs, their processes and leases."""
     trials = {item.id for item in work}
     matrices = {item.campaign.campaign_id for item in work if item.campaign and not item.cell}
     cells = tuple(
@@ -166,7 +166,7 @@ def _run(
     names: Mapping[str, str],
     progress: SavedProgress | None,
 ) -> CellSeen:
-    """A run that somebody started without a matrix."""
+    """A run that was started outside a matrix."""
     plan = find_plan(database, claim.trial_id)
     state: CellState = "renting" if plan is not None and plan.is_draft else "measuring"
     name = f"{plan.cell.provider}/{plan.profile.name}" if plan is not None else claim.trial_id

@@ -1,4 +1,4 @@
-"""A matrix looked at before it runs: what would be rented, by asking or by the catalogue alone."""
+"""The outlook of a matrix: what it would rent, according to its providers or the catalogue."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 _ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
-"""A machine that is there and was not looked at."""
+"""Assumed facts of an existing machine that was not examined."""
 _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
-"""Disks that come with the machine and count against no quota of disks."""
+"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
-    """What the matrix will do. Rents nothing; `offline` makes no call either.
+    """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
 
-    A block that cannot be planned is told with its problem; the others are planned.
+    A block that cannot be planned is returned with its problem; the others are planned.
     """
     cells = expand(file.matrix, seed=seed)
-    # Blocks are numbered as the file lists them, whatever the seed makes of their order.
+    # Blocks are numbered in the order of the file, independently of the seed.
     listed = file.matrix.model_copy(update={"order": "listed"})
     firsts = [cell for cell in expand(listed, seed=seed) if cell.cell.replicate == 0]
     counts = Counter(cell.block for cell in cells)
@@ -77,7 +77,7 @@ def _look(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
 
 
 def _there(cell: Cell, books: Books) -> Plan:
-    """The plan of a machine that is there, which is not looked at now."""
+    """The plan for an existing machine, made without examining it."""
     names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
     plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
     expectation = expectation_of(plan, books)

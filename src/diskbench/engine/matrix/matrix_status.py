@@ -1,4 +1,4 @@
-"""How far a matrix is, read from the rows that its workers write."""
+"""The progress of a matrix, read from the rows that its workers write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
-    """The matrix and its cells as they stand now."""
+    """The current state of the matrix and of its cells."""
     cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, cells, assumed)
@@ -65,7 +65,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
 
 
 def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
-    """Whether a living process runs it, or a living worker reaches any cell that is left."""
+    """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
     if campaign.queue is not None:
         return runs_now(database, campaign)
     executors = list_executors(database)
@@ -80,7 +80,8 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[Ce
 
 
 def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRow]) -> str | None:
-    """When the last cell should end, if each takes what is expected from where it stands."""
+    """When the last cell should end (ISO 8601), if each cell takes its expected time; None where
+    nothing is left, or where an expected time is not known."""
     now = database_time(database)
     left = []
     for cell in cells:
@@ -102,15 +103,16 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
 
 
 def doing(cell: CellRow, progress: SavedProgress | None) -> str:
-    """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
+    """What a cell does now, or why it does nothing; `progress` is its run's last progress, None
+    before the first."""
     if cell.state not in LIVE:
         return cell.error or ""
-    # While it is measured, only what it waits for is noted.
+    # While a cell is measured, its note says only what it waits for.
     return cell.note or (doing_now(progress) if progress is not None else "")
 
 
 def doing_now(progress: SavedProgress) -> str:
-    """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
+    """The step of a run and its rate: `write at 12 s: 3,000 IOPS`."""
     step, tick = progress.step, progress.tick
     if not tick:
         return step

@@ -40,7 +40,7 @@ FORGOTTEN_AFTER_S = 86_400.0
 
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
-    """Register this process under `executor_id`; it counts as alive while its heartbeat continues."""
+    """Register this process under `executor_id`; it is alive while its heartbeat continues."""
     register_executor(
         database,
         executor_id,

@@ -172,7 +172,7 @@ def _find(name_or_path: str) -> Path:
 
 
 def _directory() -> Path:
-    """The directory of the shipped matrices: in the installed package, or beside a checkout's src."""
+    """The shipped matrices' directory: in the installed package, or beside a checkout's src."""
     package = Path(__file__).resolve().parents[2]
     installed = package / "profiles" / "matrices"
     return installed if installed.is_dir() else package.parents[1] / "profiles" / "matrices"

@@ -1,4 +1,4 @@
-"""Trials whose process is gone: found, and claimed by compare-and-swap before they are continued."""
+"""Trials whose process is gone: found, and claimed by compare-and-swap before they continue."""
 
 from __future__ import annotations
 

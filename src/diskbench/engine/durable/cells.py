@@ -76,7 +76,7 @@ class _Durable:
 
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
-    """Rent, measure, give back and settle one cell."""
+    """Rent, measure, release and settle one cell."""
     with working_on(trial_id):
         run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
 

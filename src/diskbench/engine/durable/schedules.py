@@ -1,9 +1,9 @@
 """Schedules as DBOS keeps them: a cron expression, a timezone, and whether it is paused.
 
-DBOS's scheduler only rings: at each due time it puts the workflow `occurrence` into the queue
-`schedules`, which workers alone listen to. (Every process that launches DBOS rings, a plain
-`diskbench run` too; the workflow's id is the schedule and the time, so one ring is left of many.)
-What a ring leads to is decided in engine/schedule/scheduled_run.py.
+DBOS's scheduler only enqueues: at each due time it puts the workflow `occurrence` into the queue
+`schedules`, to which only workers listen. (Every process that launches DBOS enqueues, even a plain
+`diskbench run`; the workflow's id is made of schedule and time, so duplicates are dropped.)
+What an occurrence leads to is decided in engine/schedule/scheduled_run.py.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _to_its_end(
     except Suspended as suspended:
         report.suspended = suspended.error
         return
-    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
+    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; always reported
         report.suspended = error
         return
     try:

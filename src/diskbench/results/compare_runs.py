@@ -24,7 +24,7 @@ from diskbench.model.comparison import (
 from diskbench.results.canaries import off_trials
 from diskbench.results.compare_draft import Draft, doubts, paired
 from diskbench.results.pool import apart, check_alike
-from diskbench.results.replicated import replicated, told
+from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, trial_figures, words
 
@@ -223,7 +223,7 @@ def _compared(draft: Draft, q: float | None, metric: Metric, flagged: Collection
         unpaired=draft.unpaired,
         in_turn=draft.in_turn,
         ratio=draft.ratio.ratio,
-        interval=told(draft.ratio.interval),
+        interval=interval_of(draft.ratio.interval),
         p=draft.ratio.p,
         q=q,
         finding=judge(draft.ratio, q),

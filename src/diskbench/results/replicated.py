@@ -24,14 +24,14 @@ def replicated(samples: Iterable[Sample]) -> Replicated:
         median=statistics.median,
         low=statistics.low,
         high=statistics.high,
-        interval=told(statistics.interval),
+        interval=interval_of(statistics.interval),
         variation=statistics.variation,
         more=statistics.more,
         outliers=statistics.outliers,
     )
 
 
-def told(interval: MedianInterval | None) -> Interval | None:
+def interval_of(interval: MedianInterval | None) -> Interval | None:
     """An interval with its coverage; None where there are too few samples for an interval."""
     return (
         Interval(low=interval.low, high=interval.high, coverage=interval.coverage)

@@ -145,16 +145,20 @@ def _figure(
     of_steps: Mapping[tuple[str, str], Sequence[Counted]],
 ) -> TrialFigure:
     results = _runs(line, rows, metric, courses, of_steps)
-    kept = of_one_level([one.kind for one in results], [one.iops for one in results])
+    kept = of_one_level([result.kind for result in results], [result.iops for result in results])
     kept_results = [results[at] for at in kept]
-    seen = [courses[one] for run in results if (one := (run.run_id, line.step)) in courses]
+    seen = [courses[key] for run in results if (key := (run.run_id, line.step)) in courses]
     first = rows[0]
     run = first.run
     known = [(name, getattr(run, name)) for name in FACTS]
     facts = [(name, _text(name, value)) for name, value in known if value is not None]
-    regimes = sorted({one.kind for one in kept_results if one.kind in _REGIMES} if seen else set())
+    regimes = sorted(
+        {result.kind for result in kept_results if result.kind in _REGIMES} if seen else set()
+    )
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
-    levels = sorted({one.kind for one in kept_results if one.kind is not None and one.is_level})
+    levels = sorted(
+        {result.kind for result in kept_results if result.kind is not None and result.is_level}
+    )
     return TrialFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
@@ -165,12 +169,12 @@ def _figure(
         facts=tuple(facts),
         line=line,
         order=first.step_index,
-        value=middle([one.value for one in kept_results], worst_is_high=metric not in _RATES),
-        apart=disagreement([one.value for one in results]),
+        value=middle([result.value for result in kept_results], worst_is_high=metric not in _RATES),
+        apart=disagreement([result.value for result in results]),
         marks=tuple(mark for mark in _MARKS if run.has(mark)),
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
-        spans_cliff=metric not in _RATES and any(one.crosses for one in kept_results),
+        spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
     )
 
 

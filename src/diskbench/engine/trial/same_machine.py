@@ -52,10 +52,10 @@ def _disks(plan: Plan) -> list[str]:
     return [str(disk) for disk in found] if isinstance(found, list) else []
 
 
-def _words(plan: Plan, other: Plan) -> str:
-    names = sorted(plan.address or "this machine" for plan in (plan, other))
-    disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
-    ids = [plan.facts.extra.get("machine_id") for plan in (plan, other)]
+def _words(one: Plan, other: Plan) -> str:
+    names = sorted(plan.address or "this machine" for plan in (one, other))
+    disks = ", ".join(sorted(set(_disks(one)) & set(_disks(other))))
+    ids = [plan.facts.extra.get("machine_id") for plan in (one, other)]
     what = "machine" if ids[0] == ids[1] else "kernel"
     agreed = "machine id and boot id agree" if ids[0] and ids[0] == ids[1] else "boot id agrees"
     return f"{names[0]} and {names[1]} reach the same {what} ({agreed}) and the same disk ({disks})"

@@ -1,5 +1,5 @@
-"""`diskbench cancel`: write the wish to stop where whoever runs it reads it, or end a cell that no
-process has."""
+"""`diskbench cancel`: store a request to stop, which the process that runs the work reads, or end a
+cell that no process has taken."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked to stop, a line for each; and the matrices that no process works on, whose
-    cells have to be ended by whoever asked."""
+    """One line per thing that was asked to stop; and the matrices that no process works on, whose
+    cells the caller has to end."""
 
     lines: tuple[str, ...] = ()
     unattended: tuple[CampaignRow, ...] = ()
@@ -36,20 +36,24 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     tried again, and the other cells of its matrix go on.
 
     Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
-    gone, and for a matrix that has ended; nobody was asked then.
+    gone, and for a matrix that has ended; in these cases nothing was asked to stop.
     """
     chosen = find_work(database, names)
     alive = living(list_executors(database))
     owners = {claim.trial_id: claim.owner for claim in list_claims(database)}
-    for one in chosen:
-        if one.plan is not None and owners.get(one.id) not in alive:
+    for work in chosen:
+        if work.plan is not None and owners.get(work.id) not in alive:
             raise InvalidValue(
-                f"the process that ran {one.id} is gone: nobody would obey",
-                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {one.id}'",
+                f"the process that ran {work.id} is gone: nobody would obey",
+                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
             )
-    lines = tuple(_asked(database, one) for one in chosen)
-    matrices = [one.campaign for one in chosen if one.campaign is not None and one.cell is None]
-    left = (one for one in matrices if one.queue is not None and not runs_now(database, one))
+    lines = tuple(_asked(database, work) for work in chosen)
+    matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
+    left = (
+        campaign
+        for campaign in matrices
+        if campaign.queue is not None and not runs_now(database, campaign)
+    )
     return Asked(lines, tuple(left))
 
 

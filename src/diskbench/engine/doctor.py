@@ -1,4 +1,4 @@
-"""`diskbench doctor`: whether a run would work, found out without renting or changing anything."""
+"""`diskbench doctor`: checks whether a run would work, without renting or changing anything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 HERE = "this machine"
 _NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
 _LITTLE_BYTES = 2 * GIB
-"""Evidence of one long run with logs takes some hundred MiB; our choice."""
+"""Below this free space a warning is given: evidence of one long run with logs takes some hundred
+MiB; our choice."""
 _FIO = """\
 fio --version || exit 4
 cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/null
@@ -46,40 +47,41 @@ cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/
 
 
 def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
-    """Clock, fio and the SSH client of the machine that we run on."""
+    """Findings on the clock, fio and the SSH client of the machine on which diskbench runs."""
     return [_clock(), _fio(host, providers), _ssh(host)]
 
 
 def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
-    """Database and evidence store; a probe is written to the latter and removed."""
+    """Findings on the database and the evidence store; a probe object is written to the store and
+    removed."""
     return [_database(database_url), *_sqlite(database_url), *_evidence(evidence_url)]
 
 
 def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
-    """What each provider says; `needs` are those of a matrix, if there is one."""
+    """The findings of each provider; `needs` are those of a matrix, if there is one."""
     return [
-        one
-        for found in all_of(lambda scope: examine_provider(scope, needs), scopes)
-        for one in found
+        finding
+        for findings in all_of(lambda scope: examine_provider(scope, needs), scopes)
+        for finding in findings
     ]
 
 
 def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[Finding]:
-    """What one provider says."""
-    one: object = provider(scope.provider)
-    if not isinstance(one, Examinable):
-        return [_told("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
-    findings = list(one.examine(scope))
+    """The findings of one provider on its credentials, APIs and quotas."""
+    adapter: object = provider(scope.provider)
+    if not isinstance(adapter, Examinable):
+        return [_finding("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
+    findings = list(adapter.examine(scope))
     refused = any(f.check == "credentials" and f.state == "problem" for f in findings)
-    if isinstance(one, Metered) and not refused:
-        findings += quota_findings(one, scope, needs)
+    if isinstance(adapter, Metered) and not refused:
+        findings += quota_findings(adapter, scope, needs)
     return findings
 
 
 @dataclass(frozen=True)
 class MatrixFindings:
-    """Whether every block of a matrix can be planned, what it has at once at most, and its
-    providers, each with the first region that it names."""
+    """Whether every block of a matrix can be planned, the most that it needs at the same time, and
+    its providers, each with the first region that the matrix names for it."""
 
     findings: list[Finding]
     needs: tuple[Need, ...]
@@ -87,32 +89,38 @@ class MatrixFindings:
 
 
 def examine_matrix(name_or_path: str) -> MatrixFindings:
-    """What the outlook of a matrix says, by calls that change nothing.
+    """The findings of a matrix's outlook, by calls that change nothing.
 
     Raises UserError for a matrix that cannot be read.
     """
     file = load_matrix(name_or_path)
-    told = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)
-    where = told.name
+    outlook = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)
+    where = outlook.name
     findings = [
-        _told("matrix", where, "problem", f"{one.block}: {one.problem.message}", one.problem.advice)
-        for one in told.blocks
-        if one.problem is not None
+        _finding(
+            "matrix",
+            where,
+            "problem",
+            f"{block.block}: {block.problem.message}",
+            block.problem.advice,
+        )
+        for block in outlook.blocks
+        if block.problem is not None
     ]
     if not findings:
-        words = f"{len(told.cells)} cells can be planned, {told.at_once} at once at most"
-        findings = [_told("matrix", where, "ok", words)]
-    places = {one.provider: one.region for one in reversed(told.blocks)}
-    return MatrixFindings(findings, told.needs, places)
+        words = f"{len(outlook.cells)} cells can be planned, {outlook.at_once} at once at most"
+        findings = [_finding("matrix", where, "ok", words)]
+    places = {block.provider: block.region for block in reversed(outlook.blocks)}
+    return MatrixFindings(findings, outlook.needs, places)
 
 
 def _clock() -> Finding:
     kept = is_synchronised()
     if kept:
-        return _told("clock", HERE, "ok", "synchronised")
+        return _finding("clock", HERE, "ok", "synchronised")
     if kept is None:
-        return _told("clock", HERE, "ok", "whether it is synchronised is not known here")
-    return _told(
+        return _finding("clock", HERE, "ok", "whether it is synchronised is not known here")
+    return _finding(
         "clock", HERE, "warning", "not synchronised (no NTP)",
         "start timesyncd or chronyd: timedatectl set-ntp true",
     )  # fmt: skip
@@ -122,13 +130,13 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     done = host.run(_FIO)
     version = next(iter(done.text.split()), "fio")
     if done.exit == 0:
-        return _told("fio", HERE, "ok", f"{version}, and it runs")
+        return _finding("fio", HERE, "ok", f"{version}, and it runs")
     words = done.stderr.decode(errors="replace").strip().splitlines()
     if done.exit != 4:
         why = words[0] if words else f"it ends with {done.exit}"
-        return _told("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
+        return _finding("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
     needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
-    return _told(
+    return _finding(
         "fio", HERE, "problem" if needed else "warning", "not installed",
         "apt-get install fio (machines that are rented get their own)",
     )  # fmt: skip
@@ -137,27 +145,29 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
 def _ssh(host: Host) -> Finding:
     done = host.run("ssh -V 2>&1")
     if done.exit:
-        return _told("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
-    return _told("ssh", HERE, "ok", done.text.partition(",")[0].strip())
+        return _finding("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
+    return _finding("ssh", HERE, "ok", done.text.partition(",")[0].strip())
 
 
 def _database(url: str) -> Finding:
     try:
-        found = look(url)
+        seen = look(url)
     except DiskbenchError as error:
         return refusal("database", HERE, error)
-    if not found.exists:
+    if not seen.exists:
         file = database_file(database_url(url))
         blocked = _cannot_make(file) if file else ""
         if blocked:
-            return _told("database", HERE, "problem", f"{found.url}: {blocked}", _CHOOSE_DATABASE)
-        return _told("database", HERE, "ok", f"{found.url}: not there yet, the first run makes it")
-    if found.is_current:
-        return _told("database", HERE, "ok", f"{found.url}: reached, schema {HEAD}")
-    if found.revision is None:
-        return _told("database", HERE, "ok", f"{found.url}: reached, empty until the first run")
-    told = f"{found.url}: schema {found.revision}, the next run brings it to {HEAD}"
-    return _told("database", HERE, "ok", told)
+            return _finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
+        return _finding(
+            "database", HERE, "ok", f"{seen.url}: not there yet, the first run makes it"
+        )
+    if seen.is_current:
+        return _finding("database", HERE, "ok", f"{seen.url}: reached, schema {HEAD}")
+    if seen.revision is None:
+        return _finding("database", HERE, "ok", f"{seen.url}: reached, empty until the first run")
+    text = f"{seen.url}: schema {seen.revision}, the next run brings it to {HEAD}"
+    return _finding("database", HERE, "ok", text)
 
 
 def _sqlite(url: str) -> list[Finding]:
@@ -167,14 +177,14 @@ def _sqlite(url: str) -> list[Finding]:
         if parse_url(url).get_backend_name() != "sqlite":
             return []
     except DiskbenchError:
-        return []  # told by `_database`
+        return []  # reported by `_database`
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         supplied = supply_unixepoch(connection)
     version = f"SQLite {sqlite3.sqlite_version}"
     if not supplied:
-        return [_told("sqlite", HERE, "ok", version)]
+        return [_finding("sqlite", HERE, "ok", version)]
     words = f"{version} lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
-    return [_told("sqlite", HERE, "ok", words)]
+    return [_finding("sqlite", HERE, "ok", words)]
 
 
 _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
@@ -186,9 +196,9 @@ def _evidence(url: str) -> list[Finding]:
         blocked = _cannot_make(directory)
         if blocked:
             advice = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-            return [_told("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
+            return [_finding("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
         return [
-            _told("evidence", HERE, "ok", f"{directory}: not there yet, the first run makes it"),
+            _finding("evidence", HERE, "ok", f"{directory}: not there yet, the first run makes it"),
             *_room(_nearest(directory)),
         ]
     try:
@@ -197,29 +207,29 @@ def _evidence(url: str) -> list[Finding]:
     except DiskbenchError as error:
         return [refusal("evidence", HERE, error)]
     room = [] if directory is None else _room(directory)
-    return [_told("evidence", HERE, "ok", f"{store.url}: written to and read from"), *room]
+    return [_finding("evidence", HERE, "ok", f"{store.url}: written to and read from"), *room]
 
 
 def _room(directory: Path) -> list[Finding]:
     free = shutil.disk_usage(directory).free
     if free >= _LITTLE_BYTES:
         return []
-    told = f"{format_bytes(free)} free where evidence is kept"
-    return [_told("evidence", HERE, "warning", told, "free some space, or move it elsewhere")]
+    text = f"{format_bytes(free)} free where evidence is kept"
+    return [_finding("evidence", HERE, "warning", text, "free some space, or move it elsewhere")]
 
 
 def _nearest(path: Path) -> Path:
-    """The nearest directory above that is there."""
-    return next(one for one in path.absolute().parents if one.exists())
+    """The nearest parent directory that exists."""
+    return next(parent for parent in path.absolute().parents if parent.exists())
 
 
 def _cannot_make(path: Path) -> str:
-    """Why a file or directory could not be made there; "" when it could."""
+    """Why a file or directory could not be created there; "" when it could."""
     above = _nearest(path)
     if not above.is_dir():
         return f"{above} is no directory"
     return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} may not be written to"
 
 
-def _told(check: str, where: str, state: FindingState, told: str, advice: str = "") -> Finding:
-    return Finding(check=check, where=where, state=state, told=told, advice=advice)
+def _finding(check: str, where: str, state: FindingState, text: str, advice: str = "") -> Finding:
+    return Finding(check=check, where=where, state=state, told=text, advice=advice)

@@ -1,4 +1,4 @@
-"""Whether this machine's clock is kept right, as the Linux kernel has it."""
+"""Whether the clock of this machine is synchronised, according to the Linux kernel."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _TIME_ERROR = 5
 
 
 def is_synchronised() -> bool | None:
-    """True or False as the kernel knows it from whoever keeps the clock (timesyncd, chronyd,
-    ntpd); None where it does not tell, as in a container without the right to ask."""
+    """The state that the time daemon (timesyncd, chronyd, ntpd) set in the kernel; None where the
+    kernel does not say, for example in a container without the right to ask."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None, use_errno=True)
-    asked = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
-    state = int(libc.adjtimex(asked))
+    buffer = ctypes.create_string_buffer(2 * _TIMEX_BYTES)  # modes = 0: nothing is changed
+    state = int(libc.adjtimex(buffer))
     return None if state < 0 else state != _TIME_ERROR

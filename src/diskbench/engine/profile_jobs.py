@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def built(
     profile: Profile, overrides: Mapping[str, str], target: FioTarget
 ) -> tuple[tuple[Step, ...], Loop | None, str | None]:
-    """The steps on this machine, the loop among them, and this machine's fio version; None without
-    fio. Raises ProfileError."""
+    """The steps on this machine, the loop among them (None: no loop), and the version of this
+    machine's fio (None: no fio). Raises ProfileError."""
     version = _fio("--version")
     engines = (_fio("--enghelp") or "").split()
     context = RenderContext(
@@ -52,7 +52,7 @@ def checked(
     a job that fio refuses."""
     with tempfile.TemporaryDirectory(prefix="diskbench-validate-") as scratch:
         if target.kind == "directory":
-            # fio looks for the directory while it parses, so it must be there.
+            # fio checks for the directory while it parses, so the directory must exist.
             target = FioTarget(kind="directory", path=scratch, size_bytes=target.size_bytes)
         steps, _, version = built(profile, overrides, target)
         if version is None:
@@ -68,8 +68,8 @@ def checked(
 def typed_target(
     profile: Profile, path: str | None, device: str | None, size_gib: float | None
 ) -> FioTarget:
-    """The target as typed (`size_gib` in GiB); what the profile can use where nothing was typed.
-    Raises InvalidValue."""
+    """The target as typed (`size_gib` in GiB), or a placeholder of a kind that the profile can use
+    where nothing was typed. Raises InvalidValue."""
     if path is not None and device is not None:
         raise InvalidValue(
             "--path and --device exclude each other", advice="give one of them", field="path"
@@ -87,7 +87,7 @@ def typed_target(
 
 def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
     """`KEY=VALUE` texts by key. Raises InvalidValue for one without a value."""
-    found = {}
+    parameters = {}
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
@@ -96,8 +96,8 @@ def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:
                 advice="write --set key=value",
                 field="parameters",
             )
-        found[key.strip()] = value
-    return found
+        parameters[key.strip()] = value
+    return parameters
 
 
 def total_s(steps: Sequence[Step], loop: Loop | None) -> float:
@@ -122,9 +122,9 @@ def _parse_only(typed: str, profile: Profile, step: Step, directory: Path) -> No
         check=False,
     )
     if done.returncode != 0:
-        said = "; ".join(line for line in done.stderr.splitlines() if line.strip())
+        reason = "; ".join(line for line in done.stderr.splitlines() if line.strip())
         raise ProfileError(
-            f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {said}",
+            f"profile {profile.name!r}, step {step.name!r}: fio refuses it: {reason}",
             advice=f"see it: diskbench profiles render {shlex.quote(typed)} --step {step.index}",
         )
 

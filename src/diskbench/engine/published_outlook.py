@@ -1,4 +1,4 @@
-"""What the catalogue tells of a disk that others published figures of.
+"""The expectation of the catalogue for a disk of which others published figures.
 
 It is the plan of the same runs on the same disk and machine, made on assumed facts: no cloud is
 asked, and nothing is rented.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _CAMPAIGN = "published"
 GUEST_SHARE = 0.974
-"""Of a machine's memory, what its guest has: the first post's c4.xlarge of 7.5 GiB wrote 15.68 GB,
-twice its memory (github.com/cunnie/cloud_storage_benchmarks, 2018-04-15)."""
+"""The share of a machine's memory that its guest has: in the first post a c4.xlarge of 7.5 GiB
+wrote 15.68 GB, twice its memory (github.com/cunnie/cloud_storage_benchmarks, 2018-04-15)."""
 
 
 def published_outlook(figure: Published, books: Books, runs: int = 1) -> PlanExpectation | None:
-    """What `runs` runs of the figure's profile should find on its disk and machine; None where the
-    disk's size is not known, or no catalogue knows the disk."""
+    """The expected result of `runs` runs of the figure's profile on its disk and machine; None
+    where the disk's size is not known, or no catalogue contains the disk."""
     if figure.size_gib is None:
         return None
     try:

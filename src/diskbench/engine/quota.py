@@ -1,4 +1,4 @@
-"""An account's quotas against what a matrix has at once: pure but for the asking."""
+"""An account's quotas compared with what a matrix needs at the same time."""
 
 from __future__ import annotations
 
@@ -18,61 +18,64 @@ _RAISE = "have it raised (docs/doctor.md), or give back what is not needed (disk
 
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
-    """A finding for each quota, in the regions of the matrix, else in that of the scope."""
-    theirs = [one for one in needs or () if one.provider == scope.provider]
-    regions: list[str | None] = [*sorted({one.region for one in theirs if one.region})]
+    """One finding per quota, in the regions of the matrix, or without a matrix in the scope's."""
+    theirs = [need for need in needs or () if need.provider == scope.provider]
+    regions: list[str | None] = [*sorted({need.region for need in theirs if need.region})]
     findings: list[Finding] = []
     for region in regions or [scope.region]:
         here = scope.model_copy(update={"region": region})
         try:
             quotas = provider.quotas(here)
         except DiskbenchError as error:
-            told = refusal("quota", _where(scope.provider, region), error)
-            # Who may not see quotas may rent all the same.
-            findings.append(told.model_copy(update={"state": "warning"}))
+            finding = refusal("quota", _where(scope.provider, region), error)
+            # An account that may not read its quotas may still be allowed to rent.
+            findings.append(finding.model_copy(update={"state": "warning"}))
             continue
         findings += compared(scope.provider, quotas, None if needs is None else theirs)
     return findings
 
 
 def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | None) -> list[Finding]:
-    """What each quota says about what is needed; without a matrix, whether there is any left."""
+    """One finding per quota that matters: whether it suffices for `needs`, or, without a matrix,
+    whether any of it is left."""
     findings = []
     for quota in quotas:
-        # A total counts every family and type, and those without one count against totals alone.
-        asked = sum(
-            one.amount
-            for one in needs or ()
-            if one.region == quota.region
-            and one.kind == quota.kind
-            and (not quota.of or one.of in quota.of)
+        # A total covers all families and types; needs without a family count against totals only.
+        needed = sum(
+            need.amount
+            for need in needs or ()
+            if need.region == quota.region
+            and need.kind == quota.kind
+            and (not quota.of or need.of in quota.of)
         )
         left = quota.limit - (quota.used or 0)
-        told = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
+        text = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
         if quota.used is None:
-            told = f"{quota.name}: {quota.limit:,.0f}; how much is in use is not told"
+            text = f"{quota.name}: {quota.limit:,.0f}; how much is in use is not told"
         where = _where(provider, quota.region)
-        if asked > left:
-            told += f", the matrix takes {asked:,.0f} at once"
+        if needed > left:
+            text += f", the matrix takes {needed:,.0f} at once"
             advice = f"lower max_parallel, or {_RAISE}"
-            findings.append(_finding(where, "problem", told, advice))
-        elif asked:
-            findings.append(_finding(where, "ok", f"{told}, the matrix takes {asked:,.0f} at once"))
+            findings.append(_finding(where, "problem", text, advice))
+        elif needed:
+            findings.append(
+                _finding(where, "ok", f"{text}, the matrix takes {needed:,.0f} at once")
+            )
         elif left <= 0 and needs is None and not _is_idle_family(quota):
-            findings.append(_finding(where, "warning", f"{told}: no more can be rented", _RAISE))
+            findings.append(_finding(where, "warning", f"{text}: no more can be rented", _RAISE))
         elif needs is None and not _is_idle_family(quota):
-            findings.append(_finding(where, "ok", told))
+            findings.append(_finding(where, "ok", text))
     return findings
 
 
 def _is_idle_family(quota: Quota) -> bool:
-    """One of the hundred families of machines, of which nothing runs."""
+    """Whether it is the quota of one of about 100 machine families, none of whose machines run."""
     return quota.kind.endswith("vcpus") and bool(quota.of) and not quota.used
 
 
-def _finding(where: str, state: str, told: str, advice: str = "") -> Finding:
+def _finding(where: str, state: str, text: str, advice: str = "") -> Finding:
     return Finding.model_validate(
-        {"check": "quota", "where": where, "state": state, "told": told, "advice": advice}
+        {"check": "quota", "where": where, "state": state, "told": text, "advice": advice}
     )
 
 

@@ -1,5 +1,5 @@
-"""The adapters of one process: database, evidence store, hosts. The one wiring module, used by
-every command that runs, resumes or gives back."""
+"""The adapters of one process: database, evidence store, hosts. This is the one wiring module, used
+by every command that runs, resumes or gives back."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 _ENDS_WITHIN_S = 2.0
-"""How long `close` waits for what runs in the background, which may be waiting for the database."""
+"""How long `close` waits for background threads, which may be waiting for the database."""
 
 
 def host_at(address: str, config: str | None = None) -> Host:
-    """The host at an address, by the OpenSSH configuration `config` or the user's own; this
-    machine where there is none. Connects at first use."""
+    """The host at an address, reached by the OpenSSH configuration `config` or the user's own; this
+    machine where the address is empty. Connects at first use."""
     return ssh_host(address, config) if address else local_host()
 
 
@@ -54,20 +54,21 @@ def new_id() -> str:
 
 @dataclass
 class Session:
-    """What a process holds open while it works; hosts stay connected from probe to release."""
+    """The stores and connections of a process; hosts stay connected from probe to release."""
 
     database: sa.Engine
     evidence: EvidenceStore
     executor_id: str
     books: Books
-    """The catalogue that everything in this session is planned on."""
+    """The catalogue from which everything in this session is planned."""
     secret_file: Path | None = None
-    """Holds the secret that SSH keys derive from; None: the user's own."""
+    """The file with the secret from which SSH keys are derived; None: the user's own file."""
     owner: str = "diskbench"
-    """Who rents: a tag on everything that is rented."""
+    """The value of the owner tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
     ends_work: Callable[[], bool] = lambda: True
-    """Takes the workflow engine down where it was launched; whether no workflow runs any more."""
+    """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
+    """
     _over: threading.Event = field(default_factory=threading.Event)
     _background: list[threading.Thread] = field(default_factory=list)
     _hosts: dict[str, Host] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Session:
         return provider_named(plan.cell.provider)
 
     def connect(self, plan: Plan) -> Host:
-        """The trial's host; the same one each time."""
+        """The trial's host; each call returns the same object."""
         with self._lock:
             host = self._hosts.get(plan.trial_id)
             if host is None:
@@ -89,18 +90,19 @@ class Session:
             return host
 
     def secret(self) -> SecretBytes:
-        """What keys of rented machines derive from, the same for all workers: DISKBENCH_SECRET,
-        else the file, made at first use. Raises InvalidValue as providers.keys.load_secret."""
+        """The secret from which keys of rented machines are derived, the same for all workers:
+        DISKBENCH_SECRET, else the secret file, created at first use. Raises InvalidValue as
+        providers.keys.load_secret."""
         return load_secret(self.secret_file or user_data_path("diskbench") / "secret")
 
     def renter(self, plan: Plan) -> Renter | None:
-        """The provider that rents the plan's machine; None for a machine that is there."""
-        found = self.provider(plan) if plan.rental else None
-        return found if isinstance(found, Renter) else None
+        """The provider that rents the plan's machine; None for a machine that exists already."""
+        candidate = self.provider(plan) if plan.rental else None
+        return candidate if isinstance(candidate, Renter) else None
 
     def evidence_of(self, trial_id: str) -> EvidenceStore:
-        """The store that a trial's runs keep for life: the one that their rows name; this process's
-        own for a trial that has none yet. Raises StoreUnavailable."""
+        """The evidence store of a trial, which never changes: the one in the rows of its runs, or
+        this process's own for a trial that has none yet. Raises StoreUnavailable."""
         url = evidence_url_of(self.database, trial_id)
         if url is None or url == self.evidence.url:
             return self.evidence
@@ -122,8 +124,8 @@ class Session:
             host.close()
 
     def _access(self, plan: Plan) -> SshAccess | None:
-        """How the plan's machine is reached. A trial that another machine's process began has its
-        key made again here, from the secret that workers share."""
+        """SSH access to the plan's machine. Where a process on another machine began the trial, the
+        key is derived again here, from the secret that workers share."""
         access = plan.acquired.ssh if plan.acquired else None
         if access is None or plan.acquired is None or Path(access.config).exists():
             return access
@@ -137,17 +139,17 @@ class Session:
         )
 
     def keep_running(self, work: Callable[[threading.Event], None]) -> None:
-        """Do `work` in the background until the session is closed, which sets its event."""
+        """Run `work` in a background thread until the session is closed, which sets its event."""
         thread = threading.Thread(target=work, args=(self._over,), daemon=True)
         self._background.append(thread)
         thread.start()
 
     def close(self) -> None:
-        """End the connections to hosts and the workflow engine, say that this process is gone, and
-        let go of the database.
+        """Close the connections to hosts, stop the workflow engine, remove this process from the
+        executors, and close the database.
 
-        A process whose workflow still runs after that, in the middle of a call of a cloud, stays on
-        the list of the living until it is gone: nobody takes its trials over before.
+        A process whose workflow still runs after that, in the middle of a call to a cloud, stays
+        among the executors until it exits: no other process takes over its trials before.
         """
         with self._lock:
             hosts = list(self._hosts.values())
@@ -173,11 +175,11 @@ def open_session(
     owner: str = "diskbench",
     timing: Timing | None = None,
 ) -> Session:
-    """Open database, evidence store and catalogue, and enrol this process as an executor whose row
-    beats. `books` is the catalogue where the caller opened it already.
+    """Open database, evidence store and catalogue, and register this process as an executor with a
+    heartbeat. `books` is the catalogue where the caller opened it already.
 
     Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
-    cannot be read; nothing was measured then.
+    cannot be read.
     """
     timing = timing or Timing()
     books = books or open_books()

@@ -1,4 +1,4 @@
-"""Learning that somebody asked to stop: one thread a process looks for all of its trials."""
+"""Polling for requests to stop: one thread per process polls for all of its trials."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
 
 LOOK_S = 1.0
-"""How soon a wish is noticed; our choice."""
+"""Seconds between two polls; our choice."""
 
 
 def follow_wishes(session: Session, stop: Stop) -> None:
-    """Ask `stop` for each trial that `diskbench cancel` names, until the session is closed."""
+    """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
     session.keep_running(lambda over: _follow(session, stop, over))
 
 
 def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
     while not over.wait(LOOK_S):
         try:
-            asked = asked_to_stop(session.database, session.executor_id)
+            trial_ids = asked_to_stop(session.database, session.executor_id)
         except StoreUnavailable:
-            continue  # what writes there says so; a wish is noticed when it is back
-        for trial_id in asked:
+            continue  # reported by whatever writes there; polled again when it is back
+        for trial_id in trial_ids:
             stop.ask(trial_id)

@@ -1,9 +1,9 @@
-"""What a person means by the id of a run, a trial, a cell or a matrix: one rule for `resume`,
-`cancel` and `status`.
+"""Resolution of ids of runs, trials, cells and matrices: one rule for `resume`, `cancel` and
+`status`.
 
 The beginning of an id suffices where it fits one thing only (model/ids.py). A trial and its runs
 are one thing, and so are a cell and its newest attempt. A matrix and its cells are not: a beginning
-that fits both is refused, so that nobody cancels a matrix who meant one of its cells.
+that fits both is refused, so that nobody cancels a whole matrix instead of one of its cells.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 
 @dataclass(frozen=True)
 class OngoingWork:
-    """One thing that is at work, waits, or was abandoned.
+    """One trial, cell or matrix that runs, waits, or was abandoned.
 
-    A trial of no matrix has a `plan` alone; a cell has `cell` and `campaign`; a matrix has
-    `campaign` alone. `id` is what every command prints: the trial's of a trial and of a cell whose
-    turn came, MATRIX/POSITION of a cell that waits for its first turn, the matrix's of a matrix.
+    A trial outside a matrix has only a `plan`; a cell has `cell` and `campaign`; a matrix has only
+    `campaign`. `id` is the id that every command prints: of a trial and of a cell that began, the
+    trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the matrix's id.
     """
 
     id: str
@@ -48,31 +48,31 @@ class OngoingWork:
 def find_work(
     database: sa.Engine, names: Sequence[str], *, over: bool = False
 ) -> list[OngoingWork]:
-    """What `names` mean, each thing once, in the order of the names.
+    """The work that `names` mean, each item once, in the order of the names.
 
-    Only what has not ended; with `over` matrices that have ended, too. Raises UnknownName, and
-    InvalidValue for an empty name and for one that fits several; nothing was changed then.
+    Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
+    InvalidValue for an empty name and for one that fits several.
     """
     work, known = _all_work(database, over=over)
     advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"
-    found = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
-    return [work[name] for name in dict.fromkeys(one.stands_for for one in found)]
+    meanings = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
+    return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
     campaigns = {
-        one.campaign_id: one
-        for one in list_campaigns(database, states=None if over else _UNFINISHED)
+        campaign.campaign_id: campaign
+        for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
     }
-    plans = {one.trial_id: load_plan(database, one.trial_id) for one in list_claims(database)}
+    plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in list_claims(database)}
     work = {trial_id: OngoingWork(trial_id, plan=plan) for trial_id, plan in plans.items()}
-    known = [each for plan in plans.values() for each in _ids_of_trial(plan)]
+    known = [known_id for plan in plans.values() for known_id in _ids_of_trial(plan)]
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
         name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
         work[name] = OngoingWork(name, cell=cell, campaign=campaigns[cell.campaign_id])
-        known = [one for one in known if one.id != name]
+        known = [known_id for known_id in known if known_id.id != name]
         known.append(Known(name, "cell", where=cell.key))
         known.append(Known(cell.key.lower(), "cell", means=name))
     for campaign in campaigns.values():

@@ -1,5 +1,5 @@
-"""Which trials were on a machine that was not itself (MR-13): each against the fleet that is asked
-about with it."""
+"""Which trials ran on a machine with an abnormal canary (MR-13), judged against the other selected
+machines of the same kind."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ log = logging.getLogger(__name__)
 def off_trials(
     database: Engine, trial_ids: Sequence[str], evidence: EvidenceStore | None = None
 ) -> Mapping[str, tuple[Off, ...]]:
-    """Of these trials, those with a canary that stands out among those on machines of the same
-    provider, type and processor."""
+    """The trials whose canary is an outlier among the canaries of machines of the same provider,
+    type and processor, each with its outlying readings."""
     trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
     kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
-    for one in trials:
-        kinds[one.kind].append(one)
+    for trial in trials:
+        kinds[trial.kind].append(trial)
     fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
     stores = EvidenceStores(evidence)
-    found: dict[str, tuple[Off, ...]] = {}
+    off_by_trial: dict[str, tuple[Off, ...]] = {}
     for fleet in fleets:
-        read = all_of(lambda one: _readings(one, stores), fleet)
-        found |= off([reading for of_trial in read for reading in of_trial])
-    return found
+        read = all_of(lambda trial: _readings(trial, stores), fleet)
+        off_by_trial |= off([reading for of_trial in read for reading in of_trial])
+    return off_by_trial
 
 
 def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
@@ -52,8 +52,8 @@ def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
         return []
     return [
         Reading(trial.trial_id, what, when, value)
-        for when, one in zip(("before", "after"), pair, strict=True)
-        if one is not None
-        for what, value in (("checksum s", one.cpu_s), ("null IOPS", one.null_iops))
+        for when, canary in zip(("before", "after"), pair, strict=True)
+        if canary is not None
+        for what, value in (("checksum s", canary.cpu_s), ("null IOPS", canary.null_iops))
         if value is not None
     ]

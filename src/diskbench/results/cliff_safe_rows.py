@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def levelled(
     database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> list[dict[str, Any]]:
-    """The rows by the names of their columns, each with the column `after_cliff`.
+    """The rows as dictionaries by column name, each with the column `after_cliff`.
 
     Where a step has several levels, IOPS and bytes a second of its rows are those of the level that
-    its figure is of, by each row's share of the step's I/Os and bytes; where a cliff lies in the
-    row's own seconds it has no latencies: they are of both sides. What fio counted (`ios`, `bytes`,
-    `runtime_ns`) stays.
+    the step's figure is taken from, divided by each row's share of the step's I/Os and bytes. A row
+    whose own seconds contain a cliff gets no latencies, because fio's cover both sides. What fio
+    counted (`ios`, `bytes`, `runtime_ns`) is unchanged.
     """
     figures = row_figures(counted(rows), courses_of(database, rows, evidence))
     return [

@@ -1,4 +1,4 @@
-"""What belongs together of two sides, before it is judged: pairs, and reasons for doubt."""
+"""Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from diskbench.results.trial_figures import FigureLine, TrialFigure
 
 APART = 0.10
-"""Runs of a trial that differ by more are told: its one figure hides a change (our choice)."""
+"""Runs of a trial that differ by more than this share get a doubt, because the one figure of the
+trial hides a change (our choice)."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """One line of one block on both sides, before it is judged among all."""
+    """One figure line of one block on both sides, before p-values are adjusted over all lines."""
 
     block: str
     line: FigureLine
@@ -32,8 +33,9 @@ class Draft:
 
 
 def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
-    """Figures of one round of one matrix together, or all in the order of time; how many are left
-    over; and whether they were measured in turn."""
+    """Pairs, number of figures without a partner, and whether the sides were measured in turn.
+    Figures are paired within a round of a matrix; without a common round, in order of time.
+    """
     rounds_a, rounds_b = _by_round(a), _by_round(b)
     common = [key for key in rounds_a if key in rounds_b]
     in_turn = bool(common)
@@ -43,30 +45,30 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
         else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     )
     pairs = [
-        Pair(one.value, other.value, one.machine, other.machine)
+        Pair(figure_a.value, figure_b.value, figure_a.machine, figure_b.machine)
         for of_a, of_b in sides
-        for one, other in zip(of_a, of_b, strict=False)
+        for figure_a, figure_b in zip(of_a, of_b, strict=False)
     ]
     return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
 
 
-def _by_time(one: TrialFigure) -> tuple[bool, str]:
-    """Those without a date come last."""
-    return one.at is None, one.at or ""
+def _by_time(figure: TrialFigure) -> tuple[bool, str]:
+    """A sort key by time; figures without a date come last."""
+    return figure.at is None, figure.at or ""
 
 
 def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:
-    found: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
-    for one in figures:
-        found[one.campaign_id, one.replicate].append(one)
-    return found
+    rounds: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
+    for figure in figures:
+        rounds[figure.campaign_id, figure.replicate].append(figure)
+    return rounds
 
 
-def doubts(one: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
-    """What a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
-    if not one.in_turn:
+def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
+    """Sentences that a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
+    if not draft.in_turn:
         yield "A and B were not measured in turn: what changed in between is in the ratio"
-    for name, side in (("A", one.a), ("B", one.b)):
+    for name, side in (("A", draft.a), ("B", draft.b)):
         machines = len({figure.machine for figure in side})
         if machines < len(side):
             yield f"{len(side)} trials of {name} are of {machines} machine{'s'[: machines != 1]}"
@@ -83,21 +85,23 @@ def doubts(one: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
                 f"of {len(fallen)} of {len(side)} trials of {name} the level after the cliff "
                 f"counts ({fallen[0].level}), no mean over both"
             )
-    if one.ratio.n < one.ratio.pairs:
-        yield f"{one.ratio.pairs} pairs count as {one.ratio.n}: their machines were shared"
-    if one.unpaired:
-        yield f"{one.unpaired} trial{'s'[: one.unpaired != 1]} found no partner and did not count"
-    yield from _of_canaries(one, flagged)
+    if draft.ratio.n < draft.ratio.pairs:
+        yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
+    if n := draft.unpaired:
+        yield f"{n} trial{'s'[: n != 1]} found no partner and did not count"
+    yield from _of_canaries(draft, flagged)
 
 
-def _of_canaries(one: Draft, flagged: Collection[str]) -> Iterator[str]:
-    """The trials on machines that were not themselves, and the ratio without them (MR-13)."""
-    names = [figure.trial_id for figure in (*one.a, *one.b) if figure.trial_id in flagged]
+def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
+    """The trials on machines with an abnormal canary, and the ratio without them (MR-13)."""
+    names = [figure.trial_id for figure in (*draft.a, *draft.b) if figure.trial_id in flagged]
     if not names:
         return
-    left = [[x for x in side if x.trial_id not in flagged] for side in (one.a, one.b)]
+    left = [
+        [figure for figure in side if figure.trial_id not in flagged] for side in (draft.a, draft.b)
+    ]
     without = "nothing is left without"
     if all(left):
         without = f"without {'it' if len(names) == 1 else 'them'} the ratio is"
         without += f" {compare(paired(*left)[0]).ratio:.2f}"
-    yield f"the canary was off on {', '.join(names)}: {without}, with {one.ratio.ratio:.2f}"
+    yield f"the canary was off on {', '.join(names)}: {without}, with {draft.ratio.ratio:.2f}"

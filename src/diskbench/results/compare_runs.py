@@ -1,9 +1,9 @@
-"""Two selections of trials side by side: which figures belong together, and what they say (MR-9).
+"""Comparison of two selections of trials: which figures are paired, and their ratio (MR-9).
 
-Subjects are matched by all that was asked for but for what sets the two sides apart: with gp2 on
-one side and gp3 on the other, each machine and profile with its like. Of two matched subjects the
-figures are paired by the rounds of their matrix; without one in common in the order of time, which
-is told.
+Subjects are matched by all requested fields except those in which the two sides differ: with gp2
+on one side and gp3 on the other, subjects with the same machine and profile are matched. The
+figures of matched subjects are paired by the rounds of their matrix; without a common round, in
+order of time, which the comparison reports as a doubt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from diskbench.model.comparison import (
 from diskbench.results.canaries import off_trials
 from diskbench.results.compare_draft import Draft, doubts, paired
 from diskbench.results.pool import apart, check_alike
-from diskbench.results.replicated import replicated, told
+from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, trial_figures, words
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
 
 _NEVER_ACROSS = ("profile", "job")
-"""Other jobs do other work; their figures have no ratio."""
+"""Fields that must be equal on both sides: figures of different work have no ratio."""
 
 _Group = dict["FigureLine", list["TrialFigure"]]
 
@@ -52,45 +52,50 @@ def compare_selections(
     pool: Collection[str] = (),
     evidence: EvidenceStore | None = None,
 ) -> Comparison:
-    """All that both selections measured, B over A, and what only one of them did.
+    """The ratio B over A of each figure that both selections have, and what only one of them has.
 
-    Trials of one side that differ in a fact are replicates of each other only where it is in
-    `pool` (MR-14). Phases and canaries are read from `evidence`, or from where each run's files
-    are. Raises UnknownName, InvalidValue: for a selection without finished runs, and for
-    trials that are in both.
+    Trials of one side that differ in a fact are replicates of each other only where the fact is in
+    `pool` (MR-14). Phases and canaries are read from `evidence`, or from the store of each run.
+    Raises UnknownName, and InvalidValue for a selection without finished runs and for trials that
+    are in both selections.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
-    found = [trial_figures(database, selected(database, text), metric, evidence) for text in (a, b)]
-    sides = tuple(_side(text, figures) for text, figures in zip((a, b), found, strict=True))
-    _check(sides, found)
-    matched, alone = _matched(*found)
-    drafts = [
-        one
-        for name, (of_a, of_b) in matched.items()
-        for one in _lines(name, of_a, of_b, alone, pool)
+    figures_by_side = [
+        trial_figures(database, selected(database, text), metric, evidence) for text in (a, b)
     ]
-    p = [one.ratio.p for one in drafts if one.ratio.p is not None]
+    sides = tuple(
+        _side(text, figures) for text, figures in zip((a, b), figures_by_side, strict=True)
+    )
+    _check(sides, figures_by_side)
+    matched, alone = _matched(*figures_by_side)
+    drafts = [
+        draft
+        for name, (of_a, of_b) in matched.items()
+        for draft in _lines(name, of_a, of_b, alone, pool)
+    ]
+    p = [draft.ratio.p for draft in drafts if draft.ratio.p is not None]
     q = iter(adjusted(p))
-    compared_trials = [one.trial_id for draft in drafts for one in (*draft.a, *draft.b)]
+    compared_trials = [figure.trial_id for draft in drafts for figure in (*draft.a, *draft.b)]
     flagged = off_trials(database, compared_trials, evidence)
     compared = [
-        _compared(one, None if one.ratio.p is None else next(q), metric, flagged) for one in drafts
+        _compared(draft, None if draft.ratio.p is None else next(q), metric, flagged)
+        for draft in drafts
     ]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
 
 
 def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
-    marks = dict.fromkeys(mark for one in figures for mark in one.marks)
+    marks = dict.fromkeys(mark for figure in figures for mark in figure.marks)
     return Side(
         asked=asked,
-        trials=tuple(dict.fromkeys(one.trial_id for one in figures)),
+        trials=tuple(dict.fromkeys(figure.trial_id for figure in figures)),
         marks=tuple(marks),
     )
 
 
-def _check(sides: Sequence[Side], found: Sequence[Sequence[TrialFigure]]) -> None:
-    for side, figures in zip(sides, found, strict=True):
+def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure]]) -> None:
+    for side, figures in zip(sides, figures_by_side, strict=True):
         if not figures:
             raise InvalidValue(
                 f"{side.asked!r} has no finished run with that figure",
@@ -109,7 +114,7 @@ def _check(sides: Sequence[Side], found: Sequence[Sequence[TrialFigure]]) -> Non
 def _matched(
     a: Sequence[TrialFigure], b: Sequence[TrialFigure]
 ) -> tuple[dict[str, tuple[_Group, _Group]], list[NotCompared]]:
-    """The groups of both sides that are compared, by their common words; and what is left over."""
+    """The groups of figures to compare, by the name of their subject; and what is left over."""
     sets_apart = _fields_apart(a, b)
     of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
     matched: dict[str, tuple[_Group, _Group]] = {}
@@ -129,39 +134,45 @@ def _matched(
 
 
 def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str]:
-    """The fields with one value on each side, and another one on the other."""
-    values = [_values(one.subject for one in side) for side in (a, b)]
+    """The fields that have a single value on each side, where the two values differ."""
+    values = [_values(figure.subject for figure in side) for side in (a, b)]
     names = {*values[0], *values[1]}
-    found = [(name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names]
-    return {name for name, here, there in found if len(here) == len(there) == 1 and here != there}
+    values_by_name = [
+        (name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names
+    ]
+    return {
+        name
+        for name, here, there in values_by_name
+        if len(here) == len(there) == 1 and here != there
+    }
 
 
 def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
-    known = [dict(one) for one in fields]
-    names = {name for one in known for name in one}
-    return {name: {one.get(name, "") for one in known} for name in names}
+    known = [dict(pairs) for pairs in fields]
+    names = {name for mapping in known for name in mapping}
+    return {name: {mapping.get(name, "") for mapping in known} for name in names}
 
 
 def _by_subject(
     figures: Sequence[TrialFigure], without: set[str]
 ) -> dict[Fields, list[TrialFigure]]:
-    found: dict[Fields, list[TrialFigure]] = defaultdict(list)
-    for one in figures:
-        found[tuple((k, v) for k, v in one.subject if k not in without)].append(one)
-    return found
+    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    for figure in figures:
+        groups[tuple((k, v) for k, v in figure.subject if k not in without)].append(figure)
+    return groups
 
 
 def _by_line(figures: Sequence[TrialFigure]) -> _Group:
-    found: _Group = defaultdict(list)
-    for one in sorted(figures, key=lambda one: one.order):
-        found[one.line].append(one)
-    return found
+    lines: _Group = defaultdict(list)
+    for figure in sorted(figures, key=lambda figure: figure.order):
+        lines[figure.line].append(figure)
+    return lines
 
 
 def _lines(
     block: str, a: _Group, b: _Group, alone: list[NotCompared], pool: Collection[str]
 ) -> list[Draft]:
-    found = []
+    drafts = []
     for line in dict.fromkeys((*a, *b)):
         if line in a and line in b:
             if why := _not_alike(line, a[line], b[line], pool):
@@ -170,61 +181,61 @@ def _lines(
                 continue
             pairs, unpaired, in_turn = paired(a[line], b[line])
             ratio = compare(pairs)
-            found.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
-        elif not any(_is_same_step(line, one) for one in (b if line in a else a)):
+            drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
+        elif not any(_is_same_step(line, other) for other in (b if line in a else a)):
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
             alone.append(NotCompared(block=block, why=why))
         elif line in a:
             why = f"{line.step} {line.direction}: block size, queue depth or pattern differ"
             alone.append(NotCompared(block=block, why=why))
-    return found
+    return drafts
 
 
 def _not_alike(
     line: FigureLine, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
 ) -> str:
-    """Why the trials of one side are no replicates of each other; empty where they are."""
+    """Why the trials of one side are not replicates of each other; empty where they are."""
     for name, side in (("A", a), ("B", b)):
         try:
             check_alike(side, pool=pool, whose=f"trials of {name}")
         except FactsDiffer as error:
-            # What was found on a machine is so in every step, a regime and a cliff are of one.
-            of_step = any(one.spans_cliff for one in side) or REGIME in dict(apart(side))
+            # Facts of a machine hold for every step; a regime and a cliff belong to one step.
+            of_step = any(figure.spans_cliff for figure in side) or REGIME in dict(apart(side))
             head = f"{line.step} {line.direction}: " if of_step else ""
             return f"{head}{error.message}; {error.advice}"
     return ""
 
 
-def _is_same_step(one: FigureLine, other: FigureLine) -> bool:
-    return (one.step, one.direction) == (other.step, other.direction)
+def _is_same_step(line: FigureLine, other: FigureLine) -> bool:
+    return (line.step, line.direction) == (other.step, other.direction)
 
 
-def _compared(one: Draft, q: float | None, metric: Metric, flagged: Collection[str]) -> Compared:
-    found = Compared(
-        block=one.block,
-        step=one.line.step,
-        direction=one.line.direction,
+def _compared(draft: Draft, q: float | None, metric: Metric, flagged: Collection[str]) -> Compared:
+    compared = Compared(
+        block=draft.block,
+        step=draft.line.step,
+        direction=draft.line.direction,
         metric=metric,
-        a=replicated(figure.sample for figure in one.a),
-        b=replicated(figure.sample for figure in one.b),
-        pairs=one.ratio.pairs,
-        n=one.ratio.n,
-        unpaired=one.unpaired,
-        in_turn=one.in_turn,
-        ratio=one.ratio.ratio,
-        interval=told(one.ratio.interval),
-        p=one.ratio.p,
+        a=replicated(figure.sample for figure in draft.a),
+        b=replicated(figure.sample for figure in draft.b),
+        pairs=draft.ratio.pairs,
+        n=draft.ratio.n,
+        unpaired=draft.unpaired,
+        in_turn=draft.in_turn,
+        ratio=draft.ratio.ratio,
+        interval=interval_of(draft.ratio.interval),
+        p=draft.ratio.p,
         q=q,
-        finding=judge(one.ratio, q),
-        differences=differences(one.a, one.b),
-        doubts=tuple(doubts(one, flagged)),
+        finding=judge(draft.ratio, q),
+        differences=differences(draft.a, draft.b),
+        doubts=tuple(doubts(draft, flagged)),
     )
-    return found.model_copy(update={"sentence": sentence(found)})
+    return compared.model_copy(update={"sentence": sentence(compared)})
 
 
 def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:
-    """What was asked for and what was found that is not the same on both sides."""
-    of_a, of_b = (_values((*one.subject, *one.facts) for one in side) for side in (a, b))
+    """The requested fields and observed facts whose values differ between the sides."""
+    of_a, of_b = (_values((*figure.subject, *figure.facts) for figure in side) for side in (a, b))
     return tuple(
         Difference(fact=name, a=_sorted(of_a.get(name)), b=_sorted(of_b.get(name)))
         for name in dict.fromkeys((*of_a, *of_b))

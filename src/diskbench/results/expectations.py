@@ -1,4 +1,4 @@
-"""What each step of a trial was promised: by its plan, or by what somebody says of its disk."""
+"""What each step of a trial was promised: by its plan, or by the user's hint about its disk."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ RunsOf = Sequence[tuple["Run", Sequence[StepGroup]]]
 def promises_of(
     runs_of: RunsOf, plan: Plan | None, hint: Hint | None, books: Books
 ) -> dict[tuple[str, int], StepPromise]:
-    """The promise of each step that has one, by run and index. What was said of the disk stands
-    where no plan knows better. Raises InvalidValue, UserError for words that name no disk."""
+    """The promise of each step that has one, by run and index. The hint about the disk is used only
+    where the plan has no expectation. Raises InvalidValue, UserError for a hint that names no disk.
+    """
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan)
     provider = runs_of[0][0].provider if runs_of else ""
     way = hint.way(books, provider) if hint is not None else None
-    return _said(runs_of, plan, way) if way is not None else {}
+    return _from_hint(runs_of, plan, way) if way is not None else {}
 
 
 def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
     whole = plan.expectation
     assert whole is not None
     source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
-    found = {}
+    promises = {}
     for run, groups in runs_of:
         number = run.number
         for group in groups:
             expected = expected_of(plan, group.index, of_round=group.of_round, run=number)
-            told = whole.step(place_of(plan, group.index), number, group.of_round)
+            planned_step = whole.step(place_of(plan, group.index), number, group.of_round)
             if expected is not None:
-                credit = told.credit if told else {}
-                found[run.run_id, group.index] = StepPromise(expected, source, credit)
-    return found
+                credit = planned_step.credit if planned_step else {}
+                promises[run.run_id, group.index] = StepPromise(expected, source, credit)
+    return promises
 
 
-def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], StepPromise]:
+def _from_hint(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], StepPromise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
         began = _seconds(run.started_at)
@@ -66,20 +67,21 @@ def _said(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int],
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
     return {
-        key: StepPromise(one.expected, source, one.credit, is_guess=True)
-        for key, one in zip(keys, recalled(way.path, done), strict=True)
-        if one is not None
+        key: StepPromise(step.expected, source, step.credit, is_guess=True)
+        for key, step in zip(keys, recalled(way.path, done), strict=True)
+        if step is not None
     }
 
 
 def _mean(group: StepGroup, block_bytes: int) -> float | None:
-    """I/Os a second over all phases of a step of which only the log is known."""
+    """Mean IOPS over all phases of a step that has only a log."""
     phases = group.phases.phases if group.phases else ()
     done = sum(
-        (one.iops if one.iops is not None else (one.bytes_per_s or 0.0) / block_bytes) * one.seconds
-        for one in phases
+        (phase.iops if phase.iops is not None else (phase.bytes_per_s or 0.0) / block_bytes)
+        * phase.seconds
+        for phase in phases
     )
-    seconds = sum(one.seconds for one in phases)
+    seconds = sum(phase.seconds for phase in phases)
     return done / seconds if seconds and done else None
 
 

@@ -1,4 +1,4 @@
-"""Measurement rows and documents as other programs read them, where no mean spans a fall (MR-3)."""
+"""Measurement rows and documents for other programs, in which no mean spans a cliff (MR-3)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def rows_as_csv(
     run_ids: Sequence[str] | None = None,
     evidence: EvidenceStore | None = None,
 ) -> str:
-    """Rows that meet the filters, with a header. `evidence` is the store to read instead of the one
-    that each run was kept in."""
+    """CSV text of the rows that meet the filters, with a header. `evidence` is the store to read
+    instead of each run's own."""
     return csv_text(*_rows(database, filters, run_ids, evidence))
 
 
@@ -43,8 +43,9 @@ def exported(
     named: Sequence[str],
     evidence: EvidenceStore | None = None,
 ) -> bytes:
-    """What `results export` writes: of the runs that are `named` (selections, as `report` takes
-    them), or of all, those that meet the filters. Raises UnknownName, InvalidValue."""
+    """The bytes that `results export` writes: the runs that meet the filters, among those that
+    `named` selects (as `report` takes selections) or among all. Raises UnknownName, InvalidValue.
+    """
     run_ids = runs_named(database, named) if named else None
     if kind == "csv":
         return rows_as_csv(database, filters, run_ids=run_ids, evidence=evidence).encode()
@@ -63,5 +64,5 @@ def _rows(
     run_ids: Sequence[str] | None,
     evidence: EvidenceStore | None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    found = find_measurements(database, filters, run_ids=run_ids)
-    return levelled(database, found, evidence), [*measurement_fields(), AFTER_CLIFF]
+    measurements = find_measurements(database, filters, run_ids=run_ids)
+    return levelled(database, measurements, evidence), [*measurement_fields(), AFTER_CLIFF]

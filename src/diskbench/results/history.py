@@ -1,4 +1,4 @@
-"""What was measured again and again, and where its level changed (MR-15)."""
+"""The history of repeated measurements, and the times at which their level changed (MR-15)."""
 
 from __future__ import annotations
 
@@ -36,40 +36,41 @@ def find_regressions(
 ) -> Regressions:
     """The history of each step of each subject that was measured at least twice.
 
-    A time is one campaign: a matrix of a schedule, or one command. Its figure is the median of its
-    machines, for single ones are too noisy to show a step of a tenth. Machines on which another
-    kernel, zone or regime was found than on most of that time do not count, unless the fact is in
-    `pool`; nor do figures that span a cliff.
+    A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
+    median over its machines, because single machines are too noisy to show a change of 10 %.
+    Machines whose kernel, zone or another fact differs from that of most machines of the campaign
+    do not count, unless the fact is in `pool`; nor do figures that span a cliff.
     """
-    found: dict[object, list[TrialFigure]] = defaultdict(list)
+    series: dict[object, list[TrialFigure]] = defaultdict(list)
     undated: dict[str, None] = {}
-    for one in trial_figures(database, filters, metric):
-        if one.at is None:
-            undated[one.trial_id] = None
+    for figure in trial_figures(database, filters, metric):
+        if figure.at is None:
+            undated[figure.trial_id] = None
         else:
-            found[one.subject, one.line].append(one)
-    histories = (history_of(figures, metric, pool=pool) for figures in found.values())
+            series[figure.subject, figure.line].append(figure)
+    histories = (history_of(figures, metric, pool=pool) for figures in series.values())
     return Regressions(
-        histories=tuple(one for one in histories if len(one.points) > 1), undated=tuple(undated)
+        histories=tuple(history for history in histories if len(history.points) > 1),
+        undated=tuple(undated),
     )
 
 
 def history_of(
     figures: Sequence[TrialFigure], metric: Metric, *, pool: Collection[str] = ()
 ) -> History:
-    """The history of one step and direction of one subject; `figures` are of nothing else. Those
-    without a date have no place in it."""
+    """The history of one step and direction of one subject, to which all `figures` belong. Figures
+    without a date are left out."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
-    for one in figures:
-        if one.at is not None:
-            times[one.campaign_id].append(one)
-    groups = [found[0] for time in times.values() if (found := alike(time, pool=pool))]
+    for figure in figures:
+        if figure.at is not None:
+            times[figure.campaign_id].append(figure)
+    groups = [pooled[0] for time in times.values() if (pooled := alike(time, pool=pool))]
     groups.sort(key=time_of)
     points = tuple(
         HistoryPoint(
             at=time_of(group),
             campaign_id=group[0].campaign_id,
-            value=median(by_machine([one.sample for one in group])),
+            value=median(by_machine([figure.sample for figure in group])),
             trials=len(group),
             left_out=len(times[group[0].campaign_id]) - len(group),
         )
@@ -87,13 +88,13 @@ def history_of(
         noise=seen.noise,
         span=seen.span,
         visible=seen.visible,
-        after_cliff=sum(one.level is not None for group in groups for one in group),
+        after_cliff=sum(figure.level is not None for group in groups for figure in group),
     )
 
 
 def time_of(figures: Sequence[TrialFigure]) -> str:
-    """When the first of some figures with a date was measured; empty where none has one."""
-    return next((one.at for one in figures if one.at is not None), "")
+    """The time of the first figure that has a date; empty where none has one."""
+    return next((figure.at for figure in figures if figure.at is not None), "")
 
 
 def _changes(
@@ -103,7 +104,7 @@ def _changes(
     metric: Metric,
 ) -> list[LevelChange]:
     edges = [0, *(shift.at for shift in seen.shifts), len(points)]
-    spans = [[one for group in groups[a:b] for one in group] for a, b in pairwise(edges)]
+    spans = [[figure for group in groups[a:b] for figure in group] for a, b in pairwise(edges)]
     return [
         LevelChange(
             at=points[shift.at].at,

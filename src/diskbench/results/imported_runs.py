@@ -1,4 +1,4 @@
-"""Runs that others measured, taken in: kept as evidence, and as rows."""
+"""Import of runs that others measured: stored as evidence and as rows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadImport:
-    """A run and the file that it came from. `dated`: the file tells when it was measured. `audits`
-    say whether its figures agree, where they are fio's own."""
+    """A run and the file that it came from. `dated`: the file contains the time of measurement.
+    `audits` say whether fio's own figures agree with each other; empty for other formats."""
 
     source: ImportSource
     manifest: Manifest
@@ -36,7 +36,7 @@ class ReadImport:
 
     @property
     def has_logs(self) -> bool:
-        """Whether fio's logs came with it."""
+        """Whether fio's logs were imported with it."""
         files = self.manifest.imported.files if self.manifest.imported is not None else ()
         return any(map(log_name, files))
 
@@ -48,7 +48,7 @@ def imported(
     labels: Mapping[str, str],
     version: str,
 ) -> Iterator[ReadImport]:
-    """The runs of the sources, each kept before the next is read. `version` is this program's.
+    """Import the runs of the sources, each stored before the next is read; `version` is ours.
     Raises StoreUnavailable, FioOutputUnreadable."""
     for source in sources:
         for manifest in import_source(store, source, labels=labels, version=version):
@@ -66,9 +66,9 @@ def imported(
 def damaged_logs(
     store: EvidenceStore, run_ids: Sequence[str]
 ) -> list[tuple[str, FioOutputUnreadable]]:
-    """Make the series and phases of runs with logs, as runs of our own do when they end: else the
-    first report on them would. Returns the runs whose logs are damaged, and how; what else cannot
-    be read is told by whoever asks for it."""
+    """Compute the series and phases of imported runs with logs, as our own runs do when they end,
+    so that the first report need not. Returns the runs whose logs are damaged, each with its error;
+    other unreadable evidence is reported by the command that reads it."""
     if not run_ids:
         return []
     read_series_ahead(store, run_ids)

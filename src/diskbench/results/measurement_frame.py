@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
 
 _LONG_NS = 9_800_000_000
-"""Of shorter steps nothing is looked at: they have no levels (results/phase_reader.py)."""
+"""Evidence of shorter steps is not read: they have no levels (results/phase_reader.py)."""
 _PLACE = "place in the frame"
 
 
 @dataclass(frozen=True, slots=True)
 class _StepRow:
-    """A row of a frame with its run."""
+    """A row of the frame with its run."""
 
     run: Run
     counted: Counted
@@ -55,12 +55,12 @@ def levelled_frame(
     run_ids: Sequence[str] | None = None,
     evidence: EvidenceStore | None = None,
 ) -> pl.DataFrame:
-    """One row a run, step, job and direction, as `measurements_frame` gives them, with the column
-    `after_cliff`: the kind of the level that the figures of a row are of, where its step has
-    several (None: they are what fio counted).
+    """One row per run, step, job and direction, as `measurements_frame` returns them, with the
+    column `after_cliff`: the kind of the level that the row's figures are taken from, where its
+    step has several (None: the figures are as fio counted them).
 
-    Seconds are read from `evidence`, or from where each run was kept; a run whose evidence is gone
-    is told as fio counted it. Raises StoreUnavailable.
+    Seconds are read from `evidence`, or from each run's own store; the rows of a run whose evidence
+    is gone stay as fio counted them. Raises StoreUnavailable.
     """
     import polars as pl
 
@@ -68,23 +68,23 @@ def levelled_frame(
     frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(AFTER_CLIFF))
     long = pl.col("runtime_ns").sum().over("run_id", "step") >= _LONG_NS
     rows = frame.filter(long).to_dicts() if frame.height else []
-    told = _told(rows, database, evidence)
-    if told:
-        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in told]))
-        frame = pl.concat([other, pl.DataFrame(told, schema=frame.schema)]).sort(_PLACE)
+    levelled = _levelled_rows(rows, database, evidence)
+    if levelled:
+        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in levelled]))
+        frame = pl.concat([other, pl.DataFrame(levelled, schema=frame.schema)]).sort(_PLACE)
     return frame.drop(_PLACE)
 
 
-def _told(
+def _levelled_rows(
     rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
 ) -> list[dict[str, Any]]:
-    """The rows whose figures are of one level of several."""
+    """The rows of steps with several levels, each with the figures of one level."""
     if not rows:
         return []
     steps = counted_columns(rows)
-    ids = list(dict.fromkeys(one.run_id for one in steps))
+    ids = list(dict.fromkeys(step.run_id for step in steps))
     runs = {run.run_id: run for run in find_runs(database, run_ids=ids)}
-    known = [_StepRow(runs[one.run_id], one) for one in steps if one.run_id in runs]
+    known = [_StepRow(runs[step.run_id], step) for step in steps if step.run_id in runs]
     courses = courses_of(database, known, evidence)
     return [
         {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}

@@ -1,7 +1,7 @@
-"""The course of steps whose figures are to be pooled: a mean must not span a cliff (MR-3).
+"""The phases of steps whose figures are to be pooled: a mean must not span a cliff (MR-3).
 
-Only steps of a minute or more (on a lab disk whose credit is scaled, of less) have phases, and only
-their evidence is looked at: of the quick runs that most histories are made of, nothing is read.
+Only steps of a minute or more have phases (on a lab disk whose credit is scaled, shorter ones do,
+too), and only their evidence is read; quick runs, which most histories consist of, are skipped.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
 
 Courses = Mapping[tuple[str, str], "StepPhases"]
-"""By run and the name of the step."""
+"""Phases by run id and name of the step."""
 
 
 class StepRow(Protocol):
-    """What a row says of the time of its step: rows of figures and of measurements do."""
+    """A row from which the run time of its step is known: of figures or of measurements."""
 
     @property
     def run(self) -> Run:
-        """The run that it is of."""
+        """The run to which the row belongs."""
 
     @property
     def step(self) -> str:
@@ -59,13 +59,13 @@ log = logging.getLogger(__name__)
 
 _LEAST_S = 10.0
 _ALMOST = 0.98
-"""fio's own run time may be a little below that of its process, by which phases are read."""
+"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
 def courses_of(
     database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
 ) -> Courses:
-    """The phases of the steps that `rows` are of, where they have any.
+    """The phases of the steps to which `rows` belong, where they have any.
 
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
@@ -74,16 +74,16 @@ def courses_of(
     if not long:
         return {}
     stores = EvidenceStores(evidence)
-    found = all_of(lambda run: _phases(database, run, stores), list(long.values()))
-    return {(one.run_id, one.step): one for of_run in found for one in of_run}
+    courses_by_run = all_of(lambda run: _phases(database, run, stores), list(long.values()))
+    return {(course.run_id, course.step): course for of_run in courses_by_run for course in of_run}
 
 
 def read_phases(
     store: EvidenceStore, run_id: str, plan: Plan | None, *, run: int
 ) -> tuple[StepPhases, ...]:
-    """The phases of the measured steps of a run, in order; `plan` is that of its trial (None:
-    imported), `run` its number there, from 1. A run whose evidence is gone or damaged has none;
-    damage is logged."""
+    """The phases of the measured steps of a run, in order. `plan` is that of its trial (None for an
+    imported run), `run` its number in the trial, from 1. A run whose evidence is gone or damaged
+    has none; damage is logged."""
     try:
         return run_phases(store, run_id, plan, run=run)
     except UnknownName:  # nothing finished, or imported without the seconds
@@ -94,17 +94,17 @@ def read_phases(
 
 
 def _long_enough(rows: Sequence[StepRow]) -> list[StepRow]:
-    """A row of each step that lasted long enough to have phases, its rounds together."""
+    """One row of each step whose rounds together lasted long enough to have phases."""
     steps: dict[tuple[str, str], list[StepRow]] = {}
     for row in rows:
         steps.setdefault((row.run.run_id, row.step), []).append(row)
-    found = []
+    long_rows = []
     for group in steps.values():
         rounds = {(row.step_index, row.round): row.runtime_ns for row in group}
         shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
         if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
-            found.append(group[0])
-    return found
+            long_rows.append(group[0])
+    return long_rows
 
 
 def _time_scale(row: StepRow) -> float:
@@ -115,7 +115,7 @@ def _time_scale(row: StepRow) -> float:
 
 
 class EvidenceStores:
-    """Evidence stores by their URL, each opened once; or `only` one for all."""
+    """Evidence stores by their URL, each opened once; or the store `only` for every URL."""
 
     def __init__(self, only: EvidenceStore | None = None) -> None:
         self._only = only

@@ -1,7 +1,8 @@
-"""Which figures may be taken for replicates of each other (MR-14).
+"""Which figures may be pooled as replicates of each other (MR-14).
 
-Records are pooled only where what was found is the same: instance type and job are the subject's,
-CPU, zone, kernel, fio, disk and regime are facts. Whoever wants to pool across a fact says so.
+Figures are pooled only where all checked facts are the same: CPU, zone, kernel, fio, disk and
+regime are facts; instance type and job belong to the subject. The user may name facts across which
+figures are pooled all the same.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 CHECKED = (*FACTS, REGIME)
 ALL = "all"
-"""What `--pool` takes beside the names of facts."""
+"""The value of `--pool` that stands for all facts."""
 _NOT_KNOWN = "–"
 
 
 def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
-    """The facts across which a person wants figures pooled. Raises UnknownName."""
+    """The facts across which the user wants figures pooled. Raises UnknownName."""
     for name in named:
         if name not in (*CHECKED, ALL):
             raise UnknownName("fact", name, (*CHECKED, ALL))
@@ -36,26 +37,26 @@ def check_alike(
 ) -> None:
     """Raise FactsDiffer where figures that are to be pooled differ in a checked fact that is not in
     `pool`, or span a cliff."""
-    spanning = sum(one.spans_cliff for one in figures)
+    spanning = sum(figure.spans_cliff for figure in figures)
     if spanning:
         raise FactsDiffer(
             f"{spanning} of the {whose} span a cliff: their figure is of neither level",
             advice="compare IOPS or bytes a second, which are known of each level",
         )
-    told = [f"{fact}: {words}" for fact, words in apart(figures) if fact not in pool]
-    if told:
-        names = [one.partition(":")[0] for one in told]
+    differing = [f"{fact}: {words}" for fact, words in apart(figures) if fact not in pool]
+    if differing:
+        names = [difference.partition(":")[0] for difference in differing]
         raise FactsDiffer(
-            f"{whose} differ in {'; '.join(told)}",
+            f"{whose} differ in {'; '.join(differing)}",
             advice=f"to pool them all the same: {' '.join(f'--pool {name}' for name in names)}",
         )
 
 
 def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
-    """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. A regime that is not
-    known is no other one."""
+    """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. An unknown regime
+    does not count as a different one."""
     for fact in CHECKED:
-        seen = Counter(dict(one.facts).get(fact, _NOT_KNOWN) for one in figures)
+        seen = Counter(dict(figure.facts).get(fact, _NOT_KNOWN) for figure in figures)
         if fact == REGIME:
             del seen[_NOT_KNOWN]
         if len(seen) > 1:
@@ -63,10 +64,11 @@ def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
 
 
 def alike(figures: Sequence[TrialFigure], *, pool: Collection[str] = ()) -> list[list[TrialFigure]]:
-    """The figures in groups that may be pooled, the largest first; none that spans a cliff."""
-    usable = [one for one in figures if not one.spans_cliff]
+    """The figures in groups that may be pooled, the largest first; figures that span a cliff are
+    left out."""
+    usable = [figure for figure in figures if not figure.spans_cliff]
     names = {fact for fact, _ in apart(usable)} - set(pool)
-    found: dict[Fields, list[TrialFigure]] = defaultdict(list)
-    for one in usable:
-        found[tuple((name, value) for name, value in one.facts if name in names)].append(one)
-    return sorted(found.values(), key=len, reverse=True)
+    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    for figure in usable:
+        groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
+    return sorted(groups.values(), key=len, reverse=True)

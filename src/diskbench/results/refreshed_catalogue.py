@@ -23,29 +23,29 @@ def refreshable() -> tuple[str, ...]:
 
 
 def open_books() -> Books:
-    """The catalogue as it is now: the shipped files with what is in the user's cache.
+    """The catalogue as it is now: the shipped files overlaid with the user's cache.
 
-    Opened once, where a session or a command begins, and handed down from there; what is refreshed
-    afterwards counts for the sessions that are opened afterwards. Raises InvalidValue for a file in
-    the cache that cannot be read.
+    Open it once, where a session or a command begins, and pass it on; a later refresh affects only
+    sessions that are opened after it. Raises InvalidValue for a file in the cache that cannot be
+    read.
     """
     return Books(read_overlays())
 
 
 def refresh(cloud: str) -> tuple[Overlay, Path]:
-    """Ask a cloud for limits and prices, and keep the answer for the sessions opened from now on.
+    """Ask a cloud for limits and prices, and cache the answer for sessions that are opened later.
 
     Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
-    the catalogue, which is not kept; and what the cloud's provider raises.
+    the catalogue (which is not cached), and whatever the cloud's provider raises.
     """
-    asked = provider(cloud)
-    if not isinstance(asked, Refreshes):
+    source = provider(cloud)
+    if not isinstance(source, Refreshes):
         raise InvalidValue(
             f"--cloud {cloud} has no API of limits and prices",
             advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
         )
     before = open_books()
-    found = asked.refreshed(before)
-    others = tuple(one for one in before.overlays if one.cloud != cloud)
-    Books((*others, found)).check()
-    return found, write_overlay(found)
+    refreshed = source.refreshed(before)
+    others = tuple(overlay for overlay in before.overlays if overlay.cloud != cloud)
+    Books((*others, refreshed)).check()
+    return refreshed, write_overlay(refreshed)

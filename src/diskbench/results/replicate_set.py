@@ -1,4 +1,4 @@
-"""What the trials of a matrix, or of any other selection, say together (MR-5 to MR-7)."""
+"""Statistics over the trials of a matrix, or of any other selection (MR-5 to MR-7)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_JUDGED = 100
-"""Trials of which the verdict is read as well, a tenth of a second each; our choice."""
+"""Verdicts are read only for at most this number of trials, at about 0.1 s each; our choice."""
 LARGE_BYTES = 64 * 1024
-"""Steps with blocks of at least so much are told in bytes a second; our choice."""
+"""Steps with blocks of at least this size are shown in bytes a second; our choice."""
 
 
 def replicates_of(
@@ -44,20 +44,20 @@ def replicates_of(
     evidence: EvidenceStore | None = None,
 ) -> Replicates:
     """Median, interval, variation and outliers of each step, over all trials that are replicates of
-    each other. Trials of a block on which different things were found stand in lines of their own
-    unless the fact is in `pool`."""
+    each other. Trials of a block whose facts differ get separate lines unless the fact is in
+    `pool`."""
     figures = main_figures(database, filters, evidence)
-    flagged = off_trials(database, [one.trial_id for _, one in figures], evidence)
+    flagged = off_trials(database, [figure.trial_id for _, figure in figures], evidence)
     groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
-    for metric, one in figures:
-        groups[one.subject, one.line, metric].append(one)
+    for metric, figure in figures:
+        groups[figure.subject, figure.line, metric].append(figure)
     lines: list[ReplicateLine] = []
     left_out: list[str] = []
-    trials = {one.trial_id for _, one in figures}
+    trials = {figure.trial_id for _, figure in figures}
     judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
     for (subject, line, metric), of in sorted(groups.items(), key=lambda item: _place(item[1])):
         lines += _lines(words(subject) or "all", line, metric, of, pool, flagged, judge)
-        if spanning := sum(one.spans_cliff for one in of):
+        if spanning := sum(figure.spans_cliff for figure in of):
             left_out.append(
                 f"{line.step} {line.direction}: {spanning} of {len(of)} trials ended between two "
                 "levels"
@@ -65,10 +65,10 @@ def replicates_of(
     return Replicates(
         asked=asked,
         trials=len(trials),
-        marks=tuple(dict.fromkeys(mark for _, one in figures for mark in one.marks)),
+        marks=tuple(dict.fromkeys(mark for _, figure in figures for mark in figure.marks)),
         lines=tuple(lines),
         flagged=tuple(
-            FlaggedTrial(trial_id=name, why=tuple(one.words() for one in why))
+            FlaggedTrial(trial_id=name, why=tuple(reason.words() for reason in why))
             for name, why in sorted(flagged.items())
         ),
         left_out=tuple(left_out),
@@ -78,16 +78,16 @@ def replicates_of(
 def main_figures(
     database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None = None
 ) -> list[tuple[Metric, TrialFigure]]:
-    """The main figure of each step and direction of each trial: IOPS, of large blocks bytes a
+    """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
     figures = trial_figures(database, filters, "iops", evidence)
-    found: list[tuple[Metric, TrialFigure]] = [
-        ("iops", one) for one in figures if not _is_large(one)
+    chosen: list[tuple[Metric, TrialFigure]] = [
+        ("iops", figure) for figure in figures if not _is_large(figure)
     ]
-    if len(found) < len(figures):
+    if len(chosen) < len(figures):
         by_size = trial_figures(database, filters, "bytes_per_s", evidence)
-        found += [("bytes_per_s", one) for one in by_size if _is_large(one)]
-    return found
+        chosen += [("bytes_per_s", figure) for figure in by_size if _is_large(figure)]
+    return chosen
 
 
 def _is_large(figure: TrialFigure) -> bool:
@@ -108,16 +108,16 @@ def _lines(
     flagged: Collection[str],
     judge: _Judge | None,
 ) -> Iterator[ReplicateLine]:
-    names = {fact for fact, _ in apart([one for one in figures if not one.spans_cliff])}
+    names = {fact for fact, _ in apart([figure for figure in figures if not figure.spans_cliff])}
     for group in alike(figures, pool=pool):
-        fallen = [one for one in group if one.level is not None]
-        left = [one for one in group if one.trial_id not in flagged]
+        fallen = [figure for figure in group if figure.level is not None]
+        left = [figure for figure in group if figure.trial_id not in flagged]
         yield ReplicateLine(
             block=block,
             step=line.step,
             direction=line.direction,
             metric=metric,
-            replicated=replicated(one.sample for one in group),
+            replicated=replicated(figure.sample for figure in group),
             facts=tuple(
                 (name, value)
                 for name, value in group[0].facts
@@ -125,14 +125,16 @@ def _lines(
             ),
             level=fallen[0].level if fallen else None,
             after_cliff=len(fallen),
-            apart=max(one.apart for one in group),
-            without=replicated(one.sample for one in left) if 0 < len(left) < len(group) else None,
+            apart=max(figure.apart for figure in group),
+            without=replicated(figure.sample for figure in left)
+            if 0 < len(left) < len(group)
+            else None,
             verdict=judge.on(line.step, group) if judge else None,
         )
 
 
 class _Judge:
-    """Verdicts on the steps of trials that are pooled, each set of trials read once."""
+    """Verdicts on the steps of pooled trials; each set of trials is read once."""
 
     def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
         self._database, self._stores = database, EvidenceStores(evidence)
@@ -140,9 +142,9 @@ class _Judge:
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 
     def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
-        """The verdict on a step, the first time that it is asked for: a step has one, whatever the
-        number of its directions. None where the evidence cannot be read."""
-        trials = frozenset(one.trial_id for one in group)
+        """The verdict on a step, returned once only, because a step has one verdict whatever the
+        number of its directions. None afterwards, and where the evidence cannot be read."""
+        trials = frozenset(figure.trial_id for figure in group)
         if trials not in self._open:
             self._open[trials] = self._read(trials)
         return self._open[trials].pop(step, None)
@@ -157,8 +159,8 @@ class _Judge:
         runs.sort(key=lambda run: (run.trial_id, run.run_index))
         try:
             store = self._stores.at(runs[0].evidence_url)
-            found = step_verdicts(self._database, store, runs, books=self._books)
+            verdicts = step_verdicts(self._database, store, runs, books=self._books)
         except DiskbenchError as error:
             log.warning("no verdict on these trials: %s", error.message)
             return {}
-        return {one.step: one for one in found}
+        return {verdict.step: verdict for verdict in verdicts}

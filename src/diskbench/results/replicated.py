@@ -1,4 +1,4 @@
-"""What replicates say together, as it is told and kept (MR-5 to MR-7)."""
+"""Statistics of replicates in the form that is shown and stored (MR-5 to MR-7)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ if TYPE_CHECKING:
 
 
 def replicated(samples: Iterable[Sample]) -> Replicated:
-    """The median of the samples with all that MR-6 and MR-7 want beside it."""
-    found = repeats(list(samples))
+    """The median of the samples with the interval, variation and outliers that MR-6 and MR-7 ask
+    for."""
+    statistics = repeats(list(samples))
     return Replicated(
-        trials=found.trials,
-        machines=found.n,
-        median=found.median,
-        low=found.low,
-        high=found.high,
-        interval=told(found.interval),
-        variation=found.variation,
-        more=found.more,
-        outliers=found.outliers,
+        trials=statistics.trials,
+        machines=statistics.n,
+        median=statistics.median,
+        low=statistics.low,
+        high=statistics.high,
+        interval=interval_of(statistics.interval),
+        variation=statistics.variation,
+        more=statistics.more,
+        outliers=statistics.outliers,
     )
 
 
-def told(one: MedianInterval | None) -> Interval | None:
-    """An interval with its coverage; None where there are too few samples for any."""
-    return Interval(low=one.low, high=one.high, coverage=one.coverage) if one else None
+def interval_of(interval: MedianInterval | None) -> Interval | None:
+    """An interval with its coverage; None where there are too few samples for an interval."""
+    return (
+        Interval(low=interval.low, high=interval.high, coverage=interval.coverage)
+        if interval
+        else None
+    )

@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 
 
 def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[Filter]) -> Runs:
-    """The runs (rows by id) that are named, and those that meet the filters.
+    """The rows, by run id, of the runs that are named and of those that meet the filters.
 
-    Raises InvalidValue when nothing is named, a run is still going on or has something left on its
-    host; UnknownName.
+    Raises UnknownName, and InvalidValue when nothing is named, when a run has not ended, and when
+    its lease is still open.
     """
     if not run_ids and not filters:
         raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
-    found = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
+    runs = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
     if filters:
-        found |= {run.run_id: run for run in find_runs(database, filters)}
+        runs |= {run.run_id: run for run in find_runs(database, filters)}
     active = {claim.trial_id for claim in list_claims(database)}
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
-    for run in found.values():
+    for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:
             raise InvalidValue(
                 f"run {run.run_id} is {run.state}",
                 advice=f"stop it first: diskbench cancel {run.run_id}",
             )
-    for run in found.values():
+    for run in runs.values():
         if run.trial_id in leased:  # gc needs its plan to know where to look
             raise InvalidValue(
                 f"what run {run.run_id} put on its host was not given back yet",
                 advice=f"give it back first: diskbench gc {run.trial_id}",
             )
-    return found
+    return runs
 
 
 def delete_with_evidence(
@@ -58,7 +58,7 @@ def delete_with_evidence(
     open_store: Callable[[str | None], EvidenceStore] | None,
 ) -> None:
     """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated.
-    `open_store` opens the store that a run's row names; None keeps the evidence. Raises
+    `open_store` opens the store at the URL in a run's row; None keeps the evidence. Raises
     StoreUnavailable."""
     if open_store is not None:
         _delete_evidence(database, open_store, runs)
@@ -68,7 +68,7 @@ def delete_with_evidence(
 def _delete_evidence(
     database: Engine, open_store: Callable[[str | None], EvidenceStore], runs: Runs
 ) -> None:
-    """Also that of trials and matrices that are left without any run."""
+    """Delete the evidence of runs, and of trials and matrices that are left without any run."""
     stores: dict[str | None, EvidenceStore] = {}
     for run_id, run in runs.items():
         url = run.evidence_url

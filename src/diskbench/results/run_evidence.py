@@ -1,5 +1,5 @@
-"""What the evidence of runs tells beside their rows: phases and audits. A run whose evidence is
-gone or damaged has none, which is logged and costs a result only these."""
+"""Phases and audits of runs, read from their evidence. A run whose evidence is gone or damaged has
+neither; this is logged, and the rest of its result is shown."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class EvidenceOfRuns:
-    """The evidence stores of runs: the one that was typed (`url`), else the one that each run was
-    kept in. Each is opened once, by `open_store`."""
+    """The evidence stores of runs: the one at `url` where the user gave it, else each run's own.
+    Each is opened once, by `open_store`."""
 
     def __init__(self, open_store: OpenStore, url: str | None = None) -> None:
         self._open = open_store
@@ -34,7 +34,7 @@ class EvidenceOfRuns:
         self._stores: dict[str | None, EvidenceStore | None] = {}
 
     def store(self, row: Run) -> EvidenceStore | None:
-        """Where the evidence of a run (a row) lies; None where that cannot be reached."""
+        """The evidence store of a run (a row); None where it cannot be reached."""
         url = self._url or row.evidence_url
         if url not in self._stores:
             try:
@@ -60,38 +60,40 @@ def phases_of(
     store: EvidenceStore, plan: Plan | None, runs: Sequence[tuple[str, int]]
 ) -> list[StepPhases]:
     """The phases of all steps of runs, each named by its id and its number in the trial, from 1."""
-    found: list[StepPhases] = []
+    phases: list[StepPhases] = []
     for run_id, number in runs:
         try:
-            found += run_phases(store, run_id, plan, run=number)
+            phases += run_phases(store, run_id, plan, run=number)
         except UnknownName:  # nothing finished
             continue
         except DiskbenchError as error:
             warn("phases", run_id, error)
-    return found
+    return phases
 
 
 def audits_of(store: EvidenceStore, run_ids: Sequence[str]) -> list[StepAudit]:
     """Whether the figures of the steps of runs in a store agree."""
-    found: list[StepAudit] = []
+    audits: list[StepAudit] = []
     for run_id in run_ids:
         try:
-            found += run_audits(store, run_id)
+            audits += run_audits(store, run_id)
         except UnknownName:  # nothing finished
             continue
         except DiskbenchError as error:
             warn("audit", run_id, error)
-    return found
+    return audits
 
 
 def audit_doubts(audits: Sequence[StepAudit], known: Sequence[Warning]) -> list[Warning]:
-    """What audits doubt beyond the `known` warnings: rows that an older version made hold no doubts
-    of the logs."""
-    told = {(warning.code, warning.step, warning.message) for warning in known}
+    """The doubts of audits that are not among the `known` warnings: rows that an older version
+    wrote contain no doubts about the logs."""
+    known_doubts = {(warning.code, warning.step, warning.message) for warning in known}
     doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
-    return [doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in told]
+    return [
+        doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known_doubts
+    ]
 
 
 def warn(what: str, run_id: str, error: DiskbenchError) -> None:
-    """Log what a run is shown without."""
+    """Log which part of a run (`what`) is missing, and why."""
     logging.getLogger(__name__).warning("no %s of run %s: %s", what, run_id, error.message)

@@ -1,4 +1,4 @@
-"""Which trials depend on each other, and are one sample between them (MR-5)."""
+"""Which trials depend on each other and therefore count as one sample (MR-5)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _LABEL = "machine"
 
 
 def machine_of(run: Run, *, rented: bool) -> str:
-    """What makes trials depend on each other: a machine that they had in turn, or that was there
-    before. `rented` says whether its machine was.
+    """The key of the machine on which trials depend: one that they used in turn, or one that
+    existed before. `rented` says whether the run's machine was rented.
 
-    Of imported runs only what their files or a label `machine` tell is known: those that tell
-    nothing may all be of one.
+    Of an imported run only what its files or its label `machine` say is known; imported runs
+    without either may all be of one machine, and get one key.
     """
     if run.machine_lease:
         return run.machine_lease

@@ -1,4 +1,4 @@
-"""What a person names: runs, trials, matrices, `KEY=VALUE` and dates.
+"""Selections as typed by the user: runs, trials, matrices, `KEY=VALUE` and dates.
 
 One language for every command that takes a selection or `--filter`; its keys are those of
 model/selection_keys.py.
@@ -28,11 +28,12 @@ _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 
 
 def selected(database: Engine, text: str) -> list[Filter]:
-    """The filters that `text` stands for.
+    """The filters that the selection `text` means.
 
-    `KEY=VALUE` is a condition as of `conditions`; `2026-11-01..2026-11-07` are days, both included,
-    in UTC; anything else is the id of a run, a trial or a matrix, the beginning of one, `last`, or
-    a matrix's name: the newest of it. Raises UnknownName or InvalidValue.
+    `KEY=VALUE` is a condition, see `conditions`; `2026-11-01..2026-11-07` is a range of days in
+    UTC, both ends included; anything else is the id of a run, a trial or a matrix, the beginning of
+    an id, `last`, or the name of a matrix, which means the newest matrix of that name. Raises
+    UnknownName or InvalidValue.
     """
     text = text.strip()
     if "=" in text or "~" in text or "<" in text or ">" in text:
@@ -53,10 +54,10 @@ def conditions(
     since: str | None = None,
     until: str | None = None,
 ) -> list[Filter]:
-    """The filters of `KEY=VALUE` texts and of two times as typed, between which it was measured.
+    """The filters of `KEY=VALUE` texts, and of the first and last time of measurement as typed.
 
-    A name that is no key is a label's where some run has such a label. Raises UnknownName with the
-    nearest keys and labels, InvalidValue.
+    A name that is not a key is taken as a label's where some run has that label. Raises
+    InvalidValue, and UnknownName with the nearest keys and labels.
     """
     bounds = [f"measured_at>={since}"] if since is not None else []
     bounds += [f"measured_at<={until}"] if until is not None else []
@@ -66,40 +67,41 @@ def conditions(
 def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
-    found: dict[str, None] = {}
+    run_ids: dict[str, None] = {}
     for text in texts:
         runs = find_runs(database, selected(database, text))
         if not runs:
             advice = "'diskbench results list' shows what there is"
             raise UnknownName("run", text.strip(), (), advice=advice)
-        found |= dict.fromkeys(run.run_id for run in runs)
-    return list(found)
+        run_ids |= dict.fromkeys(run.run_id for run in runs)
+    return list(run_ids)
 
 
 def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Run]:
-    """The runs (rows, oldest first) that any of `asked` names and that meet all `filters`; with a
-    run its whole trial. Without `asked` all that meet the filters, or of the newest trial.
+    """The rows, oldest first, of the runs that any text in `asked` selects and that meet all
+    `filters`; a run selects its whole trial. Without `asked`: all runs that meet the filters, and
+    without filters those of the newest trial.
 
-    Raises UnknownName, InvalidValue: also where nothing was found.
+    Raises UnknownName, and InvalidValue also where no run is left.
     """
     met = conditions(database, filters)
-    found: dict[str, Run] = {}
+    by_id: dict[str, Run] = {}
     for text in asked or ([] if filters else [LAST]):
         wanted = selected(database, text)
-        trials = [one for one in wanted if one.field == "run_id"]
+        trials = [condition for condition in wanted if condition.field == "run_id"]
         for row in find_runs(database, [*wanted, *met]):
             if trials:  # the other runs of its trial belong to it
                 whole = [Filter("trial_id", "=", row.trial_id), *met]
-                found |= {each.run_id: each for each in find_runs(database, whole)}
-            found[row.run_id] = row
+                by_id |= {run.run_id: run for run in find_runs(database, whole)}
+            by_id[row.run_id] = row
     if not asked and filters:
-        found = {row.run_id: row for row in find_runs(database, met)}
-    if not found:
-        told = " ".join([*asked, *filters])
+        by_id = {row.run_id: row for row in find_runs(database, met)}
+    if not by_id:
+        typed = " ".join([*asked, *filters])
         raise InvalidValue(
-            f"{told!r} names no run", advice="'diskbench results list' shows what there is"
+            f"{typed!r} names no run", advice="'diskbench results list' shows what there is"
         )
-    return sorted(found.values(), key=_by_time)
+    return sorted(by_id.values(), key=_by_time)
 
 
 def run_or_set(database: Engine, text: str) -> tuple[Run, list[Filter]]:
@@ -135,19 +137,19 @@ def _between(text: str) -> list[Filter]:
     start, _, end = (part.strip() for part in text.partition(_RANGE))
     if not start and not end:
         raise InvalidValue(f"{text!r} names no time", advice="write 2026-11-01..2026-11-07")
-    found = []
+    bounds = []
     if start:
-        found.append(parse_filter(f"measured_at>={start}"))
+        bounds.append(parse_filter(f"measured_at>={start}"))
     if end:
-        found.append(parse_filter(f"measured_at<={end}"))
-    return found
+        bounds.append(parse_filter(f"measured_at<={end}"))
+    return bounds
 
 
 def _by_id(database: Engine, text: str) -> Filter:
-    named = [one for one in list_campaigns(database) if one.name == text]
+    named = [campaign for campaign in list_campaigns(database) if campaign.name == text]
     if named:
         return Filter("campaign_id", "=", named[-1].campaign_id)
     kind = "run, trial or matrix"
-    found = ids_that_begin(database, beginning(text, kind))
-    one = meant(text, found, kind, advice=f"name {FORMS}")
-    return Filter(_FIELDS[one.kind], "=", one.id)
+    ids = ids_that_begin(database, beginning(text, kind))
+    chosen = meant(text, ids, kind, advice=f"name {FORMS}")
+    return Filter(_FIELDS[chosen.kind], "=", chosen.id)

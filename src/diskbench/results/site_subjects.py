@@ -1,9 +1,9 @@
-"""What the published site shows: every subject with its runs, and the history of each of its steps.
+"""Data of the published site: every subject with its runs, and the history of each of its steps.
 
-A subject is what was asked for (results/trial_figures.py), a time is one campaign, and a change of
-level is one that `diskbench regressions` finds (results/history.py). Replicates are those since the
-last change, on which the same was found as on the newest (MR-14): two levels, or two kernels, have
-no median in common.
+A subject is the set of requested fields (results/trial_figures.py), a point in time is one
+campaign, and a change of level is one that `diskbench regressions` finds (results/history.py).
+Replicates are the trials since the last change whose facts equal those of the newest (MR-14): two
+levels, or two kernels, have no common median.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
-"""Hexadecimal digits of a digest that tell a hundred thousand configurations apart."""
+"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
-    """Runs by what was asked for, in the order of their first one here."""
-    found: dict[Fields, list[AskedRun]] = {}
+    """Runs by subject, in the order of each subject's first run in `rows`."""
+    groups: dict[Fields, list[AskedRun]] = {}
     for row in rows:
-        found.setdefault(subject_of(row.run, row.rent), []).append(row)
-    return found
+        groups.setdefault(subject_of(row.run, row.rent), []).append(row)
+    return groups
 
 
 def key_of(subject: Fields) -> str:
-    """The name of a subject's page: the same for the same fields, whenever it is asked for."""
+    """The name of a subject's page, which depends on the fields alone."""
     return sha256(json.dumps(subject).encode()).hexdigest()[:_KEY]
 
 
@@ -60,9 +60,10 @@ def configurations(
     groups: Mapping[Fields, Sequence[AskedRun]],
     evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
-    """One of each subject in `groups` (runs newest first, which meet `filters`), in that order.
+    """One configuration per subject in `groups` (runs newest first, all meeting `filters`).
 
-    The phases of their long steps are read from `evidence`, or from where each run's files are.
+    The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
+    run's own store.
     """
     wanted = {row.run.run_id for rows in groups.values() for row in rows}
     rows = [row for row in load_figures(database, filters, "iops") if row.run.run_id in wanted]
@@ -71,9 +72,9 @@ def configurations(
         subject: {metric: [] for metric in METRICS} for subject in groups
     }
     for metric in METRICS:
-        for one in trial_figures(database, filters, metric, courses=courses):
-            if one.subject in figures:
-                figures[one.subject][metric].append(one)
+        for figure in trial_figures(database, filters, metric, courses=courses):
+            if figure.subject in figures:
+                figures[figure.subject][metric].append(figure)
     for subject, runs in groups.items():
         yield _configuration(subject, runs, figures[subject])
 
@@ -85,7 +86,7 @@ def _configuration(
 ) -> Configuration:
     asked = dict(subject)
     first_runs = _first_runs(rows)
-    trials = list({one.trial_id: one for one in figures["iops"]}.values())
+    trials = list({figure.trial_id: figure for figure in figures["iops"]}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     dates = [row.run.measured_at for row in rows if row.run.measured_at]
     return Configuration(
@@ -100,7 +101,7 @@ def _configuration(
         marks=tuple(mark for mark in _MARKS if any(row.run.has(mark) for row in rows)),
         runs=tuple(row.run.run_id for row in rows),
         times=len({row.run.campaign_id for row in rows}),
-        machines=len({one.machine for one in trials}),
+        machines=len({figure.machine for figure in trials}),
         first=min(dates, default=""),
         last=max(dates, default=""),
         undated=tuple(row.run.run_id for row in rows if row.run.measured_at is None),
@@ -118,18 +119,19 @@ def _first_runs(rows: Sequence[AskedRun]) -> dict[str, str]:
 def _tracks(
     figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
 ) -> Iterator[MetricHistory]:
-    """Of each step in the order of the job, one a metric."""
-    found: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
+    """One history per step and metric, steps in the order of the job."""
+    by_line: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
     for metric, of_metric in figures.items():
-        for one in of_metric:
-            found[one.line][metric].append(one)
+        for figure in of_metric:
+            by_line[figure.line][metric].append(figure)
     order = {
-        line: min(one.order for group in by.values() for one in group) for line, by in found.items()
+        line: min(figure.order for group in by.values() for figure in group)
+        for line, by in by_line.items()
     }
-    for line in sorted(found, key=lambda line: (order[line], line.direction)):
-        for metric, group in found[line].items():
+    for line in sorted(by_line, key=lambda line: (order[line], line.direction)):
+        for metric, group in by_line[line].items():
             history = history_of(group, metric)
-            if any(not one.spans_cliff for one in group):
+            if any(not figure.spans_cliff for figure in group):
                 yield _track(history, group, first_runs)
 
 
@@ -137,53 +139,55 @@ def _track(
     history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
 ) -> MetricHistory:
     line = figures[0].line
-    known = [one for one in figures if not one.spans_cliff]
-    usable = sorted((one for one in known if one.at is not None), key=_time)
+    known = [figure for figure in figures if not figure.spans_cliff]
+    usable = sorted((figure for figure in known if figure.at is not None), key=_time)
     since = history.changes[-1].at if history.changes else ""
-    began = {one.campaign_id: one.at for one in history.points}
-    recent = [one for one in usable if began[one.campaign_id] >= since] or known
+    began = {point.campaign_id: point.at for point in history.points}
+    recent = [figure for figure in usable if began[figure.campaign_id] >= since] or known
     now = next(group for group in alike(recent) if recent[-1] in group)
     return MetricHistory(
         rw=line.rw,
         block_bytes=line.block_bytes,
         iodepth=line.iodepth,
         history=history,
-        now=replicated(one.sample for one in now),
+        now=replicated(figure.sample for figure in now),
         left_out=len(recent) - len(now),
         sampled=tuple(
             Sampled(
-                run_id=first_runs[one.trial_id],
-                trial_id=one.trial_id,
-                campaign_id=one.campaign_id,
-                at=_time(one),
-                value=one.value,
+                run_id=first_runs[figure.trial_id],
+                trial_id=figure.trial_id,
+                campaign_id=figure.campaign_id,
+                at=_time(figure),
+                value=figure.value,
             )
-            for one in usable
+            for figure in usable
         ),
     )
 
 
 def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    told = [dict(one.facts) for one in sorted(trials, key=_time)]
+    by_time = [dict(trial.facts) for trial in sorted(trials, key=_time)]
     for name in FACTS:
-        newest_last = list(dict.fromkeys(one[name] for one in reversed(told) if name in one))
+        newest_last = list(
+            dict.fromkeys(facts[name] for facts in reversed(by_time) if name in facts)
+        )
         if newest_last:
             yield name, tuple(reversed(newest_last))
 
 
 def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
-    """What was found at one time and not at the one before, in the order of time."""
+    """The facts that changed from one campaign to the next, in order of time."""
     times: dict[str, list[TrialFigure]] = defaultdict(list)
-    for one in trials:
-        if one.at is not None:
-            times[one.campaign_id].append(one)
+    for trial in trials:
+        if trial.at is not None:
+            times[trial.campaign_id].append(trial)
     groups = sorted(times.values(), key=lambda group: min(map(_time, group)))
     for before, after in pairwise(groups):
         at = min(map(_time, after))
-        for found in differences(before, after):
-            yield FactChange(at=at, fact=found.fact, before=found.a, after=found.b)
+        for difference in differences(before, after):
+            yield FactChange(at=at, fact=difference.fact, before=difference.a, after=difference.b)
 
 
-def _time(one: TrialFigure) -> str:
-    """When a trial was measured; empty, which is before all others, where nobody knows."""
-    return one.at or ""
+def _time(figure: TrialFigure) -> str:
+    """When a trial was measured; empty, which sorts first, where the time is not known."""
+    return figure.at or ""

@@ -1,7 +1,7 @@
-"""Whether the device counted the I/Os that fio did (MR-12): only direct I/O has a count to compare.
+"""Whether the device counted as many I/Os as fio (MR-12); comparable for direct I/O only.
 
-Blocks that are larger than the kernel's or the driver's largest request are split, small ones in
-sequence may be merged below fio. Either changes what a cloud counts, and no figure of fio's.
+The kernel splits blocks that are larger than its or the driver's largest request, and may merge
+small sequential ones. Both change the number of I/Os that a cloud counts, but no figure of fio's.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from diskbench.results.step_groups import StepGroup
 
 ALIKE = 0.05
-"""How far device and fio may be apart (MR-12)."""
+"""Largest share by which the counts of device and fio may differ (MR-12)."""
 
 
 def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]:
-    """A note where the device counted more or fewer I/Os than fio by more than 5 %; nothing of
-    buffered I/O, where nobody sampled, or where it did not move fio's bytes either."""
+    """A reason where the device's count of I/Os differs from fio's by more than 5 %. Nothing for
+    buffered I/O, without samples, or where the device's bytes differ from fio's, too."""
     if load is None or not load.direct:
         return ()
     ios = device = moved = device_bytes = 0
-    by_index = {one.step.index: one.samples for one in group.kept}
+    by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
     for row in (row for of in group.rounds for row in of):
         samples = by_index.get(row.step_index)
         if samples is None or row.direction not in ("read", "write"):
@@ -40,14 +40,14 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
         device, device_bytes = device + count, device_bytes + size
     if not ios or not device or abs(device_bytes / moved - 1) > ALIKE:
         return ()
-    each = device / ios
-    if abs(each - 1) <= ALIKE:
+    per_io = device / ios
+    if abs(per_io - 1) <= ALIKE:
         return ()
-    doubt, how = (REQUESTS_SPLIT, "split") if each > 1 else (REQUESTS_MERGED, "merged")
+    doubt, how = (REQUESTS_SPLIT, "split") if per_io > 1 else (REQUESTS_MERGED, "merged")
     return (
         doubt.reason(
             f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
-            f"{format_bytes(round(device_bytes / device))}: the device counted {each:.2g} I/Os a "
+            f"{format_bytes(round(device_bytes / device))}: the device counted {per_io:.2g} I/Os a "
             "block, and so may the cloud",
         ),
     )

@@ -1,4 +1,4 @@
-"""What the evidence of a run tells of its steps beside their rows: who was busy, what was asked."""
+"""The steps of a run as its evidence describes them: job, fio's output, and samples."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepEvidence:
-    """One step: as it ran, its rates resolved (an imported one with the options that fio's JSON
-    tells), what fio reported, and the samples taken beside it; None where they were not kept."""
+    """One step as it ran, with its rates resolved (an imported step has the options in fio's JSON),
+    fio's output, and the samples taken beside it; None where these were not kept."""
 
     step: Step
     output: FioOutput | None = None
@@ -40,7 +40,7 @@ class StepEvidence:
 
 def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
     """The steps of a run in order. Raises UnknownName for a run without evidence, EvidenceDamaged
-    and FioOutputUnreadable for files that are not what they were."""
+    and FioOutputUnreadable for files that were changed or cannot be parsed."""
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
     if record is not None and record.kind == "fio-json":
@@ -49,10 +49,10 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
             StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
             for step, part in split_steps(read_output(data, where=record.name))
         )
-    found = tuple(_closed(evidence, run_id))
-    if not found and manifest is None:
+    steps = tuple(_closed(evidence, run_id))
+    if not steps and manifest is None:
         raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
-    return found
+    return steps
 
 
 def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
@@ -73,4 +73,4 @@ def _parsed(data: bytes, where: str) -> FioOutput | None:
     try:
         return read_output(data, where=where)
     except DiskbenchError:
-        return None  # of a failed step: it has no rows, either
+        return None  # a failed step, which has no rows either

@@ -1,4 +1,4 @@
-"""The measured steps of a run, each with its rounds: what its rows and its evidence say."""
+"""The measured steps of a run, each with all its rounds, from rows, evidence and phases."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StepGroup:
 
     @property
     def index(self) -> int:
-        """That of the first round."""
+        """The step index of the first round."""
         if self.results:
             return self.results[0].step_index
         return self.kept[0].step.index if self.kept else self._course.step_index
@@ -49,48 +49,48 @@ class StepGroup:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it measures the disk, and does not prepare or watch."""
+        """Whether the step measures the disk; steps that fill it and canaries do not."""
         if self.results:
             return self.results[0].role not in _NOT_JUDGED
         return not self.kept or self.kept[0].step.role not in _NOT_JUDGED
 
     @property
     def of_round(self) -> int | None:
-        """The number of the first round; None of a step that is not repeated."""
+        """The number of the first round; None for a step that is not repeated."""
         if self.results:
             return self.results[0].round
         return self.kept[0].step.round if self.kept else None
 
     @property
     def rows(self) -> list[Measurement]:
-        """All its rows."""
+        """The rows of all rounds."""
         return [row for result in self.results for row in result.measurements]
 
     @property
     def rounds(self) -> list[list[Measurement]]:
         """The merged rows of each round in which something was done, in order."""
-        found: dict[int, list[Measurement]] = {}
+        by_index: dict[int, list[Measurement]] = {}
         for row in self.rows:
             if row.scope == "step" and row.direction != "sync" and row.ios:
-                found.setdefault(row.step_index, []).append(row)
-        return [found[index] for index in sorted(found)]
+                by_index.setdefault(row.step_index, []).append(row)
+        return [by_index[index] for index in sorted(by_index)]
 
     @property
     def iops(self) -> float | None:
-        """What fio counted a second in all directions; of rounds that of the middle one of the
-        last five."""
-        found = step_figure(counted(row for of in self.rounds for row in of), None)
-        return found.iops if found else None
+        """IOPS as fio counted them, in all directions; of a repeated step the median of its last
+        five rounds."""
+        figure = step_figure(counted(row for of in self.rounds for row in of), None)
+        return figure.iops if figure else None
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Bytes a second, likewise."""
-        found = step_figure(counted(row for of in self.rounds for row in of), None)
-        return found.bytes_per_s if found else None
+        """Bytes a second, computed as `iops`."""
+        figure = step_figure(counted(row for of in self.rounds for row in of), None)
+        return figure.bytes_per_s if figure else None
 
     @property
     def seconds(self) -> float:
-        """How long all its rounds ran."""
+        """Seconds that all rounds ran together."""
         ran = sum(max(row.runtime_ns for row in of) / NS_PER_S for of in self.rounds)
         return ran or (self.phases.seconds if self.phases else 0.0)
 
@@ -103,27 +103,27 @@ class StepGroup:
 def groups_of(
     results: Sequence[StepResult], kept: Sequence[StepEvidence], phases: Sequence[StepPhases]
 ) -> list[StepGroup]:
-    """The steps of one run in order, those that did something or have a course; steps that fill
-    the disk, which `is_judged` tells apart, use up credit as others do."""
+    """The steps of one run in order, without those that have neither I/O nor phases. Steps that
+    fill the disk are included (`is_judged` is False), because they use up credit, too."""
     groups: dict[tuple[str, int | None], StepGroup] = {}
 
     def of(name: str, index: int, of_round: int | None) -> StepGroup:
         return groups.setdefault((name, index if of_round is None else None), StepGroup())
 
-    for result in sorted(results, key=lambda one: one.step_index):
+    for result in sorted(results, key=lambda result: result.step_index):
         of(result.step, result.step_index, result.round).results.append(result)
-    for one in kept:
-        step = one.step
-        of(step.name, step.index, step.round).kept.append(one)
+    for evidence in kept:
+        step = evidence.step
+        of(step.name, step.index, step.round).kept.append(evidence)
     for course in phases:
         of(course.step, course.step_index, course.rounds).phases = course
-    found = [group for group in groups.values() if group.rounds or group.phases]
-    return sorted(found, key=lambda group: group.index)
+    active = [group for group in groups.values() if group.rounds or group.phases]
+    return sorted(active, key=lambda group: group.index)
 
 
 def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:
-    """What the step asked of its disk; None where its jobs are too different from each other, or
-    nobody tells. `provider` is the run's: files of GoBonnieGo tell what was done by their kind."""
+    """The load of the step; None where its jobs differ too much for one load, or it is not known.
+    `provider` is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
     if provider == GOBONNIEGO_FILE:
         return _of_gobonniego(group)
     if not group.kept or not group.kept[0].step.job:
@@ -144,7 +144,7 @@ READS_OF_TEN = 0.9
 
 
 def _of_gobonniego(group: StepGroup) -> Load | None:
-    """Buffered: threads that write and read in order, or each at random places one at a time."""
+    """Buffered I/O: sequential writes or reads, or random I/O with one request per thread."""
     row = next((row for of in group.rounds for row in of), None)
     if row is None or row.block_bytes is None:
         return None
@@ -160,13 +160,17 @@ def _of_gobonniego(group: StepGroup) -> Load | None:
 
 
 def _of_log(group: StepGroup) -> Load | None:
-    """What a log of the seconds alone tells: the mean size of its I/Os, taken as direct reads, at
-    random below 64 KiB. With only one of both rates it is taken for 4 KiB at random (I/Os), or
-    1 MiB in sequence (bytes): what such logs are kept for."""
+    """The load that a log of rates per second implies: direct reads with the median size of its
+    I/Os, random below 64 KiB. A log with only one of both rates is taken as 4 KiB random (IOPS) or
+    1 MiB sequential (bytes), the usual purpose of such logs."""
     course = group.phases
     if course is None:
         return None
-    sizes = [one.bytes_per_s / one.iops for one in course.phases if one.iops and one.bytes_per_s]
+    sizes = [
+        phase.bytes_per_s / phase.iops
+        for phase in course.phases
+        if phase.iops and phase.bytes_per_s
+    ]
     if sizes:
         block = max(round(median(sizes) / _SECTOR) * _SECTOR, _SECTOR)
     else:
@@ -175,8 +179,8 @@ def _of_log(group: StepGroup) -> Load | None:
 
 
 def phases_by_run(phases: Sequence[StepPhases]) -> Mapping[str, list[StepPhases]]:
-    """Phases of several runs, by the run."""
-    found: dict[str, list[StepPhases]] = {}
-    for one in phases:
-        found.setdefault(one.run_id, []).append(one)
-    return found
+    """The phases of several runs, by run id."""
+    by_run: dict[str, list[StepPhases]] = {}
+    for course in phases:
+        by_run.setdefault(course.run_id, []).append(course)
+    return by_run

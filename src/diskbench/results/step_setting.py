@@ -1,4 +1,4 @@
-"""What a step ran in, from its rows, its evidence and the facts of its machine."""
+"""The setting in which a step ran, from its rows, its evidence and the facts of its machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def setting_of(
     others: Iterable[tuple[str, Load | None, float]],
     memory_bytes: int | None,
 ) -> Setting:
-    """The setting of a step; `others` are the other steps of its run, with load and rate."""
+    """The setting of a step; `others` are name, load and IOPS of the other steps of its run."""
     written = sum(row.bytes for of in group.rounds for row in of if row.direction == "write")
     like = load.model_copy(update={"depth": None}) if load else None
     return Setting(
@@ -53,19 +53,21 @@ def setting_of(
 
 
 def _processor(group: StepGroup) -> Processor:
-    """That of the round in which it was busiest: one that was held up makes the figure doubtful."""
-    return busiest(processor_of(one.output, group.rows, one.samples) for one in group.kept)
+    """The processor in its busiest round: one round short of CPU makes the figure doubtful."""
+    return busiest(
+        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
+    )
 
 
 def _device_share(group: StepGroup) -> float | None:
-    """What the device moved of fio's bytes, in the direction where that is least."""
+    """The device's bytes over fio's, in the direction where this share is smaller."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {one.step.index: one for one in group.kept}
+    by_index = {evidence.step.index: evidence for evidence in group.kept}
     for row in group.rows:
-        one = by_index.get(row.step_index)
-        if one is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+        evidence = by_index.get(row.step_index)
+        if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
             continue
-        device = _device_bytes(one, row.direction)
+        device = _device_bytes(evidence, row.direction)
         if device is None:
             return None
         moved[row.direction][0] += device
@@ -73,11 +75,11 @@ def _device_share(group: StepGroup) -> float | None:
     return min((device / asked for device, asked in moved.values() if asked), default=None)
 
 
-def _device_bytes(one: StepEvidence, direction: str) -> int | None:
-    if one.samples is not None:
-        samples = one.samples
+def _device_bytes(evidence: StepEvidence, direction: str) -> int | None:
+    if evidence.samples is not None:
+        samples = evidence.samples
         return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
-    disks = one.output.disks if one.output else ()
+    disks = evidence.output.disks if evidence.output else ()
     if len(disks) != 1:
         return None
     return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
@@ -94,8 +96,8 @@ def _network(plan: Plan | None) -> str | None:
 
 
 def _medium(plan: Plan | None) -> Medium | None:
-    """The disk under the target, of a machine that is none of a hypervisor's: what a guest is told
-    of its disks' links is not so."""
+    """The disk under the target of a physical machine; None on a virtual machine, where the links
+    that the hypervisor reports to the guest are not those of the real disks."""
     disk = plan.facts.disk if plan is not None else None
     if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
         return None

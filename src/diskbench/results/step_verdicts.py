@@ -1,4 +1,4 @@
-"""What several runs and replicates say of a step together (MR-5, MR-6): one verdict of many."""
+"""One verdict on a step over several runs and replicates (MR-5, MR-6)."""
 
 from __future__ import annotations
 
@@ -41,43 +41,43 @@ def step_verdicts(
     books: Books,
     hint: Hint | None = None,
 ) -> tuple[StepVerdict, ...]:
-    """The verdict on each step over runs that measured alike: those of a trial, or of all
-    replicates of one cell (rows, as `find_runs` gives them). A trial is one sample, whatever the
-    number of its runs, and so are trials that shared a machine."""
+    """The verdict on each step over comparable runs: those of a trial, or of all replicates of one
+    cell (rows, as `find_runs` returns them). A trial is one sample, whatever the number of its
+    runs, and so are trials that shared a machine."""
     by_trial = _by_trial(runs)
     verdicts = [
-        one
+        verdict
         for of_trial in by_trial
-        for one in trial_verdicts(database, evidence, of_trial, books=books, hint=hint)
+        for verdict in trial_verdicts(database, evidence, of_trial, books=books, hint=hint)
     ]
     return over_runs(runs, verdicts)
 
 
 def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
-    """As `step_verdicts`, from the verdicts on the runs."""
+    """The same as `step_verdicts`, computed from the verdicts on the runs."""
     by_trial = _by_trial(runs)
     of_run: dict[str, dict[str, Verdict]] = {}
-    for one in verdicts:
-        of_run.setdefault(one.run_id, {})[one.step] = one
-    names = dict.fromkeys(one.step for one in verdicts)
-    found = []
+    for verdict in verdicts:
+        of_run.setdefault(verdict.run_id, {})[verdict.step] = verdict
+    names = dict.fromkeys(verdict.step for verdict in verdicts)
+    summaries = []
     for name in names:
-        told = [
+        judged = [
             [(run, of_run[run.run_id][name]) for run in trial if name in of_run.get(run.run_id, {})]
             for trial in by_trial
         ]
-        known = [trial for trial in told if trial]
+        known = [trial for trial in judged if trial]
         summed = _of_step(name, known)
         if summed is not None:
-            found.append(summed)
-    return tuple(found)
+            summaries.append(summed)
+    return tuple(summaries)
 
 
 def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> StepVerdict | None:
     levels = _levels(trials[0]) if len(trials) == 1 else ()
     samples, ratios, all_of = [], [], []
     for trial in trials:
-        kept = [one for _, one in trial if one.stands_for.iops]
+        kept = [verdict for _, verdict in trial if verdict.stands_for.iops]
         if not kept:
             continue
         here = shown(kept)
@@ -90,11 +90,11 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
     if not samples:
         return None
     beside = replicated(ratios) if len(ratios) == len(samples) else None
-    named = Counter(one.stands_for.limiter.name for one in all_of).most_common(1)[0][0]
+    named = Counter(verdict.stands_for.limiter.name for verdict in all_of).most_common(1)[0][0]
     limiter = shown_stretch(
-        [one.stands_for for one in all_of if one.stands_for.limiter.name == named]
+        [verdict.stands_for for verdict in all_of if verdict.stands_for.limiter.name == named]
     ).limiter
-    verdict = StepVerdict(
+    summary = StepVerdict(
         step=name,
         believe=believe_of(all_of),
         limiter=limiter,
@@ -104,18 +104,18 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         levels=levels,
         reasons=reasons_over(all_of),
     )
-    return verdict.model_copy(update={"sentence": _sentence(verdict)})
+    return summary.model_copy(update={"sentence": _sentence(summary)})
 
 
 def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
-    """The course over the runs of one trial: runs next to each other at levels of one kind."""
+    """The levels over the runs of one trial: consecutive runs of the same kind form one level."""
     if len(trial) < 2:
         return ()
-    found, at = [], 1
+    levels, at = [], 1
     for kind, group in groupby(trial, key=lambda pair: pair[1].stands_for.kind):
         runs = list(group)
-        middle = shown_stretch([one.stands_for for _, one in runs])
-        found.append(
+        middle = shown_stretch([verdict.stands_for for _, verdict in runs])
+        levels.append(
             RunLevel(
                 kind=kind or "level",
                 first=at,
@@ -126,16 +126,16 @@ def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
             )
         )
         at += len(runs)
-    return tuple(found)
+    return tuple(levels)
 
 
-def _sentence(one: StepVerdict) -> str:
-    figures = one.replicated
-    if len(one.levels) > 1:
-        told = ", then ".join(
+def _sentence(step: StepVerdict) -> str:
+    figures = step.replicated
+    if len(step.levels) > 1:
+        measured = ", then ".join(
             f"{format_iops(level.iops)} IOPS ({format_mb_per_s(level.bytes_per_s)} MB/s) in "
             f"{_runs(level)} ({level.kind})"
-            for level in one.levels
+            for level in step.levels
         )
     elif figures.machines > 1:
         span = (
@@ -143,13 +143,14 @@ def _sentence(one: StepVerdict) -> str:
             if figures.interval
             else f"no interval of {figures.machines} machines"
         )
-        told = f"{format_iops(figures.median)} IOPS, {span}"
+        measured = f"{format_iops(figures.median)} IOPS, {span}"
     else:
-        told = f"{format_iops(figures.median)} IOPS"
-    beside = f", {one.ratio:.0%} of what was promised" if one.ratio is not None else ""
-    unknown = one.limiter.name == "unknown"
-    by = "limit unknown" if unknown else f"limited by {one.limiter.words()}"
-    return f"{one.step}: {told}{beside}, {by}. Believe: {believe_words(one.believe, one.reasons)}"
+        measured = f"{format_iops(figures.median)} IOPS"
+    beside = f", {step.ratio:.0%} of what was promised" if step.ratio is not None else ""
+    unknown = step.limiter.name == "unknown"
+    by = "limit unknown" if unknown else f"limited by {step.limiter.words()}"
+    believe = believe_words(step.believe, step.reasons)
+    return f"{step.step}: {measured}{beside}, {by}. Believe: {believe}"
 
 
 def _runs(level: RunLevel) -> str:
@@ -162,6 +163,6 @@ def _is_rented(run: Run) -> bool:
 
 def _by_trial(runs: Sequence[Run]) -> list[list[Run]]:
     trials: dict[str, list[Run]] = {}
-    for run in sorted(runs, key=lambda one: (one.measured_at or "", one.run_id, one.run_index)):
+    for run in sorted(runs, key=lambda run: (run.measured_at or "", run.run_id, run.run_index)):
         trials.setdefault(run.trial_id, []).append(run)
-    return [sorted(trial, key=lambda one: one.run_index) for trial in trials.values()]
+    return [sorted(trial, key=lambda run: run.run_index) for trial in trials.values()]

@@ -1,4 +1,4 @@
-"""One stored trial with all that rows, plan and evidence tell of it, read once."""
+"""One stored trial with the data of its rows, its plan and its evidence, each read once."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 class StoredTrial:
     """A trial and its runs (rows as in the database, in their order).
 
-    `plan` is None for imported runs; `steps` are the results of each run. `measurements` are free
-    of means over a fall, `doubts` all warnings: of steps, of runs that disagree, of audits.
-    `foreseen` is what an imported run should have got on the disk that was named for it, by run and
-    step. `suspended`: nobody works on it, and `diskbench resume` would go on with it.
+    `plan` is None for imported runs; `steps` are the results of each run. No mean in
+    `measurements` spans a cliff. `doubts` are all warnings: of steps, of runs that disagree, of
+    audits. `foreseen` is the expectation of an imported run on the disk that the user named for it,
+    by run and step. `suspended`: no process works on the trial, and `diskbench resume` continues
+    it.
     """
 
     trial_id: str
@@ -67,11 +68,11 @@ def read_trial(
     hint: Hint | None = None,
     suspended: bool = False,
 ) -> StoredTrial:
-    """The trial of these runs, in their order. `steps` are their results where the caller has read
-    them; `hint` is what somebody says of their disk.
+    """The trial of these runs, sorted by their index. `steps` are their results where the caller
+    has read them; `hint` is the user's description of their disk.
 
-    Raises UserError for a `hint` that names no disk. Evidence that is gone or damaged costs phases,
-    audits and verdicts, and is logged.
+    Raises UserError for a `hint` that names no disk. Where evidence is gone or damaged, phases,
+    audits and verdicts are missing, which is logged.
     """
     runs = sorted(runs, key=lambda row: row.run_index)
     plan = find_plan(database, runs[0].trial_id)
@@ -79,10 +80,10 @@ def read_trial(
         steps = load_results(database, *(row.run_id for row in runs))
     phases = {row.run_id: evidence.phases(row, plan) for row in runs}
     verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
-    flat = tuple(one for of_run in phases.values() for one in of_run)
-    audits = tuple(one for row in runs for one in evidence.audits(row))
+    flat = tuple(course for of_run in phases.values() for course in of_run)
+    audits = tuple(audit for row in runs for audit in evidence.audits(row))
     measured = _measured(runs, steps, flat)
-    doubts = [one for row in runs for step in steps[row.run_id] for one in step.warnings]
+    doubts = [doubt for row in runs for step in steps[row.run_id] for doubt in step.warnings]
     doubts += run_warnings(measured)
     return StoredTrial(
         trial_id=runs[0].trial_id,
@@ -103,10 +104,13 @@ def read_trial(
 def _measured(
     runs: Sequence[Run], steps: Mapping[str, Sequence[StepResult]], phases: Sequence[StepPhases]
 ) -> list[tuple[Measurement, ...]]:
-    """The rows of each run, where no mean spans a fall (MR-3)."""
+    """The rows of each run, in which no mean spans a cliff (MR-3)."""
     courses = courses_by_step(phases)
     return [
-        levelled_rows([one for step in steps[row.run_id] for one in step.measurements], courses)
+        levelled_rows(
+            [measurement for step in steps[row.run_id] for measurement in step.measurements],
+            courses,
+        )
         for row in runs
     ]
 
@@ -120,7 +124,7 @@ def _judged(
     books: Books,
     hint: Hint | None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Expectation]]:
-    """The verdicts, and of imported runs what they should have got."""
+    """The verdicts, and the expectations of imported runs."""
     store = evidence.store(runs[0])
     if store is None:
         return (), {}
@@ -134,4 +138,4 @@ def _judged(
         return (), {}
     if plan is not None:
         return verdicts, {}
-    return verdicts, {place: one.foreseen for place, one in promises.items()}
+    return verdicts, {place: promise.foreseen for place, promise in promises.items()}

@@ -1,4 +1,4 @@
-"""What the lease of a trial has cost, with all its runs."""
+"""The cost of a trial's lease, over all its runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def trial_cost(database: Engine, plan: Plan | None) -> TrialCost | None:
-    """Its cost in US dollars; None where nothing was rented, or where its lease is not known (a
-    database made again from evidence has none)."""
+    """The cost in US dollars; None where nothing was rented, or where the lease is not known (a
+    database that was rebuilt from evidence has no leases)."""
     lease = load_lease(database, plan.trial_id) if plan and plan.rental else None
     if plan is None or lease is None:
         return None

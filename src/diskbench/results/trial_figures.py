@@ -1,8 +1,8 @@
-"""One figure a trial, step and direction, with what was measured and what was found there.
+"""One figure per trial, step and direction, with its subject, its facts and its line.
 
-What was asked for (the subject) and what is done to the disk (the line) make figures comparable;
-what was found (the facts) may differ between trials of one subject: those are not pooled
-(results/pool.py). What the figure of a step is, analysis/figure.py says.
+Figures are comparable where the request (the subject) and the load on the disk (the line) are the
+same. What was observed on the machine (the facts) may differ between trials of one subject; such
+figures are not pooled (results/pool.py). analysis/figure.py computes the figure of a step.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 REGIME = "regime"
-"""A fact of a step that was cut into phases: whether its figure is of burst or baseline."""
+"""A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
                 "endpoint_url")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class FigureLine:
-    """What was done to the disk: the step, and what fio was told."""
+    """The load on the disk: the step, and the options of fio that define it."""
 
     step: str
     direction: str
@@ -60,12 +60,13 @@ class FigureLine:
 
 @dataclass(frozen=True)
 class TrialFigure:
-    """The figure of one trial. `at` is when it was measured, None where nobody knows. `machine` is
-    shared with trials that depend on it; `apart` is how far its runs lie apart, over their median.
+    """The figure of one trial. `at` is the time of measurement, None where it is not known.
 
-    `level` is the kind of the phases that the figure is of, where the step has several levels;
-    None: it is the step's own mean. With `spans_cliff` it is of both sides of a cliff, because
-    nothing is known of one side alone (a latency): such a figure is never pooled.
+    `machine` is the key of the machine, equal for trials that depend on each other; `apart` is the
+    spread of the trial's runs over their median. `level` is the kind of the phases that the figure
+    is taken from, where the step has several levels; None: it is the mean of the whole step.
+    `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
+    alone (a latency); such a figure is never pooled.
     """
 
     trial_id: str
@@ -86,7 +87,7 @@ class TrialFigure:
 
     @property
     def sample(self) -> Sample:
-        """As the statistics take it."""
+        """The figure as a sample for the statistics."""
         return Sample(self.trial_id, self.value, self.machine)
 
 
@@ -101,8 +102,8 @@ def trial_figures(
     """The figures of all trials with finished runs that meet `filters`, oldest first and those
     without a date last.
 
-    The phases of long steps are read from `evidence`, or from where each run's files are, unless
-    the caller has them (`courses`).
+    The phases of long steps are read from `evidence`, or from each run's own store, unless the
+    caller passes them (`courses`).
     """
     rows = load_figures(database, filters, metric)
     courses = courses_of(database, rows, evidence) if courses is None else courses
@@ -111,8 +112,8 @@ def trial_figures(
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
         trials.setdefault((row.run.trial_id, line), []).append(row)
     of_steps: dict[tuple[str, str], list[Counted]] = {}
-    for one in counted(rows):
-        of_steps.setdefault((one.run_id, one.step), []).append(one)
+    for counts in counted(rows):
+        of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
     return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
 
 
@@ -128,12 +129,12 @@ def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
 
 
 def common_fields(subjects: Sequence[Fields]) -> Fields:
-    """What all of several subjects have in common, the disk and its size left out: these name a
-    subject whatever the others are."""
+    """The fields that all subjects have in common, without the disk and its size, which always
+    belong to the name of a subject."""
     if not subjects:
         return ()
     shared = set(subjects[0]).intersection(*subjects[1:])
-    return tuple(one for one in subjects[0] if one in shared and one[0] not in {"disk", "size"})
+    return tuple(pair for pair in subjects[0] if pair in shared and pair[0] not in {"disk", "size"})
 
 
 def _figure(
@@ -143,17 +144,21 @@ def _figure(
     courses: Courses,
     of_steps: Mapping[tuple[str, str], Sequence[Counted]],
 ) -> TrialFigure:
-    found = _runs(line, rows, metric, courses, of_steps)
-    kept = of_one_level([one.kind for one in found], [one.iops for one in found])
-    told = [found[at] for at in kept]
-    seen = [courses[one] for run in found if (one := (run.run_id, line.step)) in courses]
+    results = _runs(line, rows, metric, courses, of_steps)
+    kept = of_one_level([result.kind for result in results], [result.iops for result in results])
+    kept_results = [results[at] for at in kept]
+    seen = [courses[key] for run in results if (key := (run.run_id, line.step)) in courses]
     first = rows[0]
     run = first.run
     known = [(name, getattr(run, name)) for name in FACTS]
     facts = [(name, _text(name, value)) for name, value in known if value is not None]
-    regimes = sorted({one.kind for one in told if one.kind in _REGIMES} if seen else set())
+    regimes = sorted(
+        {result.kind for result in kept_results if result.kind in _REGIMES} if seen else set()
+    )
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
-    levels = sorted({one.kind for one in told if one.kind is not None and one.is_level})
+    levels = sorted(
+        {result.kind for result in kept_results if result.kind is not None and result.is_level}
+    )
     return TrialFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
@@ -164,18 +169,18 @@ def _figure(
         facts=tuple(facts),
         line=line,
         order=first.step_index,
-        value=middle([one.value for one in told], worst_is_high=metric not in _RATES),
-        apart=disagreement([one.value for one in found]),
+        value=middle([result.value for result in kept_results], worst_is_high=metric not in _RATES),
+        apart=disagreement([result.value for result in results]),
         marks=tuple(mark for mark in _MARKS if run.has(mark)),
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
-        spans_cliff=metric not in _RATES and any(one.crosses for one in told),
+        spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
     )
 
 
 @dataclass(frozen=True)
 class _OfRun:
-    """The figure of one run: its value in the metric, its IOPS, and what they are of."""
+    """The figure of one run: its value in the metric, its IOPS, and the level of both."""
 
     run_id: str
     value: float
@@ -195,7 +200,7 @@ def _runs(
     by_run: dict[str, list[MeasuredFigure]] = {}
     for row in rows:
         by_run.setdefault(row.run_id, []).append(row)
-    found = []
+    results = []
     for run_id, of_run in by_run.items():
         course = courses.get((run_id, line.step))
         whole = of_steps[run_id, line.step]
@@ -203,50 +208,50 @@ def _runs(
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
-        told = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
-        found.append(
+        rate = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
+        results.append(
             _OfRun(
                 run_id,
-                value if told is None else told,
+                value if rate is None else rate,
                 figure.iops or 0.0,
                 figure.kind,
                 figure.level is not None,
                 figure.crosses,
             )
         )
-    return found
+    return results
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
-    """What was asked for in a run; `rent` is what was to be rented, as typed (None: nothing)."""
-    found: dict[str, Any] = {"provider": run.provider}
+    """The requested fields of a run; `rent` is the rental as typed (None: nothing was rented)."""
+    fields: dict[str, Any] = {"provider": run.provider}
     if not run.imported:
-        found |= {"profile": run.profile, "job": run.profile_digest}
-        found |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
+        fields |= {"profile": run.profile, "job": run.profile_digest}
+        fields |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
     if rent:
-        found |= _rented(rent)
-        found["instance_type"] = run.instance_type or rent.get("instance_type")
-        found["filesystem"] = run.filesystem
+        fields |= _rented(rent)
+        fields["instance_type"] = run.instance_type or rent.get("instance_type")
+        fields["filesystem"] = run.filesystem
     elif not run.imported:
-        found["machine"] = run.place
-        found |= {"target": run.target_path, "filesystem": run.filesystem}
-    return tuple((name, str(value)) for name, value in found.items() if value not in (None, ""))
+        fields["machine"] = run.place
+        fields |= {"target": run.target_path, "filesystem": run.filesystem}
+    return tuple((name, str(value)) for name, value in fields.items() if value not in (None, ""))
 
 
 def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What was typed of a rental, without defaults; what one provider knows as `lab.noise`."""
-    found: dict[str, Any] = {}
+    """The typed fields of a rental without defaults; options of one provider become `lab.noise`."""
+    fields: dict[str, Any] = {}
     for name, value in rent.items():
         if isinstance(value, dict):
-            found |= _rented(value, f"{name}.")
+            fields |= _rented(value, f"{name}.")
         elif name == "size_gib" and value:
-            found["size"] = f"{value} GiB"
+            fields["size"] = f"{value} GiB"
         elif value not in (None, False, "") and name not in _NOT_SUBJECT:
-            found[prefix + name] = value
+            fields[prefix + name] = value
     for name, usual in (("count", 1), ("lab.time_scale", 1), ("lab.user", "root")):
-        if found.get(name) == usual:
-            del found[name]
-    return found
+        if fields.get(name) == usual:
+            del fields[name]
+    return fields
 
 
 def _text(name: str, value: object) -> str:

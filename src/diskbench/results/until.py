@@ -1,7 +1,8 @@
-"""How narrow the intervals of a matrix are whose replicates go on until they are (MR-7).
+"""Width of the intervals of a matrix that adds replicates until they are narrow enough (MR-7).
 
-What is judged is the main figure of every measured step, and the worst of them decides. Replicates
-are trials that may be pooled (MR-14): where they may not, the largest part of them counts.
+The main figure of every measured step is judged, and the step that needs most further replicates
+decides. Replicates are trials that may be pooled (MR-14); where not all may, the largest group that
+may counts.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
 
 _JUDGED_ROLE = "measure"
-"""At an offered load the rate is given, and says nothing."""
+"""Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
 def standings_of(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
 ) -> Mapping[str, BlockStanding]:
-    """What the finished replicates of each block say."""
+    """The standing of each block, from its finished replicates."""
     done = frozenset(
         (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
     )
@@ -45,15 +46,15 @@ def standings_of(
 def _read(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
 ) -> Mapping[str, BlockStanding]:
-    """Asked anew whenever another cell has ended, and not each time that somebody looks."""
+    """Cached by the set of finished cells: computed again only when another cell has ended."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
     blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
         block: defaultdict(list) for block in block_of.values()
     }
-    for _, one in figures:
-        if one.trial_id in block_of and one.role == _JUDGED_ROLE:
-            blocks[block_of[one.trial_id]][one.line].append(one)
+    for _, figure in figures:
+        if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
+            blocks[block_of[figure.trial_id]][figure.line].append(figure)
     count = {block: sum(of == block for of in block_of.values()) for block in blocks}
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
@@ -61,12 +62,12 @@ def _read(
 def _worst(
     n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float
 ) -> BlockStanding:
-    found = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(found, key=_badness, default=BlockStanding(n))
+    standings = [_of_line(n, line, figures, share) for line, figures in lines.items()]
+    return max(standings, key=_badness, default=BlockStanding(n))
 
 
-def _badness(one: BlockStanding) -> tuple[bool, float, float]:
-    return (one.more is None, one.more or 0, one.width or 0.0)
+def _badness(standing: BlockStanding) -> tuple[bool, float, float]:
+    return (standing.more is None, standing.more or 0, standing.width or 0.0)
 
 
 def _of_line(
@@ -76,7 +77,7 @@ def _of_line(
     groups = alike(figures)
     if not groups:
         return BlockStanding(n, step)
-    values = by_machine(one.sample for one in groups[0])
+    values = by_machine(figure.sample for figure in groups[0])
     interval = median_interval(values)
     return BlockStanding(
         n,
@@ -89,30 +90,32 @@ def _of_line(
 def until_standings(
     database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
 ) -> tuple[UntilStanding, ...]:
-    """Where each block of a matrix stands; nothing for a matrix without `until_ci`."""
+    """The standing of each block of a matrix; empty for a matrix without `until_ci`."""
     limits = campaign.limits
     if limits.until_ci is None:
         return ()
     seen = standings_of(database, campaign.campaign_id, cells, limits.until_ci)
     return tuple(
-        _told(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
+        _until_standing(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
         for block in dict.fromkeys(cell.block for cell in cells)
     )
 
 
-def _told(block: str, seen: BlockStanding, share: float, cells: Sequence[CellRow]) -> UntilStanding:
+def _until_standing(
+    block: str, standing: BlockStanding, share: float, cells: Sequence[CellRow]
+) -> UntilStanding:
     own = [cell for cell in cells if cell.block == block]
     over = all(cell.finished_at is not None for cell in own)
-    reached = seen.more == 0
+    reached = standing.more == 0
     spared = next((cell.error for cell in own if cell.state == "spared"), None)
     ended = spared or ("" if reached else f"all {len(own)} replicates were measured")
     return UntilStanding(
         block=block,
         wanted=share,
-        n=seen.n,
-        step=seen.step,
-        width=seen.width,
-        more=seen.more,
+        n=standing.n,
+        step=standing.step,
+        width=standing.width,
+        more=standing.more,
         reached=reached,
         ended=(ended or "") if over else "",
     )

@@ -1,4 +1,4 @@
-"""The verdicts on runs as a polars frame, judged when asked for; docs/api.md lists the columns."""
+"""The verdicts on runs as a polars frame, computed on each call; docs/api.md lists the columns."""
 
 from __future__ import annotations
 
@@ -21,49 +21,51 @@ if TYPE_CHECKING:
 def verdicts_frame(
     database: Engine, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """One row a stretch of each measured step, of all runs (oldest first) or of those named.
+    """One row per stretch of each measured step, of all runs (oldest first) or of those named.
 
-    Runs of a trial are judged beside each other, as `results show` does. A run whose evidence is
-    gone is judged by its rows alone.
+    The runs of a trial are judged together, as by `results show`. A run whose evidence is gone is
+    judged by its rows alone.
     """
     import polars as pl
 
     books = open_books()
-    told: dict[str, list[Verdict]] = {}
+    by_run: dict[str, list[Verdict]] = {}
     asked = find_runs(database, run_ids=run_ids)[::-1]
     for trial_id in dict.fromkeys(run.trial_id for run in asked):
         runs = find_runs(database, [Filter("trial_id", "=", trial_id)])
-        for one in trial_verdicts(database, evidence, runs, books=books):
-            told.setdefault(one.run_id, []).append(one)
-    rows = [row for run in asked for one in told.get(run.run_id, ()) for row in _rows(one)]
+        for verdict in trial_verdicts(database, evidence, runs, books=books):
+            by_run.setdefault(verdict.run_id, []).append(verdict)
+    rows = [
+        row for run in asked for verdict in by_run.get(run.run_id, ()) for row in _rows(verdict)
+    ]
     return with_runs(pl.DataFrame(rows, schema=_schema(), orient="row"), database)
 
 
-def _rows(found: Verdict) -> Iterable[tuple[object, ...]]:
-    reasons = [one.message for one in found.reasons]
-    for number, one in enumerate(found.stretches):
-        told = one.promised
+def _rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
+    reasons = [reason.message for reason in verdict.reasons]
+    for number, stretch in enumerate(verdict.stretches):
+        promised = stretch.promised
         yield (
-            found.run_id,
-            found.step_index,
-            found.step,
-            found.rounds,
+            verdict.run_id,
+            verdict.step_index,
+            verdict.step,
+            verdict.rounds,
             number,
-            number == found.main,
-            one.kind,
-            one.start_s,
-            one.end_s,
-            one.iops,
-            one.bytes_per_s,
-            told.iops if told else None,
-            told.low_iops if told else None,
-            told.high_iops if told else None,
-            one.ratio,
-            one.limiter.name,
-            list(one.limiter.evidence),
-            found.believe,
+            number == verdict.main,
+            stretch.kind,
+            stretch.start_s,
+            stretch.end_s,
+            stretch.iops,
+            stretch.bytes_per_s,
+            promised.iops if promised else None,
+            promised.low_iops if promised else None,
+            promised.high_iops if promised else None,
+            stretch.ratio,
+            stretch.limiter.name,
+            list(stretch.limiter.evidence),
+            verdict.believe,
             reasons,
-            found.sentence,
+            verdict.sentence,
         )
 
 

@@ -1,6 +1,6 @@
-"""Verdicts on what was measured: rows, evidence, plan and phases brought together.
+"""Verdicts on measured steps, from rows, evidence, plan and phases.
 
-Read when asked for, like phases, and never stored with the rows: better rules judge old runs, too.
+Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def run_verdicts(
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdict on each measured step of a run (a row, as `find_run` gives it), in order.
+    """The verdict on each measured step of a run (a row, as `find_run` returns it), in order.
 
-    `phases` are those of the run, where the caller has them; `hint` is what somebody says of its
-    disk, where not the labels of the run do. A run whose evidence is gone is judged by its rows
-    alone. Of several runs of a trial `trial_verdicts` reads each but once.
+    `phases` are those of the run, where the caller has them; `hint` describes its disk and takes
+    precedence over the labels of the run. A run whose evidence is gone is judged by its rows alone.
+    For several runs of a trial use `trial_verdicts`, which reads each run only once.
     """
     runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
     known = {run.run_id: phases} if phases is not None else {}
@@ -74,7 +74,7 @@ def trial_verdicts(
     phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdicts on all runs of one trial, in order, as `run_verdicts` gives them of each."""
+    """The verdicts on all runs of one trial, in order; each as from `run_verdicts`."""
     known: dict[str, Sequence[StepPhases]] = {}
     if phases is not None:
         known = dict.fromkeys((run.run_id for run in runs), ()) | dict(phases_by_run(phases))
@@ -91,7 +91,7 @@ def _verdicts(
     *,
     only: str | None = None,
 ) -> tuple[Verdict, ...]:
-    ordered = sorted(runs, key=lambda one: one.run_index)
+    ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
     results = load_results(database, *(run.run_id for run in ordered))
     hint = hint or hint_of(ordered[0].labels or {})
@@ -109,9 +109,9 @@ def judge(
     hint: Hint | None = None,
     only: str | None = None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
-    """The verdicts on the runs (rows) of one trial in order, or on one of them alone, from what is
-    known of them, and what their steps were promised, by run and index. Phases that are not given
-    are read. Raises InvalidValue for a hint that names no disk."""
+    """The verdicts on the runs (rows) of one trial in order, or on the run `only`; and the promises
+    of their steps, by run and index. Phases that are not given are read from the evidence. Raises
+    InvalidValue for a hint that names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
         run_id = run.run_id
@@ -122,13 +122,13 @@ def judge(
             course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
-    runs_of = [(run, [one for one in groups if one.is_judged]) for run, groups in runs_of]
+    runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
     courses = _courses(runs_of)
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            found += _of_run(run, groups, plan, hint or Hint(), courses, promises)
-    return tuple(found), promises
+            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, promises)
+    return tuple(verdicts), promises
 
 
 def _of_run(
@@ -141,7 +141,7 @@ def _of_run(
 ) -> list[Verdict]:
     run_id = run.run_id
     loads = [load_of(group, plan, run.provider) for group in groups]
-    found = []
+    verdicts = []
     for group, load in zip(groups, loads, strict=True):
         others = [
             (other.name, like, other.iops)
@@ -166,8 +166,8 @@ def _of_run(
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
         if plan is None:
             known += _no_rate(group)
-        found.append(verdict(measured, setting, promise, _doubts(group, plan), known))
-    return found
+        verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
+    return verdicts
 
 
 def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
@@ -180,7 +180,7 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
 def _courses(
     runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
 ) -> dict[tuple[str, str], RunStretch]:
-    """The level over the runs that each step is part of, by run and step."""
+    """The level over consecutive runs to which each step belongs, by run and step."""
     series: dict[str, list[tuple[str, float]]] = {}
     for run, groups in runs_of:
         for group in groups:
@@ -195,22 +195,23 @@ def _courses(
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of its rounds; of an imported step those that fio's JSON alone gives."""
-    told = [warning for result in group.results for warning in result.warnings]
+    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
+    doubts = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
-        return told
+        return doubts
     rows = group.rows
-    return told + [
+    return doubts + [
         doubt
-        for one in group.kept
-        if one.output is not None
-        for doubt in step_warnings(one.step, rows, one.output, HostFacts(), None)
-        if doubt.code not in {each.code for each in told}
+        for evidence in group.kept
+        if evidence.output is not None
+        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
+        if doubt.code not in {warning.code for warning in doubts}
     ]
 
 
 def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
-    """The disks whose bucket is like the one that ran out: of bytes where blocks are large."""
+    """The disks whose credit bucket resembles the one that ran out: a bucket of bytes where blocks
+    are large."""
     course = group.phases
     if course is None or not course.cliffs:
         return ()
@@ -221,11 +222,11 @@ def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
     block = load.block_bytes if load is not None else 0
     if block < _SHOWN_AS_BYTES:
         return like(*figures)
-    return like(*figures) or like_bytes(*(one * block for one in figures))
+    return like(*figures) or like_bytes(*(value * block for value in figures))
 
 
 def _named(names: Sequence[str]) -> tuple[Reason, ...]:
-    """What a fall says of a disk that nobody named."""
+    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
     if not names:
         return ()
     return (
@@ -237,9 +238,12 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
 
 
 def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
-    """What is said of an imported step whose logs tell of latencies alone."""
+    """A reason for an imported step whose logs contain latencies only."""
     phases = group.phases.phases if group.phases else ()
-    rates = [(group.iops, group.bytes_per_s), *((one.iops, one.bytes_per_s) for one in phases)]
+    rates = [
+        (group.iops, group.bytes_per_s),
+        *((phase.iops, phase.bytes_per_s) for phase in phases),
+    ]
     if any(rate is not None for pair in rates for rate in pair):
         return ()
     return (

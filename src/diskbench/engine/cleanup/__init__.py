@@ -1,1 +1,1 @@
-"""What is given back after its lease: by this database's rows, or by tags alone."""
+"""Release of what outlived its lease, found by this database's rows or by tags alone."""

@@ -1,7 +1,7 @@
-"""What the clouds' own clocks say before anything is deleted because it expired.
+"""Expiry by the cloud's own clock, checked before anything is deleted because it expired.
 
-A lease's end stands in its row and on its tags. Whoever looks may have a wrong clock, and so may
-the database: the cloud's own clock is the same for all who rent there.
+The end of a lease is stored in its row and in its tags. The clock of this machine may be wrong, and
+so may the database's; the cloud's own clock is the same for everybody who rents there.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ UNKNOWN = "nobody knows whether it expired: its cloud does not say what time it 
 
 
 def time_at(database: Engine, renter: object, scope: Scope) -> datetime:
-    """The present by which leases in `scope` expire: the cloud's; the database's where the provider
-    is no cloud with a clock of its own. Raises DiskbenchError when the cloud does not say."""
+    """The current time by which leases in `scope` expire: the cloud's, or the database's where the
+    provider has no clock of its own. Raises DiskbenchError when the cloud does not answer."""
     if isinstance(renter, TellsTime):
         return renter.present(scope)
     return database_time(database)
 
 
 def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], datetime]:
-    """`time_at`, asked when it is first needed and for all threads once: each call then returns,
-    or raises, the same."""
+    """A function that calls `time_at` when it is first called, once for all threads; each later
+    call returns the same time, or raises the same error."""
     lock, answers = threading.Lock(), list[datetime | DiskbenchError]()
 
     def present() -> datetime:
@@ -55,8 +55,8 @@ def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], d
 
 
 def kept_by_cloud(database: Engine, lease: Lease) -> str | None:
-    """Why a lease that expired by the database's clock stays: it has not by its cloud's. None where
-    that agrees. Raises DiskbenchError when the cloud does not say its time."""
+    """Why a lease that expired by the database's clock stays: it has not expired by its cloud's.
+    None where both agree. Raises DiskbenchError when the cloud does not give its time."""
     if lease.expires_at is None:
         return None
     scope = Scope(

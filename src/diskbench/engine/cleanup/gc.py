@@ -1,6 +1,6 @@
-"""`diskbench gc`: give back what was left, found by the leases of the database.
+"""`diskbench gc`: release what was left behind, found by the leases of the database.
 
-What a provider lists whatever the database knows is in strays.py.
+What a provider lists, whether or not the database knows it, is handled in orphans.py.
 """
 
 from __future__ import annotations
@@ -53,19 +53,21 @@ def sweep(
     dry_run: bool,
     reaches: Callable[[Lease], bool] = lambda _: True,
 ) -> list[Swept]:
-    """Release every open lease that has outlived its use, or those named; one failure stops none.
+    """Release every open lease that has outlived its use, or those named; a failure of one does not
+    stop the others.
 
-    A lease has outlived its use when it expired, by the database's clock and by its cloud's, or
-    when its trial is finished; that of a machine that cells of a matrix share, when none of them is
-    left. A named lease is released whatever its age, but never while a live process works under it
-    (InvalidValue). Others than those that this process `reaches` are left to others. An id is that
+    A lease has outlived its use when it expired by the database's clock and by its cloud's, or when
+    its trial is finished; the lease of a machine that cells of a matrix share, when no cell needs
+    the machine. A named lease is released whatever its age, but never while a live process uses it
+    (InvalidValue). Leases for which `reaches` is false are left to other processes. An id is that
     of a lease or a run, or the beginning of one (model/ids.py); raises UnknownName, InvalidValue.
     """
-    # Leases first: one that is written meanwhile comes with a claim, and would look finished.
+    # Leases are read before claims: a lease that is written in between has a claim, and without
+    # this order would look finished.
     leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
-    unfinished = {c.trial_id for c in list_claims(session.database)}
-    machines = {one.lease_id: one for one in list_machines(session.database)}
+    unfinished = {claim.trial_id for claim in list_claims(session.database)}
+    machines = {machine.lease_id: machine for machine in list_machines(session.database)}
     now, due = database_time(session.database), []
     for lease in _chosen(leases, ids, machines):
         if lease.lease_id in busy:
@@ -80,29 +82,32 @@ def sweep(
         reason = _reason(lease, over, now, named=bool(ids))
         if reason and reaches(lease):
             due.append((lease, reason, over is None and not ids))
-    return all_of(lambda one: _swept(session, *one, now, dry_run=dry_run), due)
+    return all_of(lambda due_lease: _swept(session, *due_lease, now, dry_run=dry_run), due)
 
 
 def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> bool:
-    """Whether a worker with these patterns reaches what a lease is about: by the routes that its
-    matrix has with its provider, else by the provider alone."""
+    """Whether a worker with these route patterns reaches what a lease is for: by the routes of its
+    matrix to its provider, or without a matrix by the provider's name."""
     machine = find_machine(database, lease.lease_id)
     if machine is not None:
         return machine_is_reached(database, machine, patterns)
-    found = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
-    routes = {route for route in found if route.partition("/")[0] == lease.provider}
+    trial_routes = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    routes = {route for route in trial_routes if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})
 
 
 def leases_at_work(database: Engine) -> set[str]:
-    """The leases of the trials that a live process works on, with the machines that they share."""
+    """The ids of the leases of trials that a live process works on, and of the machines that these
+    trials share."""
     busy = trials_at_work(database)
-    return busy | {one.lease_id for one in list_machines(database) if one.trial_id in busy}
+    return busy | {
+        machine.lease_id for machine in list_machines(database) if machine.trial_id in busy
+    }
 
 
 def trials_at_work(database: Engine) -> set[str]:
-    """The trials that a live process works on. A cell's is at work until the cell is settled, also
-    between its last run and giving back, and before whoever takes it over has its trial."""
+    """The ids of the trials that a live process works on. The trial of a cell counts until the cell
+    is settled: also between its last run and its release, and while it is being taken over."""
     alive = living(list_executors(database))
     cells = {cell.trial_id for cell in live_cells(database) if cell.owner in alive}
     trials = {claim.trial_id for claim in list_claims(database) if claim.owner in alive}
@@ -110,7 +115,7 @@ def trials_at_work(database: Engine) -> set[str]:
 
 
 def in_use(lease_id: str) -> InvalidValue:
-    """Why a lease that was named stays."""
+    """The error for a named lease that a live process uses."""
     return InvalidValue(
         f"lease {lease_id} is in use by a live process",
         advice=f"stop it first: diskbench cancel {lease_id}",
@@ -118,22 +123,22 @@ def in_use(lease_id: str) -> InvalidValue:
 
 
 def cost_of_lease(lease: Lease, now: datetime, plan: Plan | None = None) -> LeaseCost:
-    """What a lease cost until it was released, or `now`; transactions aside. By the prices of its
-    plan, else by that of its row."""
-    if plan is not None and plan.rental is None:  # files on a machine of the user's own
-        found = cost.cost_of(None, cost.age_s(lease, now))
+    """The cost of a lease until it was released, or until `now`, without transactions; by the
+    prices of its plan, or without a plan by the price in its row."""
+    if plan is not None and plan.rental is None:  # files on the user's own machine
+        priced = cost.cost_of(None, cost.age_s(lease, now))
     else:
-        found = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
+        priced = cost.cost_of_lease(lease, (), plan.rental if plan else None, now=now)
     return LeaseCost(
         since=lease.created_at,
-        hours=found.seconds / 3600,
-        hourly_usd=found.hourly_usd,
-        usd=found.total_usd,
+        hours=priced.seconds / 3600,
+        hourly_usd=priced.hourly_usd,
+        usd=priced.total_usd,
     )
 
 
 def expires_at(lease: Lease) -> float | None:
-    """When a lease's row says that it expires, in Unix seconds."""
+    """The expiry in a lease's row, in Unix seconds."""
     text = lease.expires_at
     return datetime.fromisoformat(text).timestamp() if text else None
 
@@ -189,12 +194,12 @@ def _swept(
 
 
 def place(provider: str, region: str | None) -> str:
-    """A provider's region, for a person."""
+    """The provider and its region, for display."""
     return " ".join(word for word in (provider, region) if word)
 
 
 def outcome(*, dry_run: bool, failed: bool) -> Outcome:
-    """What became of a lease that was to go."""
+    """The outcome of a release that was attempted, or with `dry_run` only planned."""
     if dry_run:
         return "would-give-back"
     return "could-not-give-back" if failed else "gave-back"
@@ -231,8 +236,9 @@ def _release_unplanned(session: Session, lease: Lease) -> None:
 def end_unfinished(
     session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
 ) -> bool:
-    """A run whose lease is gone cannot go on: it ends, with its reason. Whether there was any."""
-    if all(c.trial_id != plan.trial_id for c in list_claims(session.database)):
+    """End the unfinished runs of a trial whose lease is gone, with `problem` as the reason. Returns
+    whether the trial was unfinished."""
+    if all(claim.trial_id != plan.trial_id for claim in list_claims(session.database)):
         return False
     for run_id in unfinished_runs(session.database, plan.trial_id):
         index = plan.run_ids.index(run_id)

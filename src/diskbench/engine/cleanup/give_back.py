@@ -1,7 +1,7 @@
-"""Giving back what expired, by whoever opens the database next.
+"""Release of expired leases by the next command that opens the database.
 
-A run that was killed gives nothing back, and nobody may ever resume it. So each command that opens
-the database looks once for leases that expired; a worker looks twice a minute by itself.
+A run that was killed releases nothing, and may never be resumed. Therefore each command that opens
+the database checks once for expired leases; a worker checks twice a minute.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 def give_back_expired(
     opened: Callable[[], Session], swept: Callable[[list[Swept]], None]
 ) -> Callable[[], None]:
-    """Begin to give back what expired, in a thread with a session of its own; gives what waits for
-    it. `swept` is told what became of it; what goes wrong besides is logged."""
+    """Release expired leases in a thread with its own session; returns a function that waits for
+    the thread. `swept` gets the results; other errors are logged."""
     thread = threading.Thread(target=_give_back, args=(opened, swept), daemon=True)
     thread.start()
     return thread.join
@@ -43,13 +43,14 @@ def _give_back(opened: Callable[[], Session], swept: Callable[[list[Swept]], Non
     now = database_time(session.database).timestamp()
 
     def is_expired(lease: Lease) -> bool:
-        """One that could not be given back before is left to `gc`, workers and `resume`: commands
-        that only read must not wait for the same cloud each time."""
+        """Whether a lease expired and was not tried before. One that could not be released is left
+        to `gc`, workers and `resume`, so that commands that only read need not wait for the same
+        cloud each time."""
         return lease.error is None and (expires_at(lease) or now) < now
 
     try:
-        found = sweep(session, [], dry_run=False, reaches=is_expired)
-        swept([one for one in found if one.outcome != "kept"])
+        results = sweep(session, [], dry_run=False, reaches=is_expired)
+        swept([result for result in results if result.outcome != "kept"])
     except DiskbenchError as error:
         log.warning("leases that expired are not given back: %s", error.message)
     finally:

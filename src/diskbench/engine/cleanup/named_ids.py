@@ -1,9 +1,9 @@
-"""Which leases and things a person means who names ids to `gc`, and what must not be given back.
+"""Which leases and resources the ids given to `gc` mean, and which must not be released.
 
 A lease of this database may be named by the beginning of its id. A lease that only a provider lists
-is somebody else's until its full id is typed; while it has not expired, and its owner tag is not
-this installation's `owner`, it takes `--not-mine`, too. What carries a lease's tags without having
-been made for it is named by its own full id alone.
+may belong to somebody else and needs its full id; while it has not expired, and its owner tag is
+not this installation's `owner`, it needs `--not-mine`, too. A resource that carries a lease's tags
+without having been made for it is named by its own full id only.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TAG_LENGTH = 63
 
 @dataclass(frozen=True)
 class NamedLeases:
-    """What was named: open leases of this database, leases as listed, and full ids of things that
-    carry a lease's tags and were not made for it, each with the lease whose tags it carries."""
+    """The named items: open leases of this database, leases that a provider listed, and full ids of
+    resources that carry a lease's tags but were not made for it, each with that lease."""
 
     leases: tuple[str, ...] = ()
     listed: tuple[Found, ...] = ()
@@ -36,18 +36,18 @@ class NamedLeases:
 
 
 def ids_of_leases(leases: Sequence[Lease], shared: Collection[str] = ()) -> list[Known]:
-    """What may be typed for leases: their own ids, and those of their runs. A run that began on a
-    machine that trials share (`shared`: their leases) stands for its trial's lease."""
+    """The ids that may be typed for leases: their own, and those of their runs. The id of a run on
+    a machine that trials share (`shared`: the machines' leases) means its trial's lease."""
     own = {lease.lease_id for lease in leases}
-    found: dict[str, Known] = {}
-    for lease in sorted(leases, key=lambda one: one.lease_id in shared):
+    by_id: dict[str, Known] = {}
+    for lease in sorted(leases, key=lambda lease: lease.lease_id in shared):
         place = " ".join(word for word in (lease.provider, lease.region or lease.address) if word)
-        found[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
+        by_id[lease.lease_id] = Known(lease.lease_id, "lease", where=place)
         for run_id in lease.run_ids:
             if run_id not in own:
                 known = Known(run_id, "run", where=place, means=lease.lease_id)
-                found.setdefault(run_id, known)
-    return list(found.values())
+                by_id.setdefault(run_id, known)
+    return list(by_id.values())
 
 
 def choose(
@@ -61,15 +61,17 @@ def choose(
     not_mine: bool,
     is_over: Callable[[Found], bool],
 ) -> NamedLeases:
-    """What the ids mean, of the open leases `ours`, and of what a provider listed. Nothing is given
-    back unless all of them may be.
+    """The items that the ids mean, among the open leases `ours` and what a provider listed. One id
+    that must not be released makes the whole call raise.
 
-    `released` are the listed leases that this database knows to have been given back. `whole` says
-    whether all places were listed: where not, a name may be that of something unlisted. `is_over`
-    says whether a listed lease has expired. Raises UnknownName, InvalidValue.
+    `released` are the listed leases that this database knows. `whole` says whether all regions
+    were listed: where not, an unknown name may be that of something unlisted, and is skipped.
+    `is_over` says whether a listed lease has expired. Raises UnknownName, InvalidValue.
     """
-    open_ids = {one.id for one in ours}
-    theirs = [_known(one) for one in listed if one.resources and one.lease_id not in open_ids]
+    open_ids = {known.id for known in ours}
+    theirs = [
+        _known(lease) for lease in listed if lease.resources and lease.lease_id not in open_ids
+    ]
     leases: dict[str, None] = {}
     chosen: dict[int, Found] = {}
     things: dict[str, tuple[Found, str]] = {}
@@ -79,25 +81,25 @@ def choose(
             things[thing[1]] = thing
             continue
         try:
-            one = meant(name, [*ours, *theirs], "lease that is open or listed")
+            meaning = meant(name, [*ours, *theirs], "lease that is open or listed")
         except UnknownName:
             if whole:
                 raise
             continue
-        if one in ours:
-            leases[one.stands_for] = None
+        if meaning in ours:
+            leases[meaning.stands_for] = None
             continue
-        found = {n: e for n, e in enumerate(listed) if e.lease_id == one.id and e.resources}
-        if one.id not in released:
-            for each in found.values():
-                _check_stranger(name, each, owner, not_mine=not_mine, is_over=is_over)
-        chosen |= found
+        by_index = {n: e for n, e in enumerate(listed) if e.lease_id == meaning.id and e.resources}
+        if meaning.id not in released:
+            for stranger in by_index.values():
+                _check_stranger(name, stranger, owner, not_mine=not_mine, is_over=is_over)
+        chosen |= by_index
     return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(things.values()))
 
 
 def is_same_owner(tagged: str | None, owner: str) -> bool:
-    """Whether an owner tag is what a cloud may have made of `owner`: clouds take other characters
-    for `_`, drop capitals, and cut what is long."""
+    """Whether an owner tag may be `owner` as a cloud stores it: clouds replace some characters,
+    change capitals to small letters, and cut long values."""
     return tagged is not None and _folded(tagged) == _folded(owner)
 
 
@@ -131,21 +133,23 @@ def _place(found: Found) -> str:
 
 
 def _thing(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
-    """What carries a lease's tags, was not made for it, and has this full id (`vol-0abc`, or
-    `volume vol-0abc`). Raises InvalidValue when several do."""
+    """The resource with this full id (`vol-0abc`, or `volume vol-0abc`) that carries a lease's tags
+    but was not made for it. Raises InvalidValue when several have this id."""
     wanted = name.strip().lower()
-    found = [
-        (one, told)
-        for one in listed
-        for told in one.not_ours
-        if wanted in {told.lower(), told.lower().partition(" ")[2]}
+    matches = [
+        (lease, resource)
+        for lease in listed
+        for resource in lease.not_ours
+        if wanted in {resource.lower(), resource.lower().partition(" ")[2]}
     ]
-    if wanted and len(found) > 1:
-        places = ", ".join(f"{told} in {one.scope.region or 'no region'}" for one, told in found)
+    if wanted and len(matches) > 1:
+        places = ", ".join(
+            f"{resource} in {lease.scope.region or 'no region'}" for lease, resource in matches
+        )
         raise InvalidValue(
             f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
         )
-    return found[0] if wanted and found else None
+    return matches[0] if wanted and matches else None
 
 
 def _folded(owner: str) -> str:

@@ -1,5 +1,5 @@
-"""What a provider has under our tags that outlived its lease, whoever made it and whatever the
-database knows of it: the third net of docs/design.md#three-nets."""
+"""Release of everything at a provider that carries our tags and outlived its lease, whether or not
+the database knows it: the third net of docs/design.md#three-nets."""
 
 from __future__ import annotations
 
@@ -50,16 +50,17 @@ def sweep_provider(
     dry_run: bool,
     not_mine: bool = False,
 ) -> tuple[list[Swept], list[Unlisted]]:
-    """Release what a provider lists that outlived its lease, or only what is named, expired or not
-    (engine/cleanup/named_ids.py), open leases of the database among it; told are those that stay,
-    too, and the regions that could not be listed.
+    """Release what a provider lists that outlived its lease, or only what `ids` name, expired or
+    not (engine/cleanup/named_ids.py), including open leases of the database. Returns all results,
+    also of what stays, and the regions that could not be listed.
 
-    What outlived its lease: its expiry is over by the cloud's own clock, or our database says that
-    it was given back. What a live process of ours works with stays, and so does what only carries a
-    lease's tags. The cloud is asked for its time only where that decides; while it does not say,
-    what may have expired stays, with that problem. One failure stops none. Raises UserError when
-    the provider cannot be asked at all, UnknownName for what is neither listed nor open in the
-    database, InvalidValue for an id that must not go.
+    A resource outlived its lease when the lease expired by the cloud's own clock, or when our
+    database says that it was released. Whatever a live process uses stays, and so does a resource
+    that carries a lease's tags but was not made for it. The cloud is asked for its time only where
+    that decides; while it does not answer, leases that may have expired stay, with that problem. A
+    failure of one does not stop the others. Raises UserError when the provider cannot be asked at
+    all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
+    id that must not be released.
     """
     renter = renter_named(scope.provider)
     if renter is None:
@@ -69,7 +70,7 @@ def sweep_provider(
             field="provider",
         )
     listed, unlisted = _listed(renter, scope)
-    listed = [_recorded(session, one) for one in listed]
+    listed = [_recorded(session, lease) for lease in listed]
     busy = leases_at_work(session.database)
     now = asked_once(session.database, renter, scope)
     if not ids:
@@ -77,19 +78,19 @@ def sweep_provider(
             lambda found: _swept(
                 session, renter, found, now, busy=busy, named=False, dry_run=dry_run
             ),
-            [one for one in listed if one.resources],
+            [lease for lease in listed if lease.resources],
         )
-        copied = [_copied(session, one) for one in listed if one.not_ours]
+        copied = [_copied(session, lease) for lease in listed if lease.not_ours]
         return [*swept, *copied], unlisted
     chosen = _chosen(session, listed, ids, now, whole=not unlisted, not_mine=not_mine)
-    if held := next((one for one in chosen.listed if one.lease_id in busy), None):
+    if held := next((lease for lease in chosen.listed if lease.lease_id in busy), None):
         raise in_use(held.lease_id)
     ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
     theirs = all_of(
         lambda found: _swept(session, renter, found, now, busy=busy, named=True, dry_run=dry_run),
         chosen.listed,
     )
-    things = [_deleted(session, renter, *one, dry_run=dry_run) for one in chosen.things]
+    things = [_deleted(session, renter, *thing, dry_run=dry_run) for thing in chosen.things]
     return [*ours, *theirs, *things], unlisted
 
 
@@ -102,8 +103,8 @@ def _chosen(
     whole: bool,
     not_mine: bool,
 ) -> NamedLeases:
-    rows = {one.lease_id: load_lease(session.database, one.lease_id) for one in listed}
-    shared = {one.lease_id for one in list_machines(session.database)}
+    rows = {lease.lease_id: load_lease(session.database, lease.lease_id) for lease in listed}
+    shared = {machine.lease_id for machine in list_machines(session.database)}
     return choose(
         ids,
         ours=ids_of_leases(list_leases(session.database, state="open"), shared),
@@ -112,22 +113,23 @@ def _chosen(
         whole=whole,
         owner=session.owner,
         not_mine=not_mine,
-        is_over=lambda one: _is_over(_expiry(one, rows[one.lease_id]), now),
+        is_over=lambda lease: _is_over(_expiry(lease, rows[lease.lease_id]), now),
     )
 
 
 def _recorded(session: Session, found: Found) -> Found:
-    """As listed, without what was not there when our own database wrote down what was made."""
+    """The lease as listed; resources that our database does not record as made for it are moved to
+    `not_ours`."""
     made = recorded(session.database, found.lease_id)
-    copied = tuple(told for told in found.resources if not was_made(told, made))
+    copied = tuple(resource for resource in found.resources if not was_made(resource, made))
     if not copied:
         return found
-    ours = tuple(told for told in found.resources if told not in copied)
+    ours = tuple(resource for resource in found.resources if resource not in copied)
     return found.model_copy(update={"resources": ours, "not_ours": (*found.not_ours, *copied)})
 
 
 def _copied(session: Session, found: Found) -> Swept:
-    """What carries a lease's tags and was not made for it, which stays."""
+    """The result for resources that carry a lease's tags but were not made for it: they stay."""
     return Swept(
         lease_id=found.lease_id,
         in_database=load_lease(session.database, found.lease_id) is not None,
@@ -141,16 +143,19 @@ def _copied(session: Session, found: Found) -> Swept:
     )
 
 
-def _deleted(session: Session, renter: Renter, found: Found, told: str, *, dry_run: bool) -> Swept:
-    """What carries a lease's tags and was not made for it, and was named by its full id."""
+def _deleted(
+    session: Session, renter: Renter, found: Found, resource: str, *, dry_run: bool
+) -> Swept:
+    """Delete a resource that carries a lease's tags, was not made for it, and was named by its full
+    id."""
     problem = None
     if not dry_run:
         try:
-            renter.release(found.lease_id, found.scope, copied=(told,))
+            renter.release(found.lease_id, found.scope, copied=(resource,))
         except DiskbenchError as error:
             problem = problem_of(error)
     update = {
-        "resources": (told,),
+        "resources": (resource,),
         "reason": f"it was named; it {NOT_OURS}",
         "outcome": outcome(dry_run=dry_run, failed=problem is not None),
         "problem": problem,
@@ -159,36 +164,37 @@ def _deleted(session: Session, renter: Renter, found: Found, told: str, *, dry_r
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
-    """What is there, and where nobody answered. Raises UserError when nobody did anywhere."""
+    """The leases that are listed, and the regions that did not answer. Raises the first error when
+    no region answered."""
     if not isinstance(renter, Regional) or scope.region is not None:
         return list(renter.found(scope)), []
     scopes = [scope.model_copy(update={"region": name}) for name in renter.regions(scope)]
 
-    def ask(one: Scope) -> Sequence[Found] | DiskbenchError:
+    def ask(region_scope: Scope) -> Sequence[Found] | DiskbenchError:
         try:
-            return renter.found(one)
+            return renter.found(region_scope)
         except DiskbenchError as error:
             return error
 
-    found: list[Found] = []
+    leases: list[Found] = []
     unlisted: list[Unlisted] = []
     errors: list[DiskbenchError] = []
-    for one, answer in zip(scopes, all_of(ask, scopes), strict=True):
+    for region_scope, answer in zip(scopes, all_of(ask, scopes), strict=True):
         if isinstance(answer, DiskbenchError):
             errors.append(answer)
             unlisted.append(
                 Unlisted(
-                    where=place(one.provider, one.region),
-                    provider=one.provider,
-                    region=one.region,
+                    where=place(region_scope.provider, region_scope.region),
+                    provider=region_scope.provider,
+                    region=region_scope.region,
                     problem=problem_of(answer),
                 )
             )
         else:
-            found += answer
+            leases += answer
     if errors and len(errors) == len(scopes):
         raise errors[0]
-    return found, unlisted
+    return leases, unlisted
 
 
 def _swept(
@@ -240,8 +246,8 @@ def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None
 def _verdict(
     found: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
 ) -> tuple[bool, str]:
-    """Whether it goes, and why or why not. Raises DiskbenchError where that depends on the cloud's
-    time, which the cloud does not say."""
+    """Whether the lease is released, and why or why not. Raises DiskbenchError where that depends
+    on the cloud's time and the cloud does not give it."""
     if busy:
         return False, "a live process works with it"
     if named:
@@ -261,6 +267,7 @@ def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
 
 
 def _expiry(found: Found, lease: Lease | None) -> float | None:
-    """When it expires: a run that was gone on with has a later end than its tags say."""
+    """The expiry, in Unix seconds: the later of tags and row, because a resumed run may have a
+    later end in its row than in its tags."""
     row = expires_at(lease) if lease is not None and lease.state == "open" else None
-    return max((one for one in (found.expires_at, row) if one is not None), default=None)
+    return max((end for end in (found.expires_at, row) if end is not None), default=None)

@@ -1,1 +1,1 @@
-"""The only room that knows DBOS."""
+"""The only package that imports DBOS."""

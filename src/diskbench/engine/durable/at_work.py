@@ -1,4 +1,4 @@
-"""Which workflows a thread of this process is in."""
+"""Which trials threads of this process work on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _changed = threading.Condition()
 
 @contextmanager
 def working_on(trial_id: str) -> Iterator[None]:
-    """Count this thread as one that works on a trial inside the block."""
+    """Inside the block, count this thread as working on a trial."""
     with _changed:
         _threads[trial_id] += 1
     try:
@@ -36,6 +36,7 @@ def at_work(trial_id: str) -> bool:
 
 
 def none_at_work(within_s: float) -> bool:
-    """Wait at most `within_s` seconds; whether no thread works on any trial."""
+    """Wait at most `within_s` seconds until no thread works on any trial; returns whether that is
+    so."""
     with _changed:
         return _changed.wait_for(lambda: not _threads, within_s)

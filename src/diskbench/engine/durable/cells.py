@@ -1,5 +1,5 @@
-"""A cell of a matrix as a durable workflow: queued, taken by one worker, and gone on with by
-another when that one dies. Its id is the trial's."""
+"""A cell of a matrix as a durable workflow: queued, taken by one worker, and continued by another
+when that worker dies. The workflow's id is the trial's."""
 
 from __future__ import annotations
 
@@ -76,13 +76,14 @@ class _Durable:
 
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
-    """Rent, measure, give back and settle one cell."""
+    """Rent, measure, release and settle one cell."""
     with working_on(trial_id):
         run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
 
 
 def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None = None) -> None:
-    """Put a cell into a queue, and into a partition of one that has any; twice is as once."""
+    """Put a cell into a queue, and into a partition where the queue has partitions; a second call
+    changes nothing."""
     registered = DBOS.retrieve_queue(queue)
     if registered is None:
         raise RuntimeError(f"queue {queue} was not registered before a cell was put into it")
@@ -93,7 +94,7 @@ def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None =
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """Where the workflow of a cell stands: its state, the queue it is in, and who runs it."""
+    """The workflow of a cell: its state, the queue it is in, and the executor that runs it."""
 
     state: str
     queue: str | None
@@ -101,30 +102,35 @@ class WorkflowState:
 
     @property
     def is_over(self) -> bool:
-        """Whether it ended. A cell is settled before its workflow ends, unless that broke."""
+        """Whether the workflow ended. Its cell was settled before, unless a fault prevented it."""
         return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
 
     def is_with(self, executor: str) -> bool:
-        """Whether that process runs it, or has it in its own queue."""
+        """Whether the process `executor` runs the workflow, or has it in its own queue."""
         if self.state == "ENQUEUED":
             return self.queue == own_queue(executor)
         return self.executor == executor
 
 
 def running_in(queue: str) -> list[tuple[str, str | None]]:
-    """The workflows that were taken from a queue and have not ended, each with who took it."""
-    found = DBOS.list_workflows(
+    """The ids of the workflows that were taken from a queue and have not ended, each with the
+    executor that took it."""
+    workflows = DBOS.list_workflows(
         status="PENDING", queue_name=queue, load_input=False, load_output=False
     )
-    return [(one.workflow_id, one.executor_id) for one in found]
+    return [(workflow.workflow_id, workflow.executor_id) for workflow in workflows]
 
 
 def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
-    """Where each of these cells stands that has a workflow."""
+    """The workflow state of each of these cells that has a workflow, by trial id."""
     if not trial_ids:
         return {}
-    found = DBOS.list_workflows(workflow_ids=list(trial_ids), load_input=False, load_output=False)
+    workflows = DBOS.list_workflows(
+        workflow_ids=list(trial_ids), load_input=False, load_output=False
+    )
     return {
-        one.workflow_id: WorkflowState(str(one.status), one.queue_name, one.executor_id)
-        for one in found
+        workflow.workflow_id: WorkflowState(
+            str(workflow.status), workflow.queue_name, workflow.executor_id
+        )
+        for workflow in workflows
     }

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 _RARELY_S = 3600.0
-"""DBOS's schedules are used by workers alone: other processes need not poll them."""
+"""Only workers use DBOS's schedules: other processes need not poll them."""
 _NOTIFIED_S = 0.05
-"""DBOS's notifications are not used; its thread for them sleeps so long before it sees the end."""
+"""DBOS's notifications are not used; its thread for them sleeps for this time before it notices
+that DBOS is stopped."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
 _TAKEOVER_POLL_S = 0.1
 _LEAVES_WITHIN_S = 5.0
@@ -93,8 +94,8 @@ def register(
     per_minute: int | None = None,
     poll_s: float = 1.0,
 ) -> None:
-    """Make a queue of cells known: how many of a partition run at once, and how many of a partition
-    may begin in a minute. The last word counts."""
+    """Register a queue of cells, with the number of cells of a partition that run at the same time
+    and that may begin in a minute. A later call overrides an earlier one."""
     DBOS.register_queue(
         queue,
         partition_concurrency=per_partition,
@@ -105,14 +106,15 @@ def register(
 
 
 def start(trial_id: str) -> Callable[[], dict[str, Any]]:
-    """Start a trial in this process, once; returns what waits for its end."""
+    """Start a trial in this process, once; returns a function that waits for its end."""
     with SetWorkflowID(trial_id):
         handle = DBOS.start_workflow(trial, trial_id)
     return handle.get_result
 
 
 def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
-    """Go on with a trial whose process is dead; the caller has won its row (compare-and-swap)."""
+    """Continue a trial whose process is dead; the caller has won its row (compare-and-swap).
+    Returns a function that waits for the trial's end."""
     if DBOS.get_workflow_status(trial_id) is None:
         return start(trial_id)  # killed between its row and its workflow: nothing ran yet
     suspensions.pop(trial_id, None)
@@ -131,13 +133,13 @@ def take_over(trial_id: str, executor_id: str) -> Callable[[], dict[str, Any]]:
 
 
 def move_here(trial_id: str, executor_id: str) -> None:
-    """Go on in this process with a cell whose process is dead; the caller has won its row."""
+    """Continue in this process a cell whose process is dead; the caller has won its row."""
     DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
 
 
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
-    """Take DBOS down, after `within_s` seconds at most for workflows that are being suspended;
-    whether none runs any more. It can be launched again in the same process."""
+    """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
+    Returns whether none runs any more. DBOS can be launched again in the same process."""
     idle = none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()

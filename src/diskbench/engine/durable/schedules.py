@@ -1,9 +1,9 @@
 """Schedules as DBOS keeps them: a cron expression, a timezone, and whether it is paused.
 
-DBOS's scheduler only rings: at each due time it puts the workflow `occurrence` into the queue
-`schedules`, which workers alone listen to. (Every process that launches DBOS rings, a plain
-`diskbench run` too; the workflow's id is the schedule and the time, so one ring is left of many.)
-What a ring leads to is decided in engine/schedule/scheduled_run.py.
+DBOS's scheduler only enqueues: at each due time it puts the workflow `occurrence` into the queue
+`schedules`, to which only workers listen. (Every process that launches DBOS enqueues, even a plain
+`diskbench run`; the workflow's id is made of schedule and time, so duplicates are dropped.)
+What an occurrence leads to is decided in engine/schedule/scheduled_run.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUEUE = "schedules"
 """Where due occurrences wait for a worker."""
 POLL_S = 10.0
-"""How often a worker looks for schedules that were added, changed, paused or removed."""
+"""Seconds between a worker's checks for schedules that were added, changed, paused or removed."""
 _QUEUE_POLL_S = 1.0
 _WORKFLOW = "occurrence"
 _PAUSED = "PAUSED"
@@ -37,7 +37,7 @@ _arrived: Callable[[str, datetime], None] | None = None
 
 @dataclass(frozen=True)
 class ScheduleClock:
-    """When a schedule is due: `cron` in the timezone `zone`; a paused one never is."""
+    """The times at which a schedule is due: `cron` in the timezone `zone`; none while paused."""
 
     name: str
     cron: str
@@ -46,7 +46,8 @@ class ScheduleClock:
 
 
 def bind_schedules(arrived: Callable[[str, datetime], None]) -> None:
-    """Tell this process what to do when an occurrence is due; called once, before launch."""
+    """Set the function that this process calls when an occurrence is due; called once, before
+    launch."""
     global _arrived
     _arrived = arrived
 
@@ -65,19 +66,19 @@ def occurrence(due: str, name: str) -> None:
 
 
 def listen() -> None:
-    """Make the queue of occurrences known; after launch."""
+    """Register the queue of occurrences; called after launch."""
     DBOS.register_queue(QUEUE, polling_interval_sec=_QUEUE_POLL_S, on_conflict="always_update")
 
 
 def make_room(engine: sa.Engine) -> None:
-    """Make DBOS's own tables where no process has run in this database yet."""
+    """Create DBOS's own tables where no process has run in this database yet."""
     with as_unavailable(engine, before_work=True):
         DBOS.migrate(engine.url.render_as_string(hide_password=False))
 
 
 def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
-    """Write a schedule, or change it; one that is paused stays so. The cron expression and the
-    timezone were checked (plan/cron.py)."""
+    """Add or change a schedule; a paused schedule stays paused. The caller has checked the cron
+    expression and the timezone (plan/cron.py)."""
     with _client(engine) as client:
         client.apply_schedules(
             [
@@ -96,32 +97,32 @@ def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
 def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     """All schedules by name."""
     with _client(engine) as client:
-        found: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
+        rows: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
     return {
-        one["schedule_name"]: ScheduleClock(
-            name=one["schedule_name"],
-            cron=one["schedule"],
-            zone=one["cron_timezone"] or "UTC",
-            paused=one["status"] == _PAUSED,
+        row["schedule_name"]: ScheduleClock(
+            name=row["schedule_name"],
+            cron=row["schedule"],
+            zone=row["cron_timezone"] or "UTC",
+            paused=row["status"] == _PAUSED,
         )
-        for one in found
+        for row in rows
     }
 
 
 def pause_clock(engine: sa.Engine, name: str) -> None:
-    """Let a schedule ring no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     with _client(engine) as client:
         client.pause_schedule(name)
 
 
 def resume_clock(engine: sa.Engine, name: str) -> None:
-    """Let a paused schedule ring again."""
+    """Resume a paused schedule."""
     with _client(engine) as client:
         client.resume_schedule(name)
 
 
 def forget_clock(engine: sa.Engine, name: str) -> None:
-    """Remove a schedule; one that is none is removed already."""
+    """Remove a schedule; an unknown name changes nothing."""
     with _client(engine) as client:
         client.delete_schedule(name)
 

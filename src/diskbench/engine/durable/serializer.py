@@ -1,4 +1,4 @@
-"""What DBOS writes down is JSON, so that no checkpoint depends on a class's import path."""
+"""A JSON serializer for DBOS, so that no checkpoint depends on a class's import path."""
 
 import json
 from datetime import datetime
@@ -7,19 +7,19 @@ from dbos import Serializer
 
 
 class JsonSerializer(Serializer):
-    """JSON in and out; what JSON cannot hold is written as text: exceptions, and the moment that
-    DBOS tells a workflow it was scheduled for (ISO 8601 with its offset)."""
+    """Serializes to JSON. Exceptions are written as type and text, the scheduled time that DBOS
+    passes to a workflow as ISO 8601 with its offset."""
 
     def serialize(self, data: object) -> str:
         """`data` as JSON."""
         return json.dumps(data, default=_as_text, separators=(",", ":"))
 
     def deserialize(cls, serialized_data: str) -> object:  # noqa: N805 - DBOS names it so
-        """What was written."""
+        """The value that `serialize` wrote."""
         return json.loads(serialized_data)
 
     def name(self) -> str:
-        """The name DBOS keeps beside each value."""
+        """The name that DBOS stores with each value."""
         return "diskbench_json"
 
 

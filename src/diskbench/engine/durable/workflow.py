@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
 
 APPLICATION = "diskbench"
-"""Whose workflows, queues and schedules they are in a shared database."""
+"""The name that owns workflows, queues and schedules in a database shared with other programs."""
 APPLICATION_VERSION = "1"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 
 suspensions: dict[str, Suspended] = {}
-"""Why this process does not go on with a trial. Its workflow stays as it is in the database."""
+"""Why this process suspended a trial, by trial id. Its workflow in the database is unchanged."""
 _stations: Stations | None = None
 _load_plan: Callable[[str], Plan] | None = None
 
@@ -86,7 +86,7 @@ CHECKPOINTED: Stations = _Checkpointed()
 
 
 def load_plan(trial_id: str) -> Plan:
-    """The plan of a trial, by what this process was bound to."""
+    """The plan of a trial, loaded by the function passed to `bind`."""
     _, load = _bound()
     return load(trial_id)
 

@@ -1,8 +1,7 @@
-"""Giving cells their turn: what the limits allow goes into the queues, once, whoever asks.
+"""Admission of cells: cells that the limits allow are queued, each once, by any process.
 
-Any process may feed a matrix, and as often as it likes: the decision is made under a lock, and a
-cell that was decided for but not yet queued, because its process died in between, is queued by the
-next one.
+Any process may feed a matrix at any time: the decision is made under a lock, and a cell that was
+admitted but not yet queued, because its process died in between, is queued by the next process.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow, Locked
 
 _PAGE = 100
-"""Cells that wait and are looked at together; our choice."""
+"""Number of waiting cells that are read together; our choice."""
 
 
 def feed(
@@ -44,12 +43,12 @@ def feed(
     reaches: Callable[[CellRow], bool] = lambda _: True,
     keep: Callable[[CampaignRow], None] = lambda _: None,
 ) -> CampaignRow:
-    """Let cells begin that may, refuse those that never may, and end a matrix whose cells all
-    ended. `admits` False begins none: the process is about to end. A cell gets its turn from a
-    process that `reaches` it: else cells that nobody takes would have the places of all others.
-    `keep` is given a matrix that is about to end, before its row says so.
+    """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
+    all ended. With `admits` False no cell is admitted, because the process is about to end. Only
+    cells that this process `reaches` are admitted: cells that no worker can take would otherwise
+    fill all places. `keep` is called with a matrix that is about to end, before its row is changed.
 
-    Returns the matrix as it stands then. Raises what `keep` raises: the matrix ends another time.
+    Returns the updated matrix. Raises what `keep` raises; the matrix then ends at a later call.
     """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, BlockStanding] = {}
@@ -61,7 +60,7 @@ def feed(
         before = load_cells(database, campaign.campaign_id)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
-    standing = {one.name for one in list_machines(database, campaign.campaign_id)}
+    standing = {machine.name for machine in list_machines(database, campaign.campaign_id)}
     with locked(database, campaign.campaign_id) as held:
         if admits:
             rooms = _rooms(held, seen)
@@ -72,7 +71,7 @@ def feed(
         ended = held.campaign.model_copy(update=change)
     keep(ended)
     with locked(database, campaign.campaign_id) as held:
-        if not held.is_over():  # somebody gave a cell its turn again
+        if not held.is_over():  # a cell was retried meanwhile
             return held.campaign
         held.set_state("done", at=ended.finished_at)
         return ended
@@ -86,8 +85,8 @@ def _decide(
     live_usd: dict[str, float],
     rooms: _Rooms | None,
 ) -> None:
-    """Begin and refuse cells, looking at as many that wait as there are places for: a matrix may
-    have thousands, and this is done each time that one ends."""
+    """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
+    may have thousands, and this runs each time that a cell ends."""
     limits, moment = held.campaign.limits, held.now()
     lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately, machines=standing)
@@ -125,16 +124,16 @@ def _decide(
 
 @dataclass(frozen=True)
 class _Rooms:
-    """How many cells of each block may begin now; of those in `further` enough are measured, and
-    what follows is for a narrower interval."""
+    """How many cells of each block may begin now. Blocks in `further` have the least number of
+    replicates; their further cells serve only to narrow the interval."""
 
     left: dict[str, int]
     further: frozenset[str]
 
 
 def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
-    """How many cells of each block may begin now, where replicates go on until an interval is
-    narrow; those that are not needed are spared. None: all may."""
+    """How many cells of each block may begin now, where replicates are added until an interval is
+    narrow; cells that are not needed are spared. None: no limit of this kind."""
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
         return None
@@ -160,7 +159,7 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
 
 
 def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
-    """Of each block the first for which there is room."""
+    """The first cells of each block, as many as it has room for."""
     taken = Counter[str]()
     for cell in page:
         if rooms is None or taken[cell.block] < rooms.left[cell.block]:
@@ -202,7 +201,7 @@ def _refuse(held: Locked, position: int, problem: Problem) -> None:
 
 
 def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
-    """The cell with what it really costs where that is more than was expected."""
+    """The cell with its actual cost so far where that exceeds the expected cost."""
     so_far = live.get(cell.trial_id or "", 0.0)
     if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
         return cell.model_copy(update={"cost_usd": so_far})

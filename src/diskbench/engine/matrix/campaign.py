@@ -1,4 +1,4 @@
-"""Beginning a matrix: its rows, before anything is rented."""
+"""The start of a matrix: its rows are written before anything is rented."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
-    """Refuse a matrix before anything is rented: one of whose cells cannot be measured
-    (InvalidValue), or that has a budget and an unknown price (CostRefused)."""
-    broken = [one for one in seen.blocks if one.problem is not None]
+    """Refuse a matrix before anything is rented: InvalidValue where a block cannot be measured,
+    CostRefused where it has a budget and an unknown price."""
+    broken = [block for block in seen.blocks if block.problem is not None]
     if broken:
-        lines = [f"{one.block}: {one.problem.message}" for one in broken if one.problem]
+        lines = [f"{block.block}: {block.problem.message}" for block in broken if block.problem]
         raise InvalidValue(
             f"{len(broken)} of {len(seen.blocks)} blocks cannot be measured:\n  "
             + "\n  ".join(lines),
@@ -45,11 +45,13 @@ def check_outlook(seen: MatrixOutlook) -> None:
 
 
 def check_prices(seen: MatrixOutlook) -> None:
-    """Refuse a budget that cannot be held: CostRefused naming the cells without a price."""
+    """Refuse a budget that cannot be enforced: CostRefused naming the blocks without a price."""
     limits = seen.limits
     if limits.budget_usd is None or limits.assume_price_usd_per_hour is not None:
         return
-    unpriced = [one.block for one in seen.blocks if one.cost is not None and one.cost.unknown]
+    unpriced = [
+        block.block for block in seen.blocks if block.cost is not None and block.cost.unknown
+    ]
     if unpriced:
         raise CostRefused(
             f"budget {limits.budget_usd:g}: no price is known of {', '.join(unpriced)}",
@@ -67,8 +69,9 @@ def begin_campaign(
     scheduled_for: str | None = None,
     campaign_id: str | None = None,
 ) -> CampaignRow:
-    """Write the matrix and all its cells; nothing begins yet. `own_queue`: only the process that
-    was started for it measures its cells; else they go to the workers that serve their routes."""
+    """Write the rows of the matrix and of all its cells; no cell begins yet. `own_queue`: only the
+    process that was started for the matrix measures its cells; else the workers that serve their
+    routes do."""
     campaign_id = campaign_id or new_id()
     campaign = CampaignRow(
         campaign_id=campaign_id,
@@ -81,18 +84,18 @@ def begin_campaign(
         schedule=schedule,
         scheduled_for=scheduled_for,
     )
-    blocks = {one.block: one for one in seen.blocks}
+    blocks = {block.block: block for block in seen.blocks}
     cells = expand(file.matrix, seed=seen.seed)
     save_campaign(
         database,
         campaign,
-        [_row(campaign_id, one, blocks[one.block], seen.limits) for one in cells],
+        [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells],
     )
     return campaign
 
 
 def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
-    """Ask whoever runs it to stop every cell, and let none begin."""
+    """Ask the processes that run the matrix to stop every cell, and admit no further cell."""
     check_running(campaign)
     set_campaign_state(database, campaign.campaign_id, "cancelling")
 
@@ -104,7 +107,7 @@ def check_running(campaign: CampaignRow) -> None:
 
 
 def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
-    """Give every cell that did not get a result its turn again; returns how many."""
+    """Put every cell that ended without a result back to waiting; returns their number."""
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
         chosen = [cell for cell in held.cells() if cell.state in again]
@@ -118,8 +121,8 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
 
 
 def claim_foreground(session: Session, campaign: CampaignRow) -> None:
-    """Make this process the one that runs the matrix. Raises InvalidValue when another, living one
-    does, when it is left to workers, or when it is over."""
+    """Make this process the owner of the matrix. Raises InvalidValue when another live process owns
+    it, when it is left to workers, or when it has ended."""
     check_resumable(session.database, campaign)
     if not claim_campaign(
         session.database,
@@ -163,28 +166,28 @@ _OF_AN_ATTEMPT = (
 )  # fmt: skip
 
 
-def _row(campaign_id: str, one: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
+def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
     cost = block.cost.total_or(limits.assume_price_usd_per_hour) if block.cost else None
     known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
     row = CellRow(
         campaign_id=campaign_id,
-        position=one.position,
-        key=one.key,
-        block=one.block,
-        route=one.route,
-        partition=one.partition,
-        machine=one.machine,
-        cell=one.cell,
-        zones=one.zones,
+        position=cell.position,
+        key=cell.key,
+        block=cell.block,
+        route=cell.route,
+        partition=cell.partition,
+        machine=cell.machine,
+        cell=cell.cell,
+        zones=cell.zones,
         expected_s=block.trial_s or None,
         hourly_usd=block.cost.hourly_usd if block.cost else None,
         cost_usd=known,
     )
     if block.problem is None:
         return row
-    return row.model_copy(update={"state": "refused", **_told(block)})
+    return row.model_copy(update={"state": "refused", **_refusal_columns(block)})
 
 
-def _told(block: BlockOutlook) -> Mapping[str, Any]:
+def _refusal_columns(block: BlockOutlook) -> Mapping[str, Any]:
     assert block.problem is not None
     return {**error_columns(block.problem), "finished_at": now()}

@@ -1,8 +1,8 @@
-"""The order of work in one cell of a matrix, free of how it is made durable.
+"""The order of work in one cell of a matrix, independent of how it is made durable.
 
     open ──▶ rent ──▶ the trial (engine/trial/order.py) ──▶ settle
 
-Whatever happens, a cell is settled: what was rented goes back, and its row says how it ended.
+Every cell is settled, whatever happens: what was rented is released, and its row says how it ended.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class CellStations(Protocol):
-    """What is checkpointed around a trial. Each may be called twice and ends the same."""
+    """The checkpointed steps around a trial. Each is idempotent."""
 
     def open(self, trial_id: str) -> Outcome:
         """Plan the trial and write its rows, lease first; nothing is rented."""
         ...
 
     def rent(self, trial_id: str) -> Outcome:
-        """Acquire the machine, or reach the one that is there."""
+        """Acquire the machine, or connect to the one that exists."""
         ...
 
     def settle(
         self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
     ) -> None:
-        """Give back, and say in the cell's row how it ended or when it is tried again. `rented`:
-        whether it came as far as renting."""
+        """Release everything, and write into the cell's row how it ended or when it is retried.
+        `rented`: whether renting was begun."""
         ...
 
 

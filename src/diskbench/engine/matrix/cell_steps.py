@@ -1,4 +1,4 @@
-"""What each station of a matrix's cell does to the world; every one may be done twice."""
+"""The effects of each station of a matrix's cell; each is idempotent."""
 
 from __future__ import annotations
 
@@ -56,28 +56,28 @@ _NOT_KEPT = Problem(
 
 @dataclass
 class LiveCells:
-    """The stations of cells in this process. `note` is told `(trial_id, text)`, `over` that
-    a cell is settled, so that the next one may begin."""
+    """The stations of cells in this process. `note` is called with `(trial_id, text)`, `over` with
+    the trial id when a cell is settled, so that the next one may begin."""
 
     session: Session
     stop: Stop
     note: Callable[[str, str], None]
     over: Callable[[str], None]
     too_long: dict[str, Problem] = field(default_factory=dict)
-    """Trials that were stopped because they took too long, and the words for it."""
+    """The problem to record for each trial that was stopped because it took too long."""
 
     def open(self, trial_id: str) -> Outcome:
-        """Plan the trial, and write lease and rows, by this process's name."""
+        """Plan the trial, and write its lease and its rows with this process as the owner."""
         return self._patience.through(trial_id, lambda: self._open(trial_id), _failed)
 
     def rent(self, trial_id: str) -> Outcome:
-        """Acquire the machine; what cannot be had is given back at once."""
+        """Acquire the machine; where that fails, release at once what was made."""
         return self._patience.through(trial_id, lambda: self._rent(trial_id), _failed)
 
     def settle(
         self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
     ) -> None:
-        """Give back, and write into the cell's row how it ended or when it is tried again."""
+        """Release everything, and write into the cell's row how it ended or when it is retried."""
         self._patience.through(
             trial_id,
             lambda: self._settle(trial_id, end, problem, rented=rented),
@@ -101,7 +101,7 @@ class LiveCells:
                 raise
             except DiskbenchError as error:
                 return _failed(problem_of(error))
-        elif not plan.is_draft:  # whoever wrote its rows may have died before its evidence
+        elif not plan.is_draft:  # the process that wrote its rows may have died before this
             write_plan(self.session.evidence_of(trial_id), plan)
         update_cell(
             database,
@@ -126,7 +126,7 @@ class LiveCells:
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:
-            raise  # it is waited for, and the machine is found again
+            raise  # the caller waits for the store and calls again; the machine is found by name
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
             report = give_up(self.session, plan, error)
             stopped = isinstance(error, Interrupted)
@@ -162,14 +162,14 @@ class LiveCells:
             "cost_usd": spent if over else row.cost_usd,
             "finished_at": moment if over else None,
         }
-        # Kept first: once the last cell of a matrix has its end, the process may be gone.
+        # Evidence first: once the row of the last cell says that it ended, the process may exit.
         keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
         update_cell(database, trial_id, states=LIVE, **ending)
-        told = {"trial": trial_id, "error": values["error"]}
-        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in told.items() if v})
+        context = {"trial": trial_id, "error": values["error"]}
+        log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
 
     def _planned(self, row: CellRow) -> Plan:
-        """The cell's plan with its rows written; a draft where a machine is rented."""
+        """Plan the cell and write its rows; the plan is a draft where a machine is rented."""
         assert row.trial_id is not None
         profile, books = find_profile(row.cell.profile), self.session.books
         names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
@@ -196,19 +196,19 @@ class LiveCells:
         return plan
 
     def _measured_now(self, row: CellRow) -> list[Plan]:
-        """The plans of the matrix's other cells that are being measured."""
+        """The plans of the matrix's other cells that are being measured now."""
         database = self.session.database
         trials = [
-            one.trial_id
-            for one in load_cells(database, row.campaign_id)
-            if one.state in LIVE and one.trial_id not in (None, row.trial_id)
+            cell.trial_id
+            for cell in load_cells(database, row.campaign_id)
+            if cell.state in LIVE and cell.trial_id not in (None, row.trial_id)
         ]
-        found = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
-        return [plan for plan in found if plan is not None]
+        plans = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
+        return [plan for plan in plans if plan is not None]
 
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
-        """Release, or hand a machine that is shared on to the next cell; why that could not be,
-        which leaves it to the next sweep."""
+        """Release the machine, or hand a shared one on to the next cell. Returns why the release
+        failed (the next sweep then retries it), or None."""
         lease = load_lease(self.session.database, plan.trial_id)
         is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
         is_open = lease is None or lease.state == "open" or plan.machine is not None
@@ -219,7 +219,7 @@ class LiveCells:
         return failed.message if failed else None
 
     def _kept(self, plan: Plan, row: CellRow) -> bool:
-        """Whether the machine is handed on to the next cell; one that cannot be is released."""
+        """Whether the machine was handed on to the next cell; if not, the caller releases it."""
         try:
             return keeps(self.session, row, plan)
         except StoreUnavailable:
@@ -229,8 +229,8 @@ class LiveCells:
             return False
 
     def _ended(self, plan: Plan, problem: Problem | None) -> bool:
-        """End the runs that have no end yet: of a workflow that broke, or that never came to its
-        runs. Whether there were any."""
+        """End the unfinished runs of a workflow that broke or never began its runs. Returns whether
+        the trial was unfinished."""
         reason = problem or _NOT_KEPT
         stopped = reason.is_stop
         return end_unfinished(
@@ -238,11 +238,11 @@ class LiveCells:
         )
 
     def noted(self, trial_id: str, text: str) -> None:
-        """Keep what happens to a cell where `matrix status` shows it, and tell it; nothing means
-        that it is over."""
+        """Store a note on a cell for `matrix status`, and pass it to `note`; an empty text removes
+        the note."""
         if text:
             self.note(trial_id, text)
-        with contextlib.suppress(StoreUnavailable):  # which may be what is to be told
+        with contextlib.suppress(StoreUnavailable):  # the note may be about this very fault
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
 
     @property
@@ -251,8 +251,8 @@ class LiveCells:
 
 
 def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
-    """The ids of a trial's runs: the same in every process that opens it, in the order of the runs,
-    and of the trial's own time (a ULID is 48 bits of time and 80 of chance)."""
+    """The ids of a trial's runs: the same in every process that opens it, sorted in the order of
+    the runs, with the time of the trial's id (a ULID has 48 bits of time and 80 random bits)."""
     time_of = ULID.from_str(trial_id.upper()).bytes[:6]
     chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
     return tuple(
@@ -261,7 +261,7 @@ def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
 
 
 def _in_zone(cell: Cell, zone: str | None) -> Cell:
-    """The cell as it is rented in a zone; None leaves it as it is."""
+    """The cell with the zone in its rental; unchanged for None."""
     if zone is None or cell.rent is None:
         return cell
     return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})

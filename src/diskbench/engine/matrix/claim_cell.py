@@ -1,4 +1,4 @@
-"""How a cell comes into the hands of a process: from a queue, or from a process that died."""
+"""How a process claims a cell: from a queue, or from a process that died."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def pick_up(
     *,
     may_take: bool,
 ) -> int:
-    """Put a cell whose turn it is where it is taken from: the queue of its matrix, or of this
-    process. Returns how many cells this process has more."""
+    """Put an admitted cell into the queue of its matrix, or claim it and put it into the queue of
+    this process. Returns the number of cells by which this process's load grew (0 or 1)."""
     from diskbench.engine.durable import cells, process
 
     assert cell.trial_id is not None
@@ -71,8 +71,8 @@ def go_on_with(
     standing: WorkflowState,
     alive: Collection[str],
 ) -> None:
-    """Go on with a cell whose process is dead, unless another is faster; a workflow that ended
-    without having settled its cell leaves none behind that never ends."""
+    """Continue a cell whose process is dead, unless another process claims it first. A cell whose
+    workflow ended without settling it is settled as broken, so that it does not stay open."""
     from diskbench.engine.durable import process
 
     assert cell.trial_id is not None
@@ -90,7 +90,7 @@ def go_on_with(
     log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
     try:
         claim_with_cell(session, cell.trial_id)
-    except InvalidValue as error:  # its machine would end first: another attempt gets a new one
+    except InvalidValue as error:  # its machine would end first: the next attempt gets a new one
         short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
         stations.settle(cell.trial_id, None, problem_of(short), rented=True)
     process.move_here(cell.trial_id, me)

@@ -1,4 +1,4 @@
-"""The database's clock as a worker sees it: how far its own is off, and whether it jumped."""
+"""The database's clock as seen by a worker: the worker's skew, and jumps of either clock."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class DatabaseClock:
-    """Looked at again and again, by one thread."""
+    """Read repeatedly by one thread."""
 
     database: sa.Engine
     is_skewed: bool = field(default=False, init=False)
-    """Whether this machine's clock was over a minute from the database's when last looked at."""
+    """Whether this machine's clock differed by over a minute from the database's at the last look.
+    """
     _seen: tuple[datetime, float] | None = field(default=None, init=False)
 
     def looked(self) -> float:
-        """Look at it. Returns the seconds by which it went forward more than time did since the
-        last look: after a jump nobody has had the time to beat. Logs when this machine's clock
-        begins or ends to differ. Raises StoreUnavailable."""
+        """Read the clock. Returns the seconds by which it advanced more than this machine's
+        monotonic clock since the last look; after such a jump every heartbeat looks old. Logs when
+        the skew of this machine's clock begins or ends. Raises StoreUnavailable."""
         skew = skew_s(self.database)
         if is_skewed(skew) != self.is_skewed:
             self.is_skewed = not self.is_skewed

@@ -1,4 +1,4 @@
-"""This process as an executor: enrolled, beating, and able to tell the dead from the living."""
+"""This process as an executor: registration, heartbeat, and which executors are alive."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from diskbench.store.claims import Executor, TrialClaim
 
 BEAT_S = 15.0
-"""How often a process says that it lives; our choice."""
+"""Seconds between two heartbeats; our choice."""
 DEAD_AFTER_S = 4 * BEAT_S
-"""A process on another machine is dead after four missed beats; on this one the kernel knows."""
+"""A process on another machine counts as dead after four missed beats; on this machine the kernel
+is asked."""
 
 FORGOTTEN_AFTER_S = 86_400.0
 
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
-    """Register this process under `executor_id`; it is alive for as long as its row beats."""
+    """Register this process under `executor_id`; it is alive while its heartbeat continues."""
     register_executor(
         database,
         executor_id,
@@ -51,7 +52,7 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
 
 
 def retire(database: sa.Engine, executor_id: str) -> None:
-    """Take this process off the list at its orderly end."""
+    """Remove this process from the executors at its orderly end."""
     remove_executor(database, executor_id)
 
 
@@ -59,8 +60,8 @@ def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S
     """Whether the process of an executor's row still exists, as far as can be known from here: one
     of another machine is dead after `silence` seconds without a beat, by the database's clock.
 
-    A name alone makes no machine the same: clones share theirs, and so do containers on a host's
-    network. What runs under the same boot and among the same pids is known by its pid at once.
+    Equal host names do not prove that two machines are the same: clones share a name, and so do
+    containers on a host's network. Where boot id and pid namespace are equal, the pid decides.
     """
     if executor.hostname == hostname and _among(executor.process_started) == _among(_own_start()):
         return process_started(executor.pid) == executor.process_started
@@ -76,23 +77,32 @@ def abandoned(claims: Sequence[TrialClaim], executors: Sequence[Executor]) -> li
 def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> set[str]:
     """The ids of the processes that are alive, as far as can be known from here."""
     hostname = socket.gethostname()
-    return {e.executor_id for e in executors if is_alive(e, hostname=hostname, silence=silence)}
+    return {
+        executor.executor_id
+        for executor in executors
+        if is_alive(executor, hostname=hostname, silence=silence)
+    }
 
 
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
-    """Seconds since the last sign that the process of a cell lived: a beat, or progress."""
+    """Seconds since the last sign of life of a cell's process: a heartbeat, or progress."""
     now = database_time(database)
     signs = [cell.started_at or cell.queued_at or now.isoformat()]
-    signs += [one.beat_at for one in list_executors(database) if one.executor_id == cell.owner]
     signs += [
-        one.updated_at for one in progress_of_trials(database, [cell.trial_id or ""]).values()
+        executor.beat_at
+        for executor in list_executors(database)
+        if executor.executor_id == cell.owner
+    ]
+    signs += [
+        progress.updated_at
+        for progress in progress_of_trials(database, [cell.trial_id or ""]).values()
     ]
     return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 
 
 def forget_dead(database: sa.Engine) -> None:
-    """Take those off the list that died and left nothing to go on with. A process of another
-    machine may only be asleep: it is forgotten after a day."""
+    """Remove dead executors that left no unfinished work. A process of another machine may only be
+    suspended, and is removed after a day."""
     owners = {claim.owner for claim in list_claims(database)}
     owners |= {cell.owner for cell in live_cells(database)}
     executors = list_executors(database)
@@ -120,7 +130,7 @@ def process_started(pid: int) -> str | None:
 
 
 def _among(started: str) -> str:
-    """Boot and namespace of a process, of what `process_started` tells."""
+    """The boot id and pid namespace in a value of `process_started`."""
     return started.rpartition("/")[0]
 
 
@@ -141,7 +151,7 @@ def _exists_without_proc(pid: int) -> str | None:
 
 
 def keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
-    """Let the row of this process beat until `over` is set."""
+    """Update the heartbeat of this process until `over` is set."""
     while not over.wait(BEAT_S):
         try:
             beat(database, executor_id)

@@ -1,4 +1,4 @@
-"""Who works on what, what waits, and what is rented: read from the rows that everybody writes."""
+"""The workers, their work, the queues and the open leases, read from the database."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 def fleet(database: sa.Engine) -> FleetDocument:
-    """Everything that runs now, whoever runs it."""
+    """All work and leases of all processes that use this database."""
     now = database_time(database)
-    executors = {one.executor_id: one for one in list_executors(database)}
+    executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
-    names = {one: _name(executors[one]) for one in alive}
+    names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
     cells = unfinished_cells(database)
     at_work = [cell for cell in cells if cell.state in LIVE and cell.owner is not None]
     in_cells = {cell.trial_id for cell in cells}
@@ -45,25 +45,32 @@ def fleet(database: sa.Engine) -> FleetDocument:
         database,
         [cell.trial_id for cell in at_work if cell.trial_id] + [run.trial_id for run in runs],
     )
-    matrices = {one.campaign_id: one for one in list_campaigns(database)}
+    matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
     for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
     busy = Counter([cell.owner for cell in at_work] + [run.owner for run in runs])
     used = leases_at_work(database)
-    # What is rented for a trial that shares a machine is the machine's, and stands in its lease.
-    shared = {one.trial_id for one in list_machines(database)}
+    # What is rented for a trial that shares a machine is in the machine's lease.
+    shared = {machine.trial_id for machine in list_machines(database)}
     leases = [
-        _lease(database, one, now, used)
-        for one in list_leases(database, state="open")
-        if one.lease_id not in shared
+        _lease(database, lease, now, used)
+        for lease in list_leases(database, state="open")
+        if lease.lease_id not in shared
     ]
     return FleetDocument(
         at=iso(now),
         workers=tuple(
-            _worker(one, now, alive=one.executor_id in alive, running=busy[one.executor_id])
-            for one in executors.values()
-            if one.executor_id in alive or one.queues is not None or busy[one.executor_id]
+            _worker(
+                executor,
+                now,
+                alive=executor.executor_id in alive,
+                running=busy[executor.executor_id],
+            )
+            for executor in executors.values()
+            if executor.executor_id in alive
+            or executor.queues is not None
+            or busy[executor.executor_id]
         ),
-        queues=_queues(for_workers, [executors[one] for one in sorted(alive)]),
+        queues=_queues(for_workers, [executors[executor_id] for executor_id in sorted(alive)]),
         cells=tuple(
             CellSeen(
                 trial_id=cell.trial_id or "",
@@ -79,29 +86,31 @@ def fleet(database: sa.Engine) -> FleetDocument:
         )
         + tuple(_run(database, run, now, names, progress.get(run.trial_id)) for run in runs),
         leases=tuple(leases),
-        usd=sum(one.usd or 0.0 for one in leases),
-        unpriced=sum(one.usd is None for one in leases),
+        usd=sum(lease.usd or 0.0 for lease in leases),
+        unpriced=sum(lease.usd is None for lease in leases),
     )
 
 
 def narrowed(seen: FleetDocument, work: Sequence[OngoingWork]) -> FleetDocument:
-    """What of `seen` is about `work`: its cells and runs, their processes and their leases."""
-    trials = {one.id for one in work}
-    matrices = {one.campaign.campaign_id for one in work if one.campaign and not one.cell}
+    """The part of `seen` that belongs to `work`: its cells and runs, their processes and leases."""
+    trials = {item.id for item in work}
+    matrices = {item.campaign.campaign_id for item in work if item.campaign and not item.cell}
     cells = tuple(
         cell for cell in seen.cells if cell.trial_id in trials or cell.matrix_id in matrices
     )
     mine = {cell.trial_id for cell in cells} | trials
-    leases = tuple(one for one in seen.leases if one.lease_id in mine)
+    leases = tuple(lease for lease in seen.leases if lease.lease_id in mine)
     names = {cell.worker for cell in cells}
     return seen.model_copy(
         update={
-            "workers": tuple(one for one in seen.workers if one.name in names and one.running),
+            "workers": tuple(
+                worker for worker in seen.workers if worker.name in names and worker.running
+            ),
             "queues": (),
             "cells": cells,
             "leases": leases,
-            "usd": sum(one.usd or 0.0 for one in leases),
-            "unpriced": sum(one.usd is None for one in leases),
+            "usd": sum(lease.usd or 0.0 for lease in leases),
+            "unpriced": sum(lease.usd is None for lease in leases),
         }
     )
 
@@ -138,7 +147,7 @@ def _queues(cells: Sequence[CellRow], living_ones: Sequence[Executor]) -> tuple[
             waiting=count["waiting"],
             queued=count["queued"],
             running=count["running"],
-            workers=sum(serves(one.queues or (), route) for one in living_ones),
+            workers=sum(serves(executor.queues or (), route) for executor in living_ones),
         )
         for (route, partition), count in sorted(counts.items())
     )
@@ -157,7 +166,7 @@ def _run(
     names: Mapping[str, str],
     progress: SavedProgress | None,
 ) -> CellSeen:
-    """A run that somebody started without a matrix."""
+    """A run that was started outside a matrix."""
     plan = find_plan(database, claim.trial_id)
     state: CellState = "renting" if plan is not None and plan.is_draft else "measuring"
     name = f"{plan.cell.provider}/{plan.profile.name}" if plan is not None else claim.trial_id

@@ -1,8 +1,8 @@
-"""Machines that cells of a matrix use in turn (`reuse_host`): given, kept, and let go.
+"""Machines that cells of a matrix use in turn (`reuse_host`): assigned, kept, and released.
 
-A machine has a lease of its own, which all its disks carry too. Cells of one name have it one after
-another (plan/admit.py), each with new disks. It is kept only after a cell that ended well and while
-another one waits for it; nothing that went wrong on it is taken along to the next cell.
+A machine has a lease of its own, whose tags all its disks carry. Cells with the same machine name
+use it one after another (plan/admit.py), each with new disks. It is kept only after a cell that
+ended well, and while another cell waits for it, so that no fault carries over to the next cell.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
-"""What a turn may take beside its runs: new disks, waiting for a worker; our choice."""
+"""Time that a turn may take beside its runs: new disks, waiting for a worker; our choice."""
 GRACE = timedelta(hours=1)
-"""A machine outlives what it is needed for by this, as any lease does."""
+"""A machine's lease ends this long after its expected use, as any lease does."""
 
 
 def check_shared(renter: Provider, cell: Cell) -> None:
@@ -78,7 +78,7 @@ def check_shared(renter: Provider, cell: Cell) -> None:
 
 
 def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-    """The machine with its disks: rented, or the one that trials share with the next disks."""
+    """The machine with its disks: newly rented, or the shared machine with new disks."""
     if claim.turn == 1:
         return renter.acquire(claim, rental, watch)
     if not isinstance(renter, SwapsDisks):
@@ -93,17 +93,17 @@ def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> A
 def placed(
     session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
 ) -> Plan:
-    """The draft of a cell on the machine that it shares: on the one that stands where it may be
-    used, else on a new one. `draft_in` plans for a zone. Twice is as once.
+    """The draft of a cell on a shared machine: on the existing one where the cell may use it, else
+    on a new one. `draft_in` plans for a zone. Idempotent.
 
     Raises as `draft_in`.
     """
     assert row.trial_id is not None
-    found = _given(session, row, draft_in, zone)
-    if found is None:
+    draft_and_machine = _given(session, row, draft_in, zone)
+    if draft_and_machine is None:
         plan = draft_in(zone)
-        found = plan, _new(session.database, row, plan)
-    plan, machine = found
+        draft_and_machine = plan, _new(session.database, row, plan)
+    plan, machine = draft_and_machine
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
     note = (
         f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
@@ -113,15 +113,15 @@ def placed(
 
 
 def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
-    """Hand the machine of a trial that ended well on to the next cell that waits for it: what was
-    put on it is taken away. False where nobody waits, or it cannot be cleaned."""
+    """Clean the machine of a trial that ended well, and keep it for the next cell that waits for
+    it. False where no cell waits, or where the machine cannot be cleaned."""
     from diskbench.engine.trial.lease import clean
 
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
     cells = load_cells(session.database, row.campaign_id)
-    if not any(one.machine == machine.name and one.state == "waiting" for one in cells):
+    if not any(cell.machine == machine.name and cell.state == "waiting" for cell in cells):
         return False
     try:
         clean(session, plan)
@@ -134,8 +134,8 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
 
 
 def let_go(session: Session, machine: MachineRecord) -> None:
-    """Give a machine back with all its disks; not one that was given on meanwhile. Raises
-    ReleaseFailed naming what is left; its lease then stays open."""
+    """Release a machine with all its disks, unless another trial was assigned to it meanwhile.
+    Raises ReleaseFailed naming what is left; its lease then stays open."""
     lease = load_lease(session.database, machine.lease_id)
     released = lease is not None and lease.state == "released"
     if released or not end_machine(session.database, machine):
@@ -153,22 +153,22 @@ def let_go(session: Session, machine: MachineRecord) -> None:
 
 
 def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
-    """Kinds and ids of all that was made for a lease, written down when its machine was handed over
-    (Acquired.made); empty where it never was."""
+    """Kinds and ids of all resources that were made for a lease, recorded when its machine was
+    acquired (Acquired.made); empty where it was not acquired."""
     machine = find_machine(database, lease_id)
     plan = find_plan(database, lease_id if machine is None else machine.trial_id)
     return plan.acquired.made if plan is not None and plan.acquired is not None else ()
 
 
 def let_go_after(session: Session, plan: Plan) -> None:
-    """Give back the machine of a trial, unless another trial has it by now."""
+    """Release the shared machine of a trial, unless another trial uses it by now."""
     machine = machine_of_trial(session.database, plan.trial_id)
     if machine is not None:
         let_go(session, machine)
 
 
 def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
-    """Why nobody will use the machine any more; None while somebody may."""
+    """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
     return None if is_wanted(database, machine) else "no cell of its matrix needs it"
@@ -189,11 +189,12 @@ def let_idle_go(
     *,
     all_of_them: bool = False,
 ) -> None:
-    """Give back the machines of a matrix that no cell needs any more, or all that no cell is under
-    way on; those that a worker with these patterns reaches. What resists is left to the sweep."""
+    """Release the machines of a matrix that no cell needs any more, or with `all_of_them` all that
+    no running cell uses, as far as a worker with these patterns reaches them. What cannot be
+    released is left to the sweep."""
 
     def over(machine: MachineRecord) -> bool:
-        if machine.state == "ending":  # somebody gives it back, or it is left to the sweep
+        if machine.state == "ending":  # being released, or left to the sweep
             return False
         if all_of_them:
             return not is_used(session.database, machine)
@@ -206,9 +207,9 @@ def let_idle_go(
             return  # noted in its lease, which stays open
 
     idle = [
-        one
-        for one in list_machines(session.database, campaign_id)
-        if over(one) and machine_is_reached(session.database, one, patterns)
+        machine
+        for machine in list_machines(session.database, campaign_id)
+        if over(machine) and machine_is_reached(session.database, machine, patterns)
     ]
     all_of(go, idle)
 
@@ -216,8 +217,8 @@ def let_idle_go(
 def _given(
     session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
 ) -> tuple[Plan, MachineRecord] | None:
-    """The machine that this cell may use next, given to it, and its draft there; None where none
-    can be used."""
+    """The draft of this cell on an existing shared machine, and the machine, now assigned to the
+    cell; None where no machine can be used."""
     assert row.trial_id is not None
     assert row.machine is not None
     database = session.database
@@ -230,7 +231,7 @@ def _given(
     try:
         plan = draft_in(machine.zone or zone)
     except DiskbenchError:
-        # There is no such disk where the machine is; where another could be there may be.
+        # The zone of this machine lacks the disk; the zone of a new machine may have it.
         if mine and machine.turn == 1:
             raise
         plan = None
@@ -251,7 +252,7 @@ def _given(
 
 
 def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
-    """Whether the machine is what would be rented now."""
+    """Whether the machine has the scope, type and image that would be rented now."""
     return plan.rental is not None and all(
         getattr(plan.rental, name) == getattr(machine.rental, name)
         for name in ("scope", "instance_type", "image")
@@ -259,8 +260,8 @@ def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
 
 
 def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -> bool:
-    """Whether the machine stands until the trial has ended; its end is moved for all cells that may
-    share it where it would not, and where its provider can move it."""
+    """Whether the machine's lease lasts until the trial has ended. A lease that is too short is
+    extended for all cells that may share the machine, where the provider can do that."""
     from diskbench.engine.trial.extend import ends_at, move_end
 
     database = session.database
@@ -284,17 +285,17 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
 
 
 def _is_gone(machine: MachineRecord) -> bool:
-    """Whether it will not answer any more, as its provider says: it went between two cells."""
+    """Whether its provider says that the machine is gone, for example since the previous cell."""
     scope = machine.rental.scope
     renter = renter_named(scope.provider)
     try:
         return renter is None or renter.gone(machine.lease_id, scope) is not None
     except DiskbenchError:
-        return False  # whoever is to use it finds out
+        return False  # the next use of the machine shows it
 
 
 def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:
-    """A machine for the cell and those that will share it: its rows, before it is rented."""
+    """Write the rows of a new machine for the cell and those that will share it, before renting."""
     assert plan.rental is not None
     assert row.machine is not None
     scope = plan.rental.scope
@@ -320,11 +321,11 @@ def _new(database: sa.Engine, row: CellRow, plan: Plan) -> MachineRecord:
 
 
 def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
-    """When the machine is to switch itself off: after all cells that may share it, each twice as
-    long as expected. A cell for which too little is left moves that, or gets a new machine where it
-    cannot be moved."""
+    """When the machine is to switch itself off (ISO 8601): after all cells that may share it, each
+    counted with twice its expected time. A cell for which too little is left extends the lease, or
+    gets a new machine where that is not possible."""
     cells = load_cells(database, row.campaign_id)
-    left = [one for one in cells if one.machine == row.machine and one.finished_at is None]
-    seconds = math.fsum(2 * (one.expected_s or plan.expected_s) for one in left)
+    left = [cell for cell in cells if cell.machine == row.machine and cell.finished_at is None]
+    seconds = math.fsum(2 * (cell.expected_s or plan.expected_s) for cell in left)
     seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
     return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

@@ -1,4 +1,4 @@
-"""Matrix files: found by name or path, read, and checked against what there is."""
+"""Matrix files: found by name or path, read, and checked against this installation."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".yaml"
 _MOST_TOLD = 40
-"""Mistakes that are listed; who sees so many has another problem."""
+"""Largest number of mistakes that a message lists; our choice."""
 
 
 @dataclass(frozen=True)
 class MatrixFile:
-    """A matrix without mistakes, and the file that it was read from, as it was named."""
+    """A matrix without mistakes, and the file that it was read from, as the user named it."""
 
     matrix: Matrix
     source: str
     text: str
     folder: str
-    """Where it lay: profiles that are paths are looked for there."""
+    """The directory of the file, against which paths of profiles are resolved."""
 
 
 def shipped_matrices() -> tuple[str, ...]:
@@ -67,8 +67,8 @@ def load_matrix(name_or_path: str) -> MatrixFile:
 
 
 def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
-    """The matrix of a file that was read before: `shown` is its name in messages, `folder` where it
-    lay. Raises MatrixError naming every mistake with its line."""
+    """The matrix in the text of a file: `shown` is the file's name in messages, `folder` its
+    directory. Raises MatrixError naming every mistake with its line."""
     form = read_form(text)
     mistakes = mistakes_in(form, _Here(folder))
     if mistakes or form.matrix is None:
@@ -76,14 +76,14 @@ def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
             "\n  ".join(
                 [
                     f"{shown} has {_count(len(mistakes))}",
-                    *(one.told(shown) for one in mistakes[:_MOST_TOLD]),
+                    *(mistake.told(shown) for mistake in mistakes[:_MOST_TOLD]),
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
             ),
             advice="'diskbench matrix schema' prints what may stand there, for your editor",
         )
-    found = _with_found_profiles(form.matrix, folder)
-    return MatrixFile(found, shown, text, str(folder.absolute()))
+    matrix = _with_found_profiles(form.matrix, folder)
+    return MatrixFile(matrix, shown, text, str(folder.absolute()))
 
 
 def seed_of(matrix: Matrix, typed: int | None = None) -> int:
@@ -104,7 +104,7 @@ def _provider(name: str) -> Provider:
 
 
 class _Here:
-    """What this installation knows; profiles are looked for beside the matrix, too."""
+    """Providers and profiles of this installation; paths of profiles are relative to the matrix."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -118,7 +118,7 @@ class _Here:
         return rents(provider)
 
     def check(self, cell: Cell) -> None:
-        # What this machine cannot do another may: a worker's, or this one as root.
+        # What is impossible on this machine may work on a worker's, or here as root.
         with contextlib.suppress(HostUnavailable):
             _provider(cell.provider).check(cell)
 
@@ -131,14 +131,14 @@ class _Here:
                 self._profiles[name] = find_profile(_beside(self._folder, name))
             except UserError as error:
                 self._profiles[name] = error
-        found = self._profiles[name]
-        if isinstance(found, UserError):
-            raise found
-        return found
+        cached = self._profiles[name]
+        if isinstance(cached, UserError):
+            raise cached
+        return cached
 
 
 def _beside(folder: Path, profile: str) -> str:
-    """A profile that is a path, as seen from the matrix that names it; others as they are."""
+    """A profile's path resolved against the matrix's directory; the name of a profile unchanged."""
     is_path = "/" in profile or "." in profile
     return str((folder / profile).absolute()) if is_path else profile
 
@@ -172,7 +172,7 @@ def _find(name_or_path: str) -> Path:
 
 
 def _directory() -> Path:
-    """Where the shipped matrices lie: inside the installed package, or beside a checkout's src."""
+    """The shipped matrices' directory: in the installed package, or beside a checkout's src."""
     package = Path(__file__).resolve().parents[2]
     installed = package / "profiles" / "matrices"
     return installed if installed.is_dir() else package.parents[1] / "profiles" / "matrices"

@@ -1,4 +1,4 @@
-"""A matrix looked at before it runs: what would be rented, by asking or by the catalogue alone."""
+"""The outlook of a matrix: what it would rent, according to its providers or the catalogue."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 AT_ONCE = 8
 _ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
-"""A machine that is there and was not looked at."""
+"""Assumed facts of an existing machine that was not examined."""
 _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
-"""Disks that come with the machine and count against no quota of disks."""
+"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
-    """What the matrix will do. Rents nothing; `offline` makes no call either.
+    """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
 
-    A block that cannot be planned is told with its problem; the others are planned.
+    A block that cannot be planned is returned with its problem; the others are planned.
     """
     cells = expand(file.matrix, seed=seed)
-    # Blocks are numbered as the file lists them, whatever the seed makes of their order.
+    # Blocks are numbered in the order of the file, independently of the seed.
     listed = file.matrix.model_copy(update={"order": "listed"})
-    firsts = [one for one in expand(listed, seed=seed) if one.cell.replicate == 0]
-    counts = Counter(one.block for one in cells)
+    firsts = [cell for cell in expand(listed, seed=seed) if cell.cell.replicate == 0]
+    counts = Counter(cell.block for cell in cells)
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
-        looked = list(pool.map(lambda one: _look(one, books, offline=offline), firsts))
+        looked = list(pool.map(lambda cell: _look(cell, books, offline=offline), firsts))
     blocks = [
-        _block(number, first, counts[first.block], found)
-        for number, (first, found) in enumerate(zip(firsts, looked, strict=True), start=1)
+        _block(number, first, counts[first.block], result)
+        for number, (first, result) in enumerate(zip(firsts, looked, strict=True), start=1)
     ]
     return outlook(file.matrix, file.source, seed, cells, blocks)
 
@@ -65,19 +65,19 @@ class _Looked:
     problem: DiskbenchError | None = None
 
 
-def _look(one: MatrixCell, books: Books, *, offline: bool) -> _Looked:
+def _look(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
     try:
-        if not rents(one.cell.provider):
-            return _Looked(_there(one.cell, books))
-        rental, asked, notes = look_up(one.cell, books, offline=offline)
-        plan = draft(one.cell, find_profile(one.cell.profile), rental, new_id(), books)
+        if not rents(cell.cell.provider):
+            return _Looked(_there(cell.cell, books))
+        rental, asked, notes = look_up(cell.cell, books, offline=offline)
+        plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
         return _Looked(problem=error)
     return _Looked(plan, asked, notes)
 
 
 def _there(cell: Cell, books: Books) -> Plan:
-    """The plan of a machine that is there, which is not looked at now."""
+    """The plan for an existing machine, made without examining it."""
     names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
     plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
     expectation = expectation_of(plan, books)
@@ -98,12 +98,12 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
     plan = looked.plan
     if plan is None:
         assert looked.problem is not None
-        told = problem_of(looked.problem)
-        told = told.model_copy(
-            update={"message": in_fields(told.message), "advice": in_fields(told.advice)}
+        problem = problem_of(looked.problem)
+        problem = problem.model_copy(
+            update={"message": in_fields(problem.message), "advice": in_fields(problem.advice)}
         )
-        return base.model_copy(update={"problem": told})
-    found: dict[str, object] = {
+        return base.model_copy(update={"problem": problem})
+    fields: dict[str, object] = {
         "expected_s": plan.expected_s,
         "trial_s": plan.expected_s + renting_s(plan),
         "cost": cost_of_plan(plan),
@@ -113,7 +113,7 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
     }
     rental = plan.rental
     if rental is not None:
-        found |= {
+        fields |= {
             "region": rental.scope.region,
             "offer": rental.offer,
             "promise": rental.promise,
@@ -122,9 +122,9 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
             "spot": rental.spec.spot,
         }
     if rental is not None and rental.disk is not None:
-        found |= {
+        fields |= {
             "disk": rental.disk.type,
             "disks": 0 if rental.disk.type in _MACHINES_OWN else rental.disk.count,
             "disk_gib": rental.disk.size_gib,
         }
-    return base.model_copy(update=found)
+    return base.model_copy(update=fields)

@@ -1,4 +1,4 @@
-"""How far a matrix is, read from the rows that its workers write."""
+"""The progress of a matrix, read from the rows that its workers write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
-    """The matrix and its cells as they stand now."""
+    """The current state of the matrix and of its cells."""
     cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, cells, assumed)
@@ -65,18 +65,23 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
 
 
 def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
-    """Whether a living process runs it, or a living worker reaches any cell that is left."""
+    """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
     if campaign.queue is not None:
         return runs_now(database, campaign)
     executors = list_executors(database)
     alive = living(executors)
-    patterns = [one.queues for one in executors if one.queues and one.executor_id in alive]
+    patterns = [
+        executor.queues
+        for executor in executors
+        if executor.queues and executor.executor_id in alive
+    ]
     left = {cell.route for cell in cells if cell.finished_at is None}
     return any(serves(served, route) for served in patterns for route in left)
 
 
 def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRow]) -> str | None:
-    """When the last cell should end, if each takes what is expected from where it stands."""
+    """When the last cell should end (ISO 8601), if each cell takes its expected time; None where
+    nothing is left, or where an expected time is not known."""
     now = database_time(database)
     left = []
     for cell in cells:
@@ -84,29 +89,30 @@ def _expected_end(database: sa.Engine, campaign: CampaignRow, cells: list[CellRo
             continue
         if cell.expected_s is None:
             return None
-        gone = 0.0
+        elapsed_s = 0.0
         if cell.state in LIVE and cell.started_at is not None:
-            gone = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
-        seconds = max(cell.expected_s - gone, 1.0)
+            elapsed_s = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
+        seconds = max(cell.expected_s - elapsed_s, 1.0)
         task = Task(cell.cell.provider, cell.partition, seconds, cell.machine)
         left.append((cell.state not in LIVE, task))
     if not left:
         return None
-    ordered = [task for _, task in sorted(left, key=lambda one: one[0])]
+    ordered = [task for _, task in sorted(left, key=lambda pair: pair[0])]
     end = now + timedelta(seconds=makespan_s(ordered, campaign.limits))
     return end.isoformat(timespec="seconds")
 
 
 def doing(cell: CellRow, progress: SavedProgress | None) -> str:
-    """What a cell does now, or why it does not; `progress` is its run's last, None: none yet."""
+    """What a cell does now, or why it does nothing; `progress` is its run's last progress, None
+    before the first."""
     if cell.state not in LIVE:
         return cell.error or ""
-    # While it is measured, only what it waits for is noted.
+    # While a cell is measured, its note says only what it waits for.
     return cell.note or (doing_now(progress) if progress is not None else "")
 
 
 def doing_now(progress: SavedProgress) -> str:
-    """The step of a run and how fast it goes: `write at 12 s: 3,000 IOPS`."""
+    """The step of a run and its rate: `write at 12 s: 3,000 IOPS`."""
     step, tick = progress.step, progress.tick
     if not tick:
         return step

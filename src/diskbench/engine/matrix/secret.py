@@ -1,4 +1,4 @@
-"""Whether all workers have the same secret, which keys of rented machines derive from."""
+"""Check that all workers have the same secret, from which keys of rented machines are derived."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def fingerprint(secret: SecretBytes) -> str:
-    """What tells two secrets apart and gives nothing of them away: 64 bits of an HMAC-SHA256."""
+    """64 bits of an HMAC-SHA256 in hexadecimal: distinguishes secrets without revealing them."""
     return hmac.digest(secret.get_secret_value(), b"diskbench secret v1", "sha256")[:8].hex()
 
 
 def check_shared(database: sa.Engine, own: str) -> None:
-    """Raise InvalidValue beside a living worker whose secret has another fingerprint than `own`:
-    neither could log in to the machines of the other."""
+    """Raise InvalidValue where the secret of a live worker has another fingerprint than `own`,
+    because neither worker could log in to the machines of the other."""
     executors = list_executors(database)
     alive = living(executors)
-    for one in executors:
-        if one.executor_id in alive and one.secret_id not in (None, own):
+    for peer in executors:
+        if peer.executor_id in alive and peer.secret_id not in (None, own):
             raise InvalidValue(
-                f"this worker's secret is not that of worker {one.name} on {one.hostname}",
+                f"this worker's secret is not that of worker {peer.name} on {peer.hostname}",
                 advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
                 "(see secret_file in 'diskbench config')",
             )

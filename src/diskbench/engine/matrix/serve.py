@@ -1,4 +1,4 @@
-"""A worker's life: it works until it is told to end, and then leaves at once or finishes first."""
+"""The main loop of a worker: it works until a signal, then leaves at once or drains first."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 def serve(worker: Worker, *, drains: bool) -> None:
     """Work until SIGINT or SIGTERM.
 
-    The first one makes a worker that `drains` finish its own cells and take no others; it returns
-    when they are over. The second one, and the first of any other worker, suspends its cells and
-    raises Suspended: what its hosts do goes on, and other workers go on with its cells.
+    On the first signal a worker that `drains` takes no more cells, and returns when its own have
+    ended. The second signal, and the first for a worker that does not drain, suspends its cells and
+    raises Suspended: fio continues on the hosts, and other workers continue the cells.
     """
 
     def handle() -> None:
@@ -37,19 +37,19 @@ def serve(worker: Worker, *, drains: bool) -> None:
 
 
 def _work(worker: Worker) -> None:
-    told = False
+    announced = False
     worker.wake.set()
     while True:
         worker.wake.wait(TICK_S)
         worker.wake.clear()
-        if not worker.admits and not told:
-            told = True
-            _tell_draining(worker)
+        if not worker.admits and not announced:
+            announced = True
+            _announce_draining(worker)
         if worker.tick() is not None and not worker.admits and not worker.holds_any():
             return
 
 
-def _tell_draining(worker: Worker) -> None:
+def _announce_draining(worker: Worker) -> None:
     log.info("draining: takes no more cells, and ends with the last of its own")
     try:
         describe_executor(worker.session.database, worker.session.executor_id, draining=True)

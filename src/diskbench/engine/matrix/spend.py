@@ -1,4 +1,4 @@
-"""What trials and matrices have cost so far, by their leases."""
+"""The cost of trials and matrices so far, computed from their leases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def spent_on(database: sa.Engine, trial_id: str) -> float:
-    """What one trial has cost, transactions included, in US dollars: what is known of it."""
+    """The known cost of one trial in US dollars, transactions included."""
     lease, plan = load_lease(database, trial_id), find_plan(database, trial_id)
     if lease is None or plan is None or plan.rental is None:
         return 0.0
@@ -32,8 +32,8 @@ def spent_on(database: sa.Engine, trial_id: str) -> float:
 def spent_by(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], assumed: float | None
 ) -> tuple[float, dict[str, float]]:
-    """What a matrix has cost beside the attempts that are still under way, and what each of those,
-    by trial, has cost so far. An hour without a known price costs what is `assumed`."""
+    """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
+    running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
     newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
     now, over, live = database_time(database), 0.0, {}
     for lease in leases_of_campaign(database, campaign_id):
@@ -49,7 +49,7 @@ def spent_by(
 
 
 def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:
-    """What the machines that cells share have cost while no cell had them."""
+    """The cost in US dollars of shared machines while no cell used them."""
     found = leases_by_machine(database, campaign_id)
     return sum(
         max(

@@ -1,7 +1,8 @@
-"""Cells of this process whose workflow stands in the database as running, and runs nowhere.
+"""Cells of this process whose workflow is running according to the database, but in no thread.
 
-The workflow engine ends a thread without a word when its outcome cannot be written, and parks one
-that it takes for a second run of the same. Nobody else takes such a cell over: its process lives.
+The workflow engine ends a thread silently when its outcome cannot be written, and parks a thread
+that it takes for a second run of the same workflow. No other process takes over such a cell,
+because this process is alive.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 NOTICED_AFTER_S = 30.0
-"""How long a workflow may be between the queue and its thread, or its thread and the database; our
-choice."""
+"""Seconds that a workflow may take between the queue and its thread, or between its thread and the
+database; our choice."""
 MOST = 3
-"""How often one is taken up again before its cell counts as broken; our choice."""
+"""How many times a workflow is restarted before its cell counts as broken; our choice."""
 
 
 @dataclass
 class Vanished:
-    """What was not seen at work, and since when."""
+    """The trials that no thread works on, with the time since when and the number of restarts."""
 
     clock: Callable[[], float] = time.monotonic
     _since: dict[str, float] = field(default_factory=dict)
     _times: Counter[str] = field(default_factory=Counter)
 
     def look(self, trial_id: str, *, at_work: bool) -> Literal["here", "again", "broken"]:
-        """What to do with a cell that should be at work in this process: nothing, take it up
-        again, or give it up."""
+        """What to do with a cell of this process: nothing ("here"), restart its workflow ("again"),
+        or settle it as broken ("broken")."""
         if at_work:
             self._since.pop(trial_id, None)
             return "here"

@@ -1,4 +1,4 @@
-"""Trials whose process is gone: found, and won by compare-and-swap before they are touched."""
+"""Trials whose process is gone: found, and claimed by compare-and-swap before they continue."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 
 def abandoned_plans(database: sa.Engine) -> list[Plan]:
-    """The plans of the trials that no process works on, oldest first. A trial of a matrix is none
-    of them: `resume` goes on with its cell."""
+    """The plans of the trials that no process works on, oldest first. Trials of a matrix are left
+    out, because `resume` continues their cells."""
     of_matrices = trials_of_matrices(database)
     claims = [claim for claim in list_claims(database) if claim.trial_id not in of_matrices]
     left = abandoned(claims, list_executors(database))
@@ -40,8 +40,8 @@ def abandoned_plans(database: sa.Engine) -> list[Plan]:
 def abandoned_work(
     database: sa.Engine, names: Sequence[str]
 ) -> tuple[list[Plan], list[CampaignRow]]:
-    """The trials and the matrices to go on with that `names` mean (engine/work.py); a cell means
-    its matrix.
+    """The trials and the matrices to resume that `names` mean (engine/work.py); a cell means its
+    matrix.
 
     Raises UnknownName, and InvalidValue for a name that fits several, for what a living process
     works on, and for a matrix that is left to workers.
@@ -49,34 +49,34 @@ def abandoned_work(
     plans: list[Plan] = []
     matrices: dict[str, CampaignRow] = {}
     left = {plan.trial_id for plan in abandoned_plans(database)}
-    for one in find_work(database, names):
-        if one.campaign is not None:
-            check_resumable(database, one.campaign)
-            matrices[one.campaign.campaign_id] = one.campaign
-        elif one.plan is not None and one.id in left:
-            plans.append(one.plan)
+    for work in find_work(database, names):
+        if work.campaign is not None:
+            check_resumable(database, work.campaign)
+            matrices[work.campaign.campaign_id] = work.campaign
+        elif work.plan is not None and work.id in left:
+            plans.append(work.plan)
         else:
             raise InvalidValue(
-                f"{one.id} is being run by a live process",
-                advice=f"see its progress with 'diskbench status {one.id}'; stop it with "
-                f"'diskbench cancel {one.id}'",
+                f"{work.id} is being run by a live process",
+                advice=f"see its progress with 'diskbench status {work.id}'; stop it with "
+                f"'diskbench cancel {work.id}'",
             )
     return plans, list(matrices.values())
 
 
 def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
-    """Whether `diskbench resume` would go on with the trial: unfinished, of no matrix, and its
-    process is gone."""
-    left = [one for one in list_claims(database) if one.trial_id == trial_id]
+    """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
+    its process is gone."""
+    left = [row for row in list_claims(database) if row.trial_id == trial_id]
     if not left or trial_id in trials_of_matrices(database):
         return False
     return bool(abandoned(left, list_executors(database)))
 
 
 def claim(session: Session, plan: Plan) -> bool:
-    """Make this process the trial's owner and extend its lease where that can be done; False when
-    another was faster. Raises InvalidValue for work that would outlast a machine whose end cannot
-    be moved; the trial is left as it stands then."""
+    """Make this process the trial's owner and extend its lease where that is possible; False when
+    another process claimed it first. Raises InvalidValue for work that would outlast a machine
+    whose lease cannot be extended; the trial is then left unchanged."""
     trial_id = plan.trial_id
     previous = next((c.owner for c in list_claims(session.database) if c.trial_id == trial_id), "")
     if previous == "":
@@ -87,7 +87,7 @@ def claim(session: Session, plan: Plan) -> bool:
             moved, failed = extend(session, plan), None
         except StoreUnavailable:
             raise
-        except DiskbenchError as error:  # its row says the end that nothing falls short of
+        except DiskbenchError as error:  # the end in its row holds at least that long everywhere
             moved, failed = False, error
         if not moved:
             check_lasts(session, plan, failed)
@@ -97,16 +97,16 @@ def claim(session: Session, plan: Plan) -> bool:
 
 
 def is_left(cell: CellRow, standing: WorkflowState, alive: Collection[str]) -> bool:
-    """Whether the process that had the cell is gone. One that died between taking it from its queue
-    and saying so is known to the workflow engine alone; one that died between taking it over and
-    going on left it in a queue of its own, which nobody listens to."""
+    """Whether the process that had the cell is gone. A process that died between taking the cell
+    from its queue and writing the cell's row is known to the workflow engine only; one that died
+    between taking it over and continuing it left it in its own queue, which nobody reads."""
     if standing.state == "PENDING":
         return (cell.owner or standing.executor) not in alive
     return standing.state == "ENQUEUED" and cell.owner is not None and cell.owner not in alive
 
 
 def claim_with_cell(session: Session, trial_id: str) -> None:
-    """The trial goes with its cell, which this process has just won; it may have no rows yet.
+    """Claim the trial of a cell that this process has just claimed, where the trial has rows.
     Raises as `claim`."""
     plan = find_plan(session.database, trial_id)
     if plan is not None and any(c.trial_id == trial_id for c in list_claims(session.database)):

@@ -1,11 +1,11 @@
-"""A process that measures cells: it gives cells their turn, takes those that it can reach into its
-own queue, takes over those of the dead, and gives back what outlived its lease. One whose clock is
-over a minute from the database's takes over none.
+"""A process that measures cells: it admits cells, takes those that it can reach into its own queue,
+takes over cells of dead processes, and releases what outlived its lease. A worker whose clock
+differs by over a minute from the database's takes over no cells.
 
-A worker takes a cell by writing its name into the cell's row (compare and swap), and only while it
-has room: so `--concurrency` is each process's own, and a route that nobody knew when it started is
-served all the same. A worker that is told to end leaves at once: fio goes on on its hosts, and
-another worker goes on with the cells where they stand.
+A worker takes a cell by writing its own id into the cell's row (compare and swap), and only while
+it has room: `--concurrency` therefore holds per process, and routes that are new since it started
+are served, too. A worker that is told to end leaves at once: fio continues on its hosts, and
+another worker continues the cells.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TICK_S = 2.0
-"""How often a worker looks for turns to give and cells to take over; our choice."""
+"""Seconds between checks for cells to admit and to take over; our choice."""
 SWEEP_EVERY_S = 30.0
-"""How often it looks for leases that outlived their use (docs/design.md#three-nets)."""
+"""Seconds between checks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25
-"""How often it looks into its own queue: a cell waits no longer, and an idle worker does little."""
+"""Seconds between polls of its own queue: the longest wait of a cell, at little load when idle."""
 PER_PARTITION = 64
-"""Cells of a region at once in a matrix's own queue, until its limits are known."""
+"""Concurrent cells of a partition in a matrix's own queue, until its limits are known."""
 
 
 @dataclass
@@ -66,13 +66,13 @@ class Worker:
 
     session: Session
     serves: tuple[str, ...]
-    """Patterns of the routes that it reaches (plan/route.py), or the one queue of `own`."""
+    """Patterns of the routes that it reaches (plan/route.py), or the queue of the matrix `own`."""
     room: int | None = None
-    """How many cells it has at most before it takes another; None: as many as matrices allow. What
-    it takes over from the dead comes on top: a machine that nobody watches costs money."""
+    """The most cells that it takes from queues; None: as many as matrices allow. Cells taken over
+    from dead processes come on top, because a machine that nobody watches costs money."""
     stop: Stop = field(default_factory=Stop)
     own: str | None = None
-    """The only matrix that it looks after, in the foreground; None: all that it serves."""
+    """The id of the only matrix that it measures, in the foreground; None: all that it serves."""
     note: Callable[[str, str], None] = lambda _trial, _text: None
     swept: Callable[[list[Swept]], None] = lambda _: None
     wake: threading.Event = field(default_factory=threading.Event)
@@ -124,8 +124,8 @@ class Worker:
             watch.start()
 
     def tick(self) -> list[CampaignRow] | None:
-        """One look at everything; returns the matrices that are not over, or None while the
-        database is away, which is told and waited for."""
+        """One round of all checks; returns the matrices that have not ended, or None while the
+        database is away, which is logged."""
         try:
             open_ones = self._tick()
         except StoreUnavailable as error:
@@ -170,8 +170,8 @@ class Worker:
         return [campaign for campaign in open_ones if campaign.state != "done"]
 
     def holds_any(self) -> bool:
-        """Whether a cell is in this process's hands, or will be as soon as it is taken; also while
-        the database does not say."""
+        """Whether this process has a cell, or will have one of its own matrix; True also while the
+        database is away."""
         try:
             live = live_cells(self.session.database)
         except StoreUnavailable:
@@ -180,7 +180,7 @@ class Worker:
         return any(cell.owner == me or self.own == cell.campaign_id for cell in live)
 
     def sweep(self) -> None:
-        """Give back what outlived its lease, as far as it is reached from here."""
+        """Release what outlived its lease, as far as this worker reaches it."""
         patterns = self.serves if self.own is None else EVERYWHERE
         try:
             self.swept(
@@ -216,7 +216,7 @@ class Worker:
         alive = living(list_executors(database), silence=self._silence)
         self._free_places(campaigns.values(), {cell.trial_id for cell in mine}, alive)
         taken = sum(cell.owner == me for cell in mine)
-        # Its own matrix is nobody else's to end.
+        # No other process may end its own matrix.
         takes = self.own is not None or (self.admits and not self._clock.is_skewed)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
@@ -236,14 +236,14 @@ class Worker:
                 go_on_with(self.session, self.cells, cell, standing, alive)
 
     def _look_for(self, trial_id: str) -> None:
-        """A cell of ours that is at work in no thread is taken up again where it stood."""
+        """Restart the workflow of a cell of this process that no thread works on."""
         from diskbench.engine.durable import process
 
-        found = self._vanished.look(trial_id, at_work=at_work(trial_id))
-        if found == "again":
+        state = self._vanished.look(trial_id, at_work=at_work(trial_id))
+        if state == "again":
             log.warning("takes up again what no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)
-        elif found == "broken":
+        elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
             self.cells.settle(trial_id, None, fault, rented=True)
 
@@ -253,26 +253,26 @@ class Worker:
         live: Collection[str | None],
         alive: Collection[str],
     ) -> None:
-        """A workflow whose process died after its cell was settled would keep its place in the
-        matrix's queue for ever: it ends here, where nothing is left for it to do."""
+        """End workflows whose process died after their cell was settled: they would otherwise keep
+        their place in the matrix's queue for ever."""
         from diskbench.engine.durable import cells, process
 
         if self._clock.is_skewed:
             return
-        for queue in (one.queue for one in campaigns if one.queue is not None):
+        for queue in (campaign.queue for campaign in campaigns if campaign.queue is not None):
             for trial_id, executor in cells.running_in(queue):
                 if trial_id not in live and executor not in alive:
                     process.move_here(trial_id, self.session.executor_id)
 
     @property
     def _silence(self) -> float:
-        """How long the beat of another machine's process may be missing. While the database was
-        away nobody could beat: when it is back, everybody has time to."""
+        """Seconds that the heartbeat of another machine's process may be missing; unlimited for a
+        while after the database was away, because no process could write a heartbeat then."""
         is_back = time.monotonic() - self._back_at > 2 * BEAT_S
         return DEAD_AFTER_S if is_back else float("inf")
 
     def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
-        """Stop a cell of ours that takes too long."""
+        """Stop a cell of this process that takes longer than the matrix allows."""
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
         assert trial_id is not None
         if longest is not None and self._clock.age_s(cell.started_at) > longest:

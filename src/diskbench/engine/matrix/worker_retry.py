@@ -1,7 +1,7 @@
-"""A worker that cannot go on waits and tries again, where a foreground run would be suspended.
+"""Retries of a worker: it waits and tries again where a foreground run would be suspended.
 
-A database that restarts, an evidence store that is full, a host that is away: none of them ends a
-cell. A fault that waiting does not mend does, with its reason.
+A database that restarts, an evidence store that is full, or a host that is away does not end a
+cell. A fault that waiting does not cure ends it, with its reason.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ T = TypeVar("T")
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
 HOST_AWAY_S = 1800.0
-"""How long a host may be away, beyond what each station waits by itself; our choice."""
+"""Seconds that a host may be away, beyond what each station waits by itself; our choice."""
 _HOSTS = (ConnectionLost, HostUnavailable)
 
 
 @dataclass(frozen=True)
 class WorkerPatience:
-    """How a worker waits, told through `note`, which is told nothing when it goes on: for a store
-    until it is there, since what was measured must be kept; for a host until HOST_AWAY_S have
-    passed or `stop` is asked."""
+    """How a worker waits: for a store until it is available, because what was measured must be
+    kept; for a host until HOST_AWAY_S have passed or the trial is asked to stop. `note` gets the
+    reason for each wait, and an empty text when the work continues."""
 
     stop: Stop
     note: Callable[[str, str], None]
 
     def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
-        """What `work` returns in the end; `otherwise` makes the answer where it never will."""
+        """The result of `work`, retried while waiting can help; else that of `otherwise`."""
         wait, away = FIRST_WAIT_S, 0.0
         while True:
             try:
@@ -75,7 +75,7 @@ class WorkerPatience:
 
 @dataclass(frozen=True)
 class PatientStations:
-    """A trial's stations in a worker."""
+    """A trial's stations in a worker, each retried with `patience`."""
 
     inner: LiveStations
     patience: WorkerPatience
@@ -100,7 +100,8 @@ class PatientStations:
 
 
 def _comes_back(error: BaseException) -> bool:
-    """Whether it is a store that may be there later; what it holds stays as it is."""
+    """Whether the error is a store that may become available later. Errors about the content of a
+    store do not go away."""
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
 
 

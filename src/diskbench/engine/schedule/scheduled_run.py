@@ -1,8 +1,8 @@
-"""An occurrence of a schedule, from the moment it is due to the matrix that it begins.
+"""An occurrence of a schedule, from its due time to the matrix that it begins.
 
-Whoever hears that one is due writes it down once (`arrive`); what waits is begun by any worker,
-one at a time of each schedule (`begin_next`). Both decide under the schedule's lock, and a matrix's
-id follows from schedule and time: done twice, by two workers or after a crash, is as done once.
+Any worker records a due occurrence, once (`arrive`); any worker begins the occurrences that wait,
+one at a time per schedule (`begin_next`). Both decide under the schedule's lock, and a matrix's id
+follows from schedule and time, so that a repetition by two workers or after a crash has no effect.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_MISSED = 100
-"""Of the times that were missed, so many of the newest are written down; our choice."""
+"""The most missed times that are recorded, the newest ones; our choice."""
 _WRITTEN_EVERY = timedelta(minutes=5)
-"""How often the time up to which a schedule was watched is written where nothing was missed."""
+"""Interval between writes of the time up to which a schedule was watched, where none was missed."""
 
 
 def arrive(
     database: sa.Engine, clock: ScheduleClock, at: datetime, *, now: datetime
 ) -> Occurrence | None:
-    """Write down that an occurrence is due, and what becomes of it; the first word counts.
+    """Record that an occurrence is due, and its state; an existing record is left unchanged.
 
-    Returns it as it stands, None when the schedule was removed.
+    Returns the stored occurrence, None when the schedule was removed.
     """
     with locked_schedule(database, clock.name) as held:
         if held is None:
@@ -64,15 +64,15 @@ def arrive(
             return known
         moment = OccurrenceMoment(now=now, paused=clock.paused, busy=_busy(held))
         state, reason = becomes(held.row, clock.cron, clock.zone, at, moment)
-        found = Occurrence(
+        occurrence = Occurrence(
             schedule=clock.name,
             scheduled_for=key,
             state=state,
             reason=reason,
             recorded_at=iso(now),
         )
-        held.record([found])
-        return found
+        held.record([occurrence])
+        return occurrence
 
 
 def catch_up(
@@ -83,25 +83,25 @@ def catch_up(
     until: datetime,
     now: datetime,
 ) -> list[Occurrence]:
-    """Write down what was due up to `until` and nobody heard: no worker was there, the database
-    was away, the machine slept. A paused schedule misses nothing."""
+    """Record the occurrences that were due up to `until` and missed, because no worker ran, the
+    database was away or the machine slept. A paused schedule misses nothing."""
     since = datetime.fromisoformat(schedule.watched_until)
     if clock.paused or until <= since:
         return []
     missed = due(clock.cron, clock.zone, since, until, most=MOST_MISSED)
-    found = [arrive(database, clock, at, now=now) for at in missed]
+    recorded = [arrive(database, clock, at, now=now) for at in missed]
     if missed or until - since > _WRITTEN_EVERY:
         set_watched(database, schedule.name, iso(until))
-    return [one for one in found if one is not None]
+    return [occurrence for occurrence in recorded if occurrence is not None]
 
 
 def begin_next(
     database: sa.Engine, name: str, *, owner: str, alive: Collection[str]
 ) -> Occurrence | None:
     """Begin the oldest occurrence that waits, unless an earlier one of the schedule still runs or
-    another living process begins one. Returns it as it stands then, None where none was begun.
+    another live process begins one. Returns the updated occurrence, None where none was begun.
 
-    Raises StoreUnavailable; it waits then, and is begun the next time.
+    Raises StoreUnavailable; the occurrence then waits for the next call.
     """
     with locked_schedule(database, name) as held:
         if held is None:
@@ -109,7 +109,9 @@ def begin_next(
         waiting, running = list(held.occurrences().values()), held.open_campaign()
         if running is not None:
             return _finish_of_another(held, waiting, running)
-        if not waiting or ({one.owner for one in waiting} - {None, owner}) & set(alive):
+        if not waiting or ({occurrence.owner for occurrence in waiting} - {None, owner}) & set(
+            alive
+        ):
             return None
         chosen, schedule = waiting[0], held.row
         held.change(chosen.scheduled_for, {"owner": owner})
@@ -124,12 +126,12 @@ def begin_next(
 def _finish_of_another(
     held: LockedSchedule, waiting: Sequence[Occurrence], running: str
 ) -> Occurrence | None:
-    """Write down that an occurrence was begun whose process died before it could."""
-    for one in waiting:
-        if campaign_id_of(one.schedule, one.scheduled_for) == running:
+    """Record that an occurrence was begun whose process died before it could record that."""
+    for occurrence in waiting:
+        if campaign_id_of(occurrence.schedule, occurrence.scheduled_for) == running:
             change = _begun(running)
-            held.change(one.scheduled_for, {"owner": None, **change})
-            return one.model_copy(update={"owner": None, **change})
+            held.change(occurrence.scheduled_for, {"owner": None, **change})
+            return occurrence.model_copy(update={"owner": None, **change})
     return None
 
 
@@ -138,7 +140,8 @@ def _begun(campaign_id: str) -> dict[str, str | None]:
 
 
 def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> dict[str, str | None]:
-    """What is to be written of the occurrence: begun with its matrix, or failed and why."""
+    """Begin an occurrence. Returns the columns to write: begun with its matrix, or failed with the
+    reason."""
     campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
     try:
         file = matrix_of(schedule)
@@ -164,8 +167,8 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
 
 
 def matrix_of(schedule: ScheduleRow) -> MatrixFile:
-    """The matrix as it was kept, with the schedule's limits of money, and its name as a label of
-    every row. Raises MatrixError."""
+    """The stored matrix with the schedule's budget and assumed price, and with the schedule's name
+    as a label of every row. Raises MatrixError."""
     file = read_matrix(schedule.text, schedule.source, Path(schedule.folder))
     money = {
         "budget_usd": schedule.budget_usd,
@@ -180,8 +183,9 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
 
 
 def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
-    """The matrix looked at before it begins. Whether a cell whose provider cannot be reached can be
-    had is found out at its turn, with patience: a schedule has no second try before its next time.
+    """The outlook of the matrix before it begins. Blocks whose provider cannot be reached are
+    planned from the catalogue, and retried when their cells begin: a schedule has no second try
+    before its next time.
     """
     seen = look_ahead(file, books, seed=seed, offline=False)
     if not out_of_reach(seen):
@@ -190,7 +194,8 @@ def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:
-    """The id of the matrix of one occurrence: a ULID of its time, the rest drawn from both."""
+    """The id of the matrix of one occurrence: a ULID of the occurrence's time, whose random bits
+    are a digest of schedule and time."""
     moment = datetime.fromisoformat(scheduled_for).astimezone(UTC)
     milliseconds = int(moment.timestamp() * 1000)
     drawn = hashlib.sha256(f"{name} {scheduled_for}".encode()).digest()[:10]

@@ -1,4 +1,4 @@
-"""Schedules as a user handles them: add, look at, pause, trigger, make up for, remove."""
+"""Operations on schedules for the user: add, list, pause, resume, trigger, backfill, remove."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from diskbench.plan.outlook import BlockOutlook
 
 MOST_AT_ONCE: Final = 1000
-"""Occurrences of one backfill; more is a mistake of the dates, by our guess."""
+"""The most occurrences of one backfill; more suggests a mistake in the dates; our choice."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -61,12 +61,12 @@ def add_schedule(
     assume_price_usd_per_hour: float | None,
     now: datetime,
 ) -> tuple[bool, list[BlockOutlook]]:
-    """Keep a matrix to be measured again and again, or change the schedule of that name; what was
-    due before now is not looked at again.
+    """Add a schedule for a matrix, or change the schedule of that name; times that were due before
+    now are not considered.
 
-    Returns whether it is a new one, and the blocks that could not be looked at from here. Raises
-    InvalidValue for a name, a cron expression or a matrix that cannot be measured, UnknownName for
-    a timezone, CostRefused for a budget that cannot be held.
+    Returns whether the schedule is new, and the blocks whose provider could not be reached from
+    here. Raises InvalidValue for a wrong name or cron expression or for a matrix that cannot be
+    measured, UnknownName for a timezone, CostRefused for a budget that cannot be enforced.
     """
     from diskbench.engine.durable import schedules as clocks
 
@@ -77,7 +77,7 @@ def add_schedule(
         )
     check_cron(cron)
     check_zone(zone)
-    known = {one.name: one for one in list_schedules(database)}
+    known = {schedule.name: schedule for schedule in list_schedules(database)}
     row = ScheduleRow(
         name=name,
         source=file.source,
@@ -99,7 +99,8 @@ def add_schedule(
 
 
 def _look(row: ScheduleRow) -> list[BlockOutlook]:
-    """The blocks that cannot be looked at from here; raises for those that nobody can measure."""
+    """The blocks whose provider cannot be reached from here; raises for blocks that cannot be
+    measured at all."""
     file = matrix_of(row)
     seed, books = seed_of(file.matrix), open_books()
     seen = look_ahead(file, books, seed=seed, offline=False)
@@ -111,14 +112,14 @@ def _look(row: ScheduleRow) -> list[BlockOutlook]:
 
 
 def pause_schedule(database: sa.Engine, name: str) -> None:
-    """Let nothing begin until it is resumed; a matrix that runs goes on. Raises UnknownName."""
+    """Pause a schedule until it is resumed; a running matrix continues. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
 
     clocks.pause_clock(database, find_schedule(database, name).name)
 
 
 def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
-    """Let it begin again; what was due while it was paused stays left out. Raises UnknownName."""
+    """Resume a schedule; times that were due during the pause are skipped. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
 
     row = find_schedule(database, name)
@@ -128,8 +129,8 @@ def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
 
 
 def remove_schedule(database: sa.Engine, name: str) -> None:
-    """Forget a schedule and what became of its times. What it measured stays, and a matrix that
-    runs goes on. Raises UnknownName."""
+    """Delete a schedule and the records of its occurrences. Results stay, and a running matrix
+    continues. Raises UnknownName."""
     from diskbench.engine.durable import schedules as clocks
 
     row = find_schedule(database, name)
@@ -138,10 +139,10 @@ def remove_schedule(database: sa.Engine, name: str) -> None:
 
 
 def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
-    """Let a worker begin it now, also while it is paused; after the one that runs. Raises
-    UnknownName."""
+    """Queue an occurrence for now, also while the schedule is paused; it begins after the one that
+    runs. Raises UnknownName."""
     find_schedule(database, name)
-    asked = Occurrence(
+    occurrence = Occurrence(
         schedule=name,
         scheduled_for=iso(now),
         state="queued",
@@ -150,18 +151,18 @@ def trigger(database: sa.Engine, name: str, *, now: datetime) -> Occurrence:
     )
     with locked_schedule(database, name) as held:
         if held is not None:
-            held.record([asked])
-    return asked
+            held.record([occurrence])
+    return occurrence
 
 
 def backfill(
     database: sa.Engine, name: str, start: str, end: str | None, *, now: datetime
 ) -> list[datetime]:
-    """Let workers begin what was due from `start` up to `end` (ISO dates or times; in the
-    schedule's timezone where they name none) and was not begun, one after the other.
+    """Queue the occurrences that were due from `start` up to `end` (ISO dates or times; in the
+    schedule's timezone where they name none) and were not begun; they run one after the other.
 
     Returns the times, in the schedule's timezone. Raises UnknownName, or InvalidValue for times
-    that cannot be read, that are turned round, in the future, or too many.
+    that cannot be read, that are in the wrong order or in the future, or too many.
     """
     find_schedule(database, name)
     clock = _clock(database, name)
@@ -177,22 +178,22 @@ def backfill(
         )
     just_before = datetime.fromtimestamp(first.timestamp() - 1e-3, UTC)
     wanted = [
-        one
-        for one in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
-        if not comes_again(clock.cron, one)
+        moment
+        for moment in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
+        if not comes_again(clock.cron, moment)
     ]
     if len(wanted) > MOST_AT_ONCE:
         raise InvalidValue(
             f"it was due more than {MOST_AT_ONCE} times", advice="bring --from and --to closer"
         )
-    by_key = {iso(one): one for one in wanted}
+    by_key = {iso(moment): moment for moment in wanted}
     with locked_schedule(database, name) as held:
         if held is None:
             return []
         known = held.occurrences(among=by_key)
         again = [key for key in by_key if key not in known or known[key].state in _LEFT_OUT]
         for key in again:
-            asked = Occurrence(
+            occurrence = Occurrence(
                 schedule=name,
                 scheduled_for=key,
                 state="queued",
@@ -202,7 +203,7 @@ def backfill(
             if key in known:
                 held.change(key, {"state": "queued", "reason": _ASKED, "campaign_id": None})
             else:
-                held.record([asked])
+                held.record([occurrence])
     return [by_key[key] for key in again]
 
 
@@ -223,58 +224,60 @@ def _moment(flag: str, text: str, zone: str) -> datetime:
 def _clock(database: sa.Engine, name: str) -> ScheduleClock:
     from diskbench.engine.durable import schedules as clocks
 
-    found = clocks.clocks(database).get(name)
-    if found is None:
+    clock = clocks.clocks(database).get(name)
+    if clock is None:
         raise InvalidValue(
             f"schedule {name!r} was only half removed",
             advice=f"remove it with 'diskbench schedule remove {name}', or add it again",
         )
-    return found
+    return clock
 
 
 def standings(
     database: sa.Engine, *, now: datetime, upcoming_ones: int = 1, past: int = 1
 ) -> list[ScheduleStanding]:
-    """Every schedule as it stands: its next times, and what became of the last ones."""
+    """The current state of every schedule: its next times, and its last occurrences."""
     from diskbench.engine.durable import schedules as clocks
 
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
-    found = []
+    result = []
     for row in rows:
         clock = known.get(row.name)
         if clock is None:
             continue
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
-        found.append(
+        result.append(
             ScheduleStanding(
                 **row.model_dump(exclude={"folder", "text", "watched_until"}),
                 cron=clock.cron,
                 timezone=clock.zone,
                 paused=clock.paused,
-                next=tuple(one.isoformat() for one in coming),
+                next=tuple(moment.isoformat() for moment in coming),
                 waiting=count_queued(database, row.name),
                 occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
             )
         )
-    return found
+    return result
 
 
 def _followed(
     database: sa.Engine, occurrences: Sequence[Occurrence]
 ) -> tuple[OccurrenceStanding, ...]:
-    progress = progress_of(database, [one.campaign_id for one in occurrences if one.campaign_id])
-    found = []
-    for one in occurrences:
-        state, counts = progress.get(one.campaign_id or "", (None, {}))
-        found.append(
+    progress = progress_of(
+        database, [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
+    )
+    followed = []
+    for occurrence in occurrences:
+        state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
+        followed.append(
             OccurrenceStanding(
-                scheduled_for=one.scheduled_for,
-                state=one.state,
-                reason=one.reason,
-                campaign_id=one.campaign_id,
+                scheduled_for=occurrence.scheduled_for,
+                state=occurrence.state,
+                reason=occurrence.reason,
+                campaign_id=occurrence.campaign_id,
                 campaign_state=state,
                 counts=counts,
             )
         )
-    return tuple(found)
+    return tuple(followed)

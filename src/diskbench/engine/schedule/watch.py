@@ -1,5 +1,5 @@
-"""The part of a worker that begins scheduled matrices: a thread of its own, since planning one asks
-clouds and may take long."""
+"""The part of a worker that begins scheduled matrices: a thread of its own, because planning a
+matrix calls clouds and may take long."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 10.0
-"""How often a worker looks for occurrences that wait or were missed; our choice."""
+"""Seconds between checks for occurrences that wait or were missed; our choice."""
 HEARD_BY_NOW = timedelta(seconds=30)
-"""DBOS rings up to 10 s late, by design of its own; what it did not ring for by now was missed."""
+"""DBOS fires up to 10 s late, by its own design; an occurrence that is later than this was missed.
+"""
 
 
 class ScheduleWatch:
-    """Hears what is due, makes good what was missed, begins what waits."""
+    """Records due and missed occurrences, and begins those that wait."""
 
     def __init__(
         self,
@@ -45,26 +46,27 @@ class ScheduleWatch:
         self._wake = threading.Event()
 
     def bind(self) -> None:
-        """Let DBOS ring here; before launch."""
+        """Register `heard` as the callback of DBOS; called before launch."""
         from diskbench.engine.durable import schedules
 
         schedules.bind_schedules(self.heard)
 
     def start(self) -> None:
-        """Begin to watch, for as long as the process lives; after launch."""
+        """Start the thread, which runs as long as the process; called after launch."""
         threading.Thread(target=self._watch, name="schedules", daemon=True).start()
 
     def heard(self, name: str, at: datetime) -> None:
-        """DBOS rang: the schedule `name` is due."""
+        """Called by DBOS when the schedule `name` is due."""
         from diskbench.engine.durable import schedules
 
         clock = schedules.clocks(self._database).get(name)
         if clock is not None:
-            _tell(arrive(self._database, clock, at, now=self._now()))
+            _log(arrive(self._database, clock, at, now=self._now()))
             self._wake.set()
 
     def look(self) -> list[Occurrence]:
-        """Make good what was missed and begin what waits; returns what was begun, or failed to."""
+        """Record missed occurrences and begin those that wait. Returns the occurrences that were
+        begun, or that failed to begin."""
         from diskbench.engine.durable import schedules
 
         rows = list_schedules(self._database)
@@ -75,18 +77,18 @@ class ScheduleWatch:
                 missed = catch_up(
                     self._database, clocks[row.name], row, until=now - HEARD_BY_NOW, now=now
                 )
-                for one in missed:
-                    _tell(one)
-        found = []
+                for occurrence in missed:
+                    _log(occurrence)
+        all_begun = []
         for name in schedules_with_queued(self._database):
             alive = living(list_executors(self._database))
             begun = begin_next(self._database, name, owner=self._me, alive=alive)
             if begun is not None:
-                _tell(begun)
-                found.append(begun)
-        if found:
+                _log(begun)
+                all_begun.append(begun)
+        if all_begun:
             self._begun()
-        return found
+        return all_begun
 
     def _watch(self) -> None:
         while True:
@@ -100,14 +102,14 @@ class ScheduleWatch:
             self._wake.wait(LOOK_EVERY_S)
 
 
-def _tell(one: Occurrence | None) -> None:
-    if one is not None:
-        why = f": {one.reason}" if one.reason else ""
+def _log(occurrence: Occurrence | None) -> None:
+    if occurrence is not None:
+        why = f": {occurrence.reason}" if occurrence.reason else ""
         log.info(
             "schedule %s, %s: %s%s",
-            one.schedule,
-            one.scheduled_for,
-            one.state,
+            occurrence.schedule,
+            occurrence.scheduled_for,
+            occurrence.state,
             why,
-            extra={"campaign": one.campaign_id} if one.campaign_id else None,
+            extra={"campaign": occurrence.campaign_id} if occurrence.campaign_id else None,
         )

@@ -1,1 +1,1 @@
-"""One trial: planned, prepared, measured, kept, given back."""
+"""One trial: planned, prepared, measured, stored, released."""

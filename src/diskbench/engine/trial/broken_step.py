@@ -1,4 +1,4 @@
-"""A step that something on its host ended, though nobody asked diskbench to stop it."""
+"""A step that ended by a signal or a hang on its host, without a request to stop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADVICE = "what was finished is kept; look at the machine's log (journalctl, dme
 
 def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, bytes]) -> None:
     """Raise MeasurementFailed where a signal that diskbench did not send ended the step, FioFailed
-    where fio hung; with fio's last words from the step's `files`."""
+    where fio hung. Both contain fio's last lines of output, from the step's `files`."""
     if end.signal is not None:
         raise MeasurementFailed(
             f"step {unit.name} was ended by signal {end.signal}{_name(end.signal)} on {where}, "

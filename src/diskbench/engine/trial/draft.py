@@ -1,7 +1,7 @@
-"""Planning for a machine that is not there yet: what would be rented, and what would run on it.
+"""Planning for a machine that is not rented yet: what would be rented, and what would run on it.
 
 A draft is a plan on assumed facts. It is saved before anything is rented, so that its trial is
-listed, can be cancelled, and is gone on with when this process dies while renting.
+listed, can be cancelled, and can be resumed when this process dies while renting.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _ASSUMED_MEMORY = 8 * GIB
 def drafts(
     renter: Renter, cells: Sequence[Cell], profile: Profile, books: Books
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
-    """A draft for each cell that can be rented, and why the others cannot.
+    """A draft for each cell that can be rented, and the error of each other cell.
 
-    Raises UserError for what is wrong with all of them. Rents nothing.
+    Raises UserError for a fault of the request as a whole. Rents nothing.
     """
     for cell in cells:
         check_rentable(renter, cell, profile)
@@ -51,24 +51,24 @@ def drafts(
         except DiskbenchError as error:
             return error
 
-    # Replicates differ in nothing that is looked up, so one answer serves them all.
+    # The rental of all replicates is the same, so the provider is asked once for all of them.
     alike = {cell.model_copy(update={"replicate": 0}) for cell in cells}
     with ThreadPoolExecutor(max_workers=min(8, len(alike))) as pool:
         looked_up = dict(zip(alike, pool.map(resolved, alike), strict=True))
     plans, refused = [], []
     for cell in cells:
-        found = looked_up[cell.model_copy(update={"replicate": 0})]
+        rental = looked_up[cell.model_copy(update={"replicate": 0})]
         try:
-            if isinstance(found, DiskbenchError):
-                raise found
-            plans.append(draft(cell, profile, found, campaign_id, books))
+            if isinstance(rental, DiskbenchError):
+                raise rental
+            plans.append(draft(cell, profile, rental, campaign_id, books))
         except DiskbenchError as error:
             refused.append((cell, error))
     return plans, refused
 
 
 def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
-    """Raise UserError for what can be known to be wrong without a call."""
+    """Raise UserError for faults that can be found without a call to the provider."""
     renter.check(cell)
     check_profile_suits(profile, cell)
 
@@ -100,7 +100,7 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, book
 
 
 def assumed_facts(rental: Rental) -> HostFacts:
-    """What will be found on the machine, as far as it matters for planning."""
+    """The facts that are expected of the machine, as far as planning needs them."""
     disk = rental.disk
     return HostFacts(
         cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
@@ -117,14 +117,14 @@ def assumed_facts(rental: Rental) -> HostFacts:
 
 
 def renter_named(name: str) -> Renter | None:
-    """The provider `name` if it rents machines; None if it measures those that are there."""
-    found = provider(name)
-    return found if isinstance(found, Renter) else None
+    """The provider `name` if it rents machines; None if it measures existing machines."""
+    candidate = provider(name)
+    return candidate if isinstance(candidate, Renter) else None
 
 
 def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
-    """What would be rented, whether the provider was asked, and why not. Who may not ask is
-    answered by the catalogue. Raises DiskbenchError."""
+    """What would be rented, whether the provider was asked, and notes on why not. Where access is
+    denied, the catalogue is used. Raises DiskbenchError."""
     renter = renter_named(cell.provider)
     assert renter is not None, "rents() said so"
     if not offline:

@@ -1,7 +1,7 @@
-"""Driving several trials in this process: start or take over, wait, give back.
+"""Running several trials in this process: start or take over, wait, release.
 
-Each trial has a waiting thread of its own, so that a host that is done is given back while others
-still measure, and one that fails costs the others nothing.
+Each trial has its own waiting thread, so that a host that has finished is released while others
+still measure, and a failure of one trial does not affect the others.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class TrialEnding:
-    """How a trial ended here: at its end, or suspended where it stood for another process."""
+    """How a trial ended in this process: finished, or suspended for another process to resume."""
 
     plan: Plan
     end: TrialEnd | None = None
     suspended: BaseException | None = None
     stopped: bool = False
-    """Whether a person asked it to stop."""
+    """Whether it was asked to stop."""
     refused: DiskbenchError | None = None
-    """Why its machine could not be had."""
+    """Why its machine could not be rented."""
     not_released: ReleaseFailed | None = None
 
     @property
@@ -74,10 +74,10 @@ def execute(
 ) -> list[TrialEnding]:
     """Run `plans`, whose rows are saved and claimed by this process, to their end or suspension.
 
-    Returns one report a plan, in order. `take_over` goes on with trials that another process began.
+    Returns one report per plan, in order. `take_over` continues trials that another process began.
     """
     if take_over:
-        for plan in plans:  # whoever began them may have died before it was written
+        for plan in plans:  # the process that began them may have died before writing this
             write_plan(session.evidence_of(plan.trial_id), plan)
     reports = [TrialEnding(plan) for plan in plans]
     stations = LiveStations(
@@ -138,7 +138,7 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
 def _to_its_end(
     session: Session, report: TrialEnding, wait: Callable[[], dict[str, object]]
 ) -> None:
-    """Wait for a trial and give back what it had; a suspended one keeps it."""
+    """Wait for a trial and release what it used; a suspended trial keeps it."""
     plan = report.plan
     try:
         with as_unavailable(session.database):
@@ -146,7 +146,7 @@ def _to_its_end(
     except Suspended as suspended:
         report.suspended = suspended.error
         return
-    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; told, never lost
+    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; always reported
         report.suspended = error
         return
     try:

@@ -1,10 +1,10 @@
-"""The end of a lease whose work is resumed: moved everywhere, or nowhere.
+"""Extension of a lease whose work is resumed: its end is moved everywhere, or nowhere.
 
-A lease's end stands in the switches that end its machine without a controller (the timer in the
-guest, the cloud's own), on the tags that every other database's `gc` reads, and in its row. They
-are moved in this order: an extension that fails half-way leaves a row that says the earlier end
-while the machine may last longer, and nobody counts on time that a switch does not leave. Where the
-provider cannot move them, the row stays, and work that would outlast it is refused.
+A lease's end is set in the timers that end its machine without a controller (in the guest and at
+the cloud), in the tags that every other database's `gc` reads, and in its row. They are changed in
+this order: an extension that fails half-way leaves the earlier end in the row while the machine may
+last longer, so nobody relies on time that a timer does not grant. Where the provider cannot change
+them, the row is unchanged, and work that would outlast it is refused.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def extend(session: Session, plan: Plan) -> bool:
-    """Move the end of a trial's lease for all that it still has to do, that of a machine that
-    trials share too, and never to an earlier time. That of a draft is seen to when its machine is
-    rented (`renew`).
+    """Extend a trial's lease for all work that is left, also the lease of a machine that trials
+    share, and never to an earlier time. The lease of a draft is checked when its machine is rented
+    (`renew`).
 
-    False where it stays because the provider cannot move it. Raises DiskbenchError when guest or
-    provider do not let it be moved: the lease keeps the end that its row says.
+    False where the provider cannot extend leases. Raises DiskbenchError when the guest or the
+    provider refuses the extension; the lease then keeps the end in its row.
     """
     until = expiry(session.database, plan)
     renter = session.renter(plan)
@@ -44,7 +44,7 @@ def extend(session: Session, plan: Plan) -> bool:
     if plan.is_draft or not isinstance(renter, ExtendsLeases):
         return False
     move_end(session, plan, until)
-    if plan.machine is not None:  # the trial's own lease is that of its files on the machine
+    if plan.machine is not None:  # the trial's own lease covers its files on the machine
         extend_lease(session.database, plan.trial_id, until)
     return True
 
@@ -53,7 +53,7 @@ def move_end(session: Session, plan: Plan, until: str) -> None:
     """Move the end of what is rented for a plan to `until` (ISO 8601), unless it ends later anyway:
     in the guest, at the cloud, and last in its row.
 
-    Raises DiskbenchError: then the row has not been moved.
+    Raises DiskbenchError; the row is then unchanged.
     """
     renter = session.renter(plan)
     assert renter is not None
@@ -73,9 +73,9 @@ def move_end(session: Session, plan: Plan, until: str) -> None:
 
 
 def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = None) -> None:
-    """Refuse to resume a trial whose machine ends itself before the trial can end; raises
-    InvalidValue. Without `failed`, which is why its end could not be moved, a provider that can
-    move it is not asked."""
+    """Raise InvalidValue for a trial whose machine ends itself before the trial can end. `failed`
+    is the error of an extension that was tried; without it a provider that can extend leases passes
+    the check."""
     renter = session.renter(plan)
     if renter is None or plan.is_draft or (failed is None and isinstance(renter, ExtendsLeases)):
         return
@@ -100,9 +100,9 @@ def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = No
 
 
 def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
-    """Before a draft's machine is rented: a lease that ends before its work can is begun anew. What
-    was made under the old end, which the guest was told at its first boot, is given back first;
-    nothing was measured on it. Most leases last, and are left alone.
+    """Renew a draft's lease before its machine is rented, where the lease ends before its work can.
+    What was made under the old end, which was passed to the guest at its first boot, is released
+    first; nothing was measured on it. A lease that lasts long enough is unchanged.
 
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """
@@ -113,16 +113,16 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
     now = database_time(session.database)
     if ends is None or now + needed <= ends:
         return
-    told = (
+    reason = (
         f"the lease ends at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}) and "
         f"{_minutes(needed.total_seconds())} are needed"
     )
     if draft.machine is not None and draft.machine.turn > 1:
         raise RentalFailed(
-            f"the machine that cells share cannot be used: {told}",
+            f"the machine that cells share cannot be used: {reason}",
             advice="the cell is tried again on a new machine",
         )
-    onlooker.note(f"{told}: what was made for it is given back, and rented anew")
+    onlooker.note(f"{reason}: what was made for it is given back, and rented anew")
     renter.release(draft.lease_id, draft.rental.scope)
     until = expiry(session.database, draft)
     for lease_id in {draft.lease_id, draft.trial_id}:
@@ -130,7 +130,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
 
 
 def ends_at(session: Session, lease_id: str) -> datetime | None:
-    """When a lease's row says that it ends; None where it does not."""
+    """The end of a lease according to its row; None where the row has none."""
     lease = load_lease(session.database, lease_id)
     text = lease.expires_at if lease else None
     return datetime.fromisoformat(text) if text else None
@@ -141,6 +141,6 @@ def _minutes(seconds: float) -> str:
 
 
 def _left(until: timedelta) -> str:
-    """How far off an end is, for a person."""
+    """The time until an end, or since it, in words."""
     minutes = math.floor(abs(until.total_seconds()) / 60)
     return f"in {minutes:,} min" if until > timedelta(0) else f"{minutes:,} min ago"

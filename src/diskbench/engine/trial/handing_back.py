@@ -1,4 +1,4 @@
-"""The end of a trial's hold on its machine: one way for runs, cells and failed renting."""
+"""Release of a trial's machine: the one function for runs, cells and failed renting."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
-    """Release everything of a trial, close its connection, and keep where its time went.
+    """Release everything of a trial, close its connection, and store its timings.
 
-    Returns why it could not be released: its lease stays open then and says so, for `gc` and
-    workers. Raises StoreUnavailable; it may be called again.
+    Returns the error of a failed release, or None. After a failure the lease stays open with the
+    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
     """
     try:
         with session.timing.span("release", plan.trial_id):
@@ -43,8 +43,8 @@ def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
 
 
 def end_hold(session: Session, plan: Plan) -> None:
-    """Close the trial's connection and keep where its time went; a database that fails now has been
-    reported by what failed before."""
+    """Close the trial's connection and store its timings. Errors of the database are ignored,
+    because the call before this one has reported them."""
     session.disconnect(plan)
     with contextlib.suppress(DiskbenchError):
         add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))

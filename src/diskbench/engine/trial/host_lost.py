@@ -1,4 +1,4 @@
-"""A rented machine that does not answer: its provider knows whether it ever will again."""
+"""A rented machine that does not answer: its provider is asked whether the machine is gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Absence:
-    """Told of every failed attempt to reach a machine; asks its provider each time.
+    """Called after every failed attempt to reach a machine; asks its provider each time.
 
     A machine that was not rented is never known to be gone.
     """
@@ -25,11 +25,11 @@ class Absence:
 
     @property
     def is_final(self) -> bool:
-        """Whether the machine is known not to come back."""
+        """Whether the machine is known to be gone for good."""
         return self._reason is not None
 
     def noted(self, text: str) -> None:
-        """Pass on what went wrong, and ask the provider why; it may not know either."""
+        """Pass on the error `text`, and ask the provider whether the machine is gone."""
         self._note(text)
         if self._renter is None or self._plan.rental is None or self.is_final:
             return
@@ -44,7 +44,7 @@ class Absence:
         self.raise_if_final()
 
     def raise_if_final(self) -> None:
-        """Raise RentalFailed with the provider's words when the machine is gone."""
+        """Raise RentalFailed with the provider's reason when the machine is gone."""
         if self._reason is not None:
             raise RentalFailed(
                 f"the machine is gone: {self._reason}",

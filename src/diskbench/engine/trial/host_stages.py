@@ -1,4 +1,4 @@
-"""Words for what a host does before and after fio, where it takes long enough to be asked about."""
+"""Notes on what a host does before and after fio, for stages that take long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 TOLD_AFTER_S = 3.0
-"""A stage that is over sooner is not worth a line; our choice."""
+"""Seconds after which a stage gets a note; our choice."""
 _WORDS = {
     "start": "the step is being started on the host",
     "check": "the host looks at the disk once more",
@@ -15,11 +15,11 @@ _WORDS = {
     "canary": "the canary runs: a short checksum, and fio without a disk",
     "end": "the host ends the step",
 }
-"""By the names in scripts/step.sh and scripts/stages.sh; others are not told."""
+"""By the stage names in scripts/step.sh and scripts/stages.sh; other stages get no note."""
 
 
 class Stages:
-    """Tells, once for each, of the stages of a step that last."""
+    """Gives one note for each stage of a step that takes long."""
 
     def __init__(
         self, note: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -28,7 +28,7 @@ class Stages:
         self._name, self._since = "", clock()
 
     def at(self, name: str) -> None:
-        """A sign of life came from the host, in this stage."""
+        """Record that the host reported to be in the stage `name`."""
         now = self._clock()
         if name != self._name:
             self._name, self._since = name, now

@@ -1,4 +1,4 @@
-"""One Ctrl-C ends a run well, the second leaves at once. SIGTERM is treated alike."""
+"""The first Ctrl-C ends a run in an orderly way, the second leaves at once. SIGTERM is the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def interruptible(
     """Ask all to stop at the first SIGINT or SIGTERM; at the second print `left()`, suspend all
     trials and raise Suspended in the main thread.
 
-    `on_first` tells the person that the stop is being obeyed.
+    `on_first` tells the user that the run is being stopped.
     """
 
     def handle() -> None:
@@ -41,8 +41,8 @@ def interruptible(
 
 @contextmanager
 def on_signals(handle: Callable[[], None]) -> Iterator[None]:
-    """Call `handle` in the main thread at SIGINT and SIGTERM inside the block. Outside of the main
-    thread, which alone may set handlers, nothing is handled."""
+    """Call `handle` in the main thread at SIGINT and SIGTERM inside the block. Does nothing in
+    other threads, because Python lets only the main thread set handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Keeping in the evidence what no file of a run tells: leases, timings, cells and matrices
+"""Evidence records that are in no file of a run: leases, timings, cells and matrices
 (store/kept_rows.py)."""
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 
 
 def mark_released(session: Session, lease_id: str) -> None:
-    """Mark a lease as given back: in the evidence first, so that a database made of it never takes
-    it for open. A store that cannot be written to is logged: what was given back stays given back.
+    """Mark a lease as released: in the evidence first, so that a database that is rebuilt from it
+    never contains the lease as open. A store that cannot be written to is only logged, because the
+    release has happened already.
     """
     database = session.database
     moment = iso(database_time(database))
@@ -41,8 +42,8 @@ def mark_released(session: Session, lease_id: str) -> None:
 
 
 def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None) -> None:
-    """Keep lease, timing and cell of a trial that has ended, as its rows have them now; the cell as
-    it is about to be, where that is given."""
+    """Write the lease, timings and cell of a trial that has ended to the evidence, as they are in
+    its rows; `cell` is the cell's row as it is about to be, where the caller has it."""
     try:
         evidence = session.evidence_of(trial_id)
         lease = load_lease(session.database, trial_id)
@@ -54,7 +55,7 @@ def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None
 
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:
-    """Keep a matrix that was begun, with its cells as they stand."""
+    """Write a matrix that was begun to the evidence, with the current state of its cells."""
     try:
         keep_matrix(session.database, session.evidence, campaign.campaign_id)
     except DiskbenchError as error:
@@ -62,7 +63,8 @@ def keep_begun(session: Session, campaign: CampaignRow) -> None:
 
 
 def keep_ending(session: Session, campaign: CampaignRow) -> None:
-    """Keep a matrix all of whose cells ended, before its row says so. Raises StoreUnavailable."""
+    """Write a matrix whose cells have all ended to the evidence, before its row says that it ended.
+    Raises StoreUnavailable."""
     ending = {"state": campaign.state, "finished_at": campaign.finished_at}
     keep_matrix(session.database, session.evidence, campaign.campaign_id, ending=ending)
 

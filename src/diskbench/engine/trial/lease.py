@@ -1,8 +1,8 @@
-"""Giving back: what a trial put on its host, and what was rented for it.
+"""Release of what a trial put on its host, and of what was rented for it.
 
-A lease is a row, written before anything is made. `release` finds everything by the trial's name,
-never by memory, may be called any number of times, and knows nothing of the run's workflow: the
-run's own end, a resume, and `diskbench gc` all come here.
+A lease is a row that is written before anything is made. `release` finds everything by the trial's
+name and needs no other state, may be called any number of times, and does not depend on the run's
+workflow: the end of a run, `diskbench resume` and `diskbench gc` all call it.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ ATTEMPTS = 5
 
 
 GRACE = timedelta(hours=1)
-"""A lease outlives the longest its runs may take by as long again and this; our choice."""
+"""A lease lasts twice the longest time of its runs, and this much longer; our choice."""
 
 
 def expiry(database: sa.Engine, plan: Plan) -> str:
-    """When a lease that begins, or goes on, now runs out by the database's clock: UTC, ISO 8601. A
-    rented machine that switched itself off before a loop's last round would take the result along.
+    """The expiry of a lease that begins or is extended now, by the database's clock: UTC, ISO 8601.
+    It is generous, because a rented machine that ends before a loop's last round loses the result.
     """
     return iso(database_time(database) + timedelta(seconds=2 * longest_s(plan)) + GRACE)
 
 
 def release(session: Session, plan: Plan) -> None:
-    """Take away everything of this trial and mark its lease released.
+    """Remove everything of this trial and mark its lease as released.
 
-    A rented machine goes whole, with what was put on it, also one that was shared, unless another
-    trial has it by now. Raises ReleaseFailed naming what is left and where; the lease then stays
-    open for `gc`.
+    A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
+    it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
+    `gc`.
     """
     renter = session.renter(plan)
     try:
@@ -67,12 +67,13 @@ def release(session: Session, plan: Plan) -> None:
 
 
 def _goes_whole(plan: Plan) -> bool:
-    """Whether the machine goes with everything on it. The fake cloud's is the one we run on."""
+    """Whether the machine is deleted with everything on it; not in the fake cloud, whose machine is
+    this one."""
     return plan.rental is not None and (plan.acquired is None or plan.acquired.address != "")
 
 
 def clean(session: Session, plan: Plan) -> None:
-    """Take our files from a machine that stays. Raises DiskbenchError."""
+    """Remove our files from a machine that stays. Raises DiskbenchError."""
     tries = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(ATTEMPTS),
         wait=tenacity.wait_random_exponential(multiplier=0.5, max=10),
@@ -83,14 +84,14 @@ def clean(session: Session, plan: Plan) -> None:
 
 
 def left_behind(plan: Plan) -> tuple[str, ...]:
-    """What carries the trial's name: the paths on its host, or what was rented."""
+    """What carries the trial's name, in words: the paths on its host, or what was rented."""
     if plan.rental is not None:
         return (f"what was rented as diskbench-{plan.lease_id}",)
     return tuple(p for p in (plan.target.work_dir, plan.target.state_dir) if p)
 
 
 def where(plan: Plan) -> str:
-    """The host of a plan, for a person."""
+    """The host of a plan, for display."""
     if plan.rental is not None:
         scope = plan.rental.scope
         return " ".join(word for word in (scope.provider, scope.region) if word)

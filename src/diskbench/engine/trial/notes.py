@@ -1,4 +1,4 @@
-"""What a user should know before a run starts, and what stays in its plan."""
+"""Notes that a user should read before a run starts, and that are stored in its plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
-    """The plan with a note on whatever of diskbench's own lies on the disk that is measured."""
+    """The plan with a note where a store of diskbench is on the measured disk, and one where the
+    target is on a network filesystem."""
     notes = [*plan.notes]
     if plan.cell.provider == "local" and plan.target.kind == "directory":
         measured = _device(Path(plan.target.path))
@@ -27,7 +28,7 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
 
 
 def _device(path: Path) -> int | None:
-    """The filesystem's device number of a path, or of the nearest ancestor that is there."""
+    """The filesystem's device number of a path, or of its nearest existing ancestor."""
     for candidate in (path, *path.parents):
         try:
             return candidate.stat().st_dev

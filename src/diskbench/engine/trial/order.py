@@ -1,8 +1,8 @@
-"""The order of work in one trial, free of how it is made durable.
+"""The order of work in one trial, independent of how it is made durable.
 
     prepare ──▶ for each run: begin, measure step by step, finish ──▶ end
 
-What a trial put on its target is taken away by its lease (engine/trial/lease.py), never here: a
+What a trial put on its target is removed with its lease (engine/trial/lease.py), never here: a
 trial may be cancelled or crash, and its lease outlives it.
 """
 
@@ -16,7 +16,7 @@ from diskbench.plan.sequence import next_step
 
 
 class Stations(Protocol):
-    """What is checkpointed. Each may be called twice with the same arguments and ends the same."""
+    """The checkpointed steps of a trial. Each is idempotent for the same arguments."""
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the filesystem and directories that the trial needs."""

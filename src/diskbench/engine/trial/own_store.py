@@ -1,4 +1,4 @@
-"""A run keeps the evidence store that it began with: another is taken only for a whole copy."""
+"""A run stays in the evidence store in which it began; only a complete copy may replace it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def go_on_in(session: Session, plan: Plan) -> None:
-    """Let a trial go on in this session's store, which was named for it. It may be the one that the
-    trial began with, or one with every step of it that has rows: the store was moved then, and the
-    rows of its runs say so from now on. Raises InvalidValue for any other."""
+    """Continue a trial in this session's store, which the user named. It must be the store in which
+    the trial began, or contain every step of the trial that has rows; in this case the store was
+    moved, and the rows of the runs are updated. Raises InvalidValue for any other store."""
     url = evidence_url_of(session.database, plan.trial_id)
     if url is None or url == session.evidence.url:
         return
@@ -32,7 +32,7 @@ def go_on_in(session: Session, plan: Plan) -> None:
 
 
 def _missing(session: Session, plan: Plan, store: EvidenceStore) -> str | None:
-    """The first thing of a trial that has rows and is not in the store, in words."""
+    """The first file or step of a trial that the store lacks, in words; None: it is complete."""
     results = load_results(session.database, *plan.run_ids)
     for run_id in plan.run_ids:
         try:

@@ -1,4 +1,4 @@
-"""What a command line would measure, looked at and left alone: nothing is saved or rented."""
+"""Preview of what a command line would measure: nothing is saved or rented."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Looked:
-    """The plans, each with whether its provider was asked; and what cannot be measured, and why."""
+    """The plans, each with whether its provider was asked; and the cells that cannot be measured,
+    each with its error."""
 
     plans: list[tuple[Plan, bool]] = field(default_factory=list)
     refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
@@ -34,26 +35,26 @@ class Looked:
 def look(
     request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
 ) -> Looked:
-    """The plans of a request. `offline` asks no cloud. Raises UserError for what is wrong with all
-    of it."""
+    """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
+    request as a whole."""
     profile = find_profile(request.profile)
-    asked = cells(request)
-    renter = renter_named(asked[0].provider)
+    wanted = cells(request)
+    renter = renter_named(wanted[0].provider)
     if renter is not None:
-        return _rented(renter, asked, profile, books, offline=offline)
+        return _rented(renter, wanted, profile, books, offline=offline)
     timing = Timing()
-    prepared = Preparation(asked, profile, books, install_fio=install_fio, timing=timing).result()
+    prepared = Preparation(wanted, profile, books, install_fio=install_fio, timing=timing).result()
     for host in prepared.hosts.values():
         host.close()
     return Looked([(plan, True) for plan in prepared.plans], prepared.refused)
 
 
 def _rented(
-    renter: Renter, asked: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
+    renter: Renter, wanted: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
 ) -> Looked:
-    """Replicates differ in nothing that is looked up: one plan stands for all of them."""
-    found = Looked()
-    for cell in asked:
+    """The plans of rented machines, one for all replicates, because their rental is the same."""
+    looked = Looked()
+    for cell in wanted:
         check_rentable(renter, cell, profile)
         if cell.replicate:
             continue
@@ -61,8 +62,8 @@ def _rented(
             rental, was_asked, notes = look_up(cell, books, offline=offline)
             plan = draft(cell, profile, rental, new_id(), books)
         except DiskbenchError as error:
-            found.refused.append((cell, error))
+            looked.refused.append((cell, error))
         else:
             noted = plan.model_copy(update={"notes": (*notes, *plan.notes)})
-            found.plans.append((noted, was_asked))
-    return found
+            looked.plans.append((noted, was_asked))
+    return looked

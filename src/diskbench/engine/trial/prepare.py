@@ -1,4 +1,4 @@
-"""From a request to plans: every check that can be made before anything is written anywhere."""
+"""From a request to plans, with every check that is possible before anything is written."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from diskbench.ports import Host
 
 AT_ONCE = 32
-"""Hosts that are looked at at the same time; each is mostly waited for."""
+"""Hosts that are examined at the same time; most of the time is spent waiting for them."""
 
 
 @dataclass
 class Prepared:
-    """The plans of the cells that can be measured, their hosts, and why the others cannot."""
+    """The plans of the cells that can be measured, their hosts, and the errors of the others."""
 
     plans: list[Plan] = field(default_factory=list)
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class Prepared:
 
 
 class Preparation:
-    """Looks at all hosts in the background from the moment it is made, so that the caller can
-    open its stores meanwhile; `result` waits and raises nothing that belongs to one host."""
+    """Examines all hosts in the background as soon as it is constructed, so that the caller can
+    open its stores meanwhile; `result` waits, and returns the errors of single hosts."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Preparation:
             )
 
     def _check_parses(self, host: Host, plan: Plan) -> None:
-        """Have fio parse the steps, once for all hosts whose fio would be given the same."""
+        """Have fio parse the steps, once for all hosts with the same fio and the same jobs."""
         key = (plan.facts.fio_version, plan.facts.fio_engines, _jobs_without_paths(plan))
         first: Future[bool] = Future()
         known = self._parsed.setdefault(key, first)
@@ -106,7 +106,7 @@ class Preparation:
         try:
             check_parses(host, plan)
         except BaseException:
-            first.set_result(False)  # the others ask their own fio, and say their own words
+            first.set_result(False)  # the other hosts then run the check with their own fio
             raise
         first.set_result(True)
 
@@ -120,8 +120,8 @@ def look_at(
     install_fio: bool,
     parses: Callable[[Host, Plan], None] = check_parses,
 ) -> tuple[Plan, Host]:
-    """The plan of `cell` on the machine that is there, and the machine, connected. Raises UserError
-    for what keeps it from being measured."""
+    """The plan of `cell` on its existing machine, and the connected host. Raises UserError for a
+    reason why it cannot be measured."""
     host = host_at(cell.address or "")
     try:
         found: Probed = probe(host, cell, install_fio=install_fio)
@@ -135,6 +135,6 @@ def look_at(
 
 
 def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
-    """The job files with the trial's own directory taken out: what is alike on every host."""
+    """The job files without the trial's own path: the part that is equal on every host."""
     own = plan.target.work_dir or plan.target.device or plan.target.path
     return tuple(step.job.replace(own, "") for step in plan.steps)

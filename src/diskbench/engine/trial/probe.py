@@ -1,4 +1,4 @@
-"""Looking at a machine before anything is written to it: reachable, able, and its target safe."""
+"""Checks of a machine before anything is written to it: access, tools, fio, and a safe target."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MINIMUM_FIO = (3, 16)
 
 @dataclass(frozen=True)
 class Probed:
-    """A machine that was looked at and found able to run the cell."""
+    """A machine that was examined and can run the cell."""
 
     cell: Cell
     facts: HostFacts
 
 
 def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
-    """The facts of a machine, after every check that can be made without writing to its target.
+    """The facts of a machine, after every check that is possible without writing to its target.
 
     Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
     """
@@ -53,7 +53,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
 
 
 def _check_free(cell: Cell, facts: HostFacts) -> None:
-    """Refuse a disk that another trial measures now, where that is not to be waited for."""
+    """Refuse a disk that another trial measures now, where the cell is not to wait."""
     busy = facts.extra.get("busy")
     if cell.if_busy == "fail" and busy:
         raise TargetRefused(
@@ -69,7 +69,7 @@ def check_parses(host: Host, plan: Plan) -> None:
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
-    """Refuse what is known before any machine is looked at: unknown parameters."""
+    """Raise UnknownName for parameters that the profile does not have; needs no machine."""
     known = {parameter.name for parameter in profile.parameters}
     for key, _ in cell.parameters:
         if key not in known:

@@ -1,7 +1,7 @@
-"""From drafts to plans: rent each machine, look at it, and plan for what was found.
+"""From drafts to plans: rent each machine, examine it, and plan for its facts.
 
-Renting may be done again by another process: everything is found by the trial's name. What fails
-here ends its trial as a measurement that failed would, and is given back.
+Another process may repeat the renting, because everything is found by the trial's name. A failure
+here ends its trial as a failed measurement does, and what was rented is released.
 """
 
 from __future__ import annotations
@@ -52,27 +52,28 @@ if TYPE_CHECKING:
     from diskbench.ports import Host
 
 AT_ONCE = 32
-"""Machines that are rented at the same time; each is mostly waited for."""
+"""Machines that are rented at the same time; most of the time is spent waiting for them."""
 
 
 def rent_all(
     session: Session, plans: Sequence[Plan], stop: Stop, note: Callable[[str, str], None]
 ) -> tuple[list[Plan], list[TrialEnding]]:
-    """The plans with every draft replaced by the plan of its machine; and the ends of those that
-    could not be rented, which were given back. `note` is told `(trial_id, text)`."""
+    """The plans, with every draft replaced by the plan for its machine; and the reports of the
+    trials whose machine could not be rented, which were released. `note` is called with
+    `(trial_id, text)`."""
     waiting = [plan for plan in plans if plan.is_draft]
     if not waiting:
         return list(plans), []
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(waiting))) as pool:
         ended = pool.map(lambda plan: _rent_or_end(session, plan, stop, note), waiting)
-        found = dict(zip((plan.trial_id for plan in waiting), ended, strict=True))
+        by_trial = dict(zip((plan.trial_id for plan in waiting), ended, strict=True))
     ready, reports = [], []
     for plan in plans:
-        now = found.get(plan.trial_id, plan)
-        if isinstance(now, TrialEnding):
-            reports.append(now)
+        outcome = by_trial.get(plan.trial_id, plan)
+        if isinstance(outcome, TrialEnding):
+            reports.append(outcome)
         else:
-            ready.append(now)
+            ready.append(outcome)
     return ready, reports
 
 
@@ -87,9 +88,9 @@ def _rent_or_end(
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
-    """Acquire the draft's machine, look at it, and put the plan made for it in its draft's place.
+    """Acquire the draft's machine, examine it, and replace the draft by the plan for the machine.
 
-    Raises DiskbenchError; what was acquired is still there then.
+    Raises DiskbenchError; what was acquired is then not released yet.
     """
     renter = session.renter(draft)
     assert renter is not None
@@ -124,7 +125,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
 
 
 def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books) -> Plan:
-    """The plan for the machine that was acquired, by what is found on it."""
+    """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
@@ -147,7 +148,7 @@ def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: 
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
-    """The machine with its disks made into one; twice is as once. Raises as hosts.stripe does."""
+    """The machine with its disks joined to one array; idempotent. Raises as hosts.stripe does."""
     members = [
         Member(path=path, identity=identity, size_bytes=acquired.size_bytes)
         for path, identity in zip(acquired.devices, acquired.identities, strict=True)
@@ -169,17 +170,17 @@ def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
 
 
 def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
-    """The one place on the machine that may be written to: what this lease made."""
-    asked = draft.cell.target
+    """The only target on the machine that may be written to: this lease's disk or directory."""
+    spec = draft.cell.target
     if acquired.directory is not None:
-        return asked.model_copy(update={"kind": "directory", "path": acquired.directory})
-    return asked.model_copy(
+        return spec.model_copy(update={"kind": "directory", "path": acquired.directory})
+    return spec.model_copy(
         update={"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}
     )
 
 
 def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> HostFacts:
-    """The facts, with whether the guest proves to be the machine that was rented."""
+    """The facts, with whether the guest's metadata prove that it is the rented machine."""
     instance_id = acquired.facts.get("instance_id")
     proven = vouched(
         host, facts.cloud, draft.cell.provider, str(instance_id) if instance_id else None
@@ -201,7 +202,7 @@ def _claim(session: Session, plan: Plan) -> Claim:
 
 
 def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
-    """End a trial whose machine could not be had: its runs' rows, and what was rented for it."""
+    """End a trial whose machine could not be rented: release what was made, and end its runs."""
     stopped = isinstance(error, Interrupted)
     state: RunState = "interrupted" if stopped else "failed"
     problem = problem_of(error)
@@ -219,7 +220,7 @@ def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
 
 
 class Onlooker:
-    """What a provider is given while it rents (ports.RentWatch)."""
+    """The callbacks that a provider gets while it rents (ports.RentWatch)."""
 
     def __init__(
         self, session: Session, trial_id: str, stop: Stop, note: Callable[[str, str], None]
@@ -228,7 +229,7 @@ class Onlooker:
 
     @property
     def asked(self) -> threading.Event:
-        """What is set when this trial should stop."""
+        """The event that is set when this trial should stop."""
         return self._stop.of(self._trial_id)
 
     def note(self, text: str) -> None:

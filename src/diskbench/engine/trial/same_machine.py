@@ -1,9 +1,9 @@
-"""Two addresses that reach one machine: pure.
+"""Detection of two addresses that reach the same machine.
 
-A boot id is made by the kernel when it starts, so equal ones mean one kernel, whatever the address,
-the container or the machine id (which copies of an image share). On one kernel a disk has one
-number. Only machines that are there are compared: rented ones are new, and those of the lab share
-this machine's kernel by design.
+The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
+address, the container or the machine id (which copies of an image share). Within a kernel each disk
+has one device number. Only existing machines are compared: rented ones are new, and machines of the
+lab share this machine's kernel by design.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     """`plan` with a note where another of `others` measures the same disk of the same machine.
 
-    Raises TargetRefused in place of the note where the plan is not to wait (`--if-busy fail`).
+    Raises TargetRefused instead of adding the note where the plan is not to wait (`--if-busy
+    fail`).
     """
     twin = next((other for other in others if _same_disk(plan, other)), None)
     if twin is None or plan.cell.if_busy == "share":
@@ -37,13 +38,13 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     )
 
 
-def _same_disk(one: Plan, other: Plan) -> bool:
-    if one.trial_id == other.trial_id or one.rental is not None or other.rental is not None:
+def _same_disk(plan: Plan, other: Plan) -> bool:
+    if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
         return False
-    boot = one.facts.extra.get("boot_id")
+    boot = plan.facts.extra.get("boot_id")
     if not boot or boot != other.facts.extra.get("boot_id"):
         return False
-    return bool(set(_disks(one)) & set(_disks(other)))
+    return bool(set(_disks(plan)) & set(_disks(other)))
 
 
 def _disks(plan: Plan) -> list[str]:

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan, Step
 
 PATIENCE_S = 600.0
-"""How long past one and a half times its own runtime a time-based fio may take before it counts
-as hung (fio 3.33 does hang: io_submit_mode=offload, seen while this was built). Our choice, far
-beyond any stall seen on a cloud disk."""
+"""A time-based fio counts as hung this many seconds after 1.5 times its runtime (fio 3.33 was seen
+to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a cloud disk."""
 
 
 def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
@@ -44,7 +43,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
 
 
 def time_limit_s(step: Step) -> float | None:
-    """After how long a step's fio counts as hung; None where its length depends on the disk."""
+    """Seconds after which a step's fio counts as hung; None: its run time depends on the disk."""
     if "time_based" not in step.job:
         return None
     return 1.5 * step.expected_s + PATIENCE_S

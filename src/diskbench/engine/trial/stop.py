@@ -1,5 +1,5 @@
-"""Who asked which trial to stop: Ctrl-C means all of this process, `diskbench cancel` one, a limit
-of a matrix one; and whether this process leaves its trials as they are."""
+"""Requests to stop trials: Ctrl-C stops all trials of this process, `diskbench cancel` or a limit
+of a matrix stops one; and whether this process leaves its trials for another process."""
 
 import threading
 from collections.abc import Iterable
@@ -11,8 +11,9 @@ BY_USER = problem_of(Interrupted("stopped by the user"))
 
 
 class Wish(threading.Event):
-    """Set when its trial should stop. Once the process leaves, whoever asks is suspended instead:
-    no station takes the end of its process for a stop, and each comes here about once a second."""
+    """An event that is set when its trial should stop. Once the process leaves, reading it raises
+    Suspended, so that no station takes the end of its process for a stop; each station reads it
+    about once a second."""
 
     def __init__(self, leaving: threading.Event) -> None:
         super().__init__()
@@ -31,7 +32,7 @@ class Wish(threading.Event):
 
 
 class Stop:
-    """One wish a trial; any thread may set or wait for it."""
+    """One event per trial; any thread may set it or wait for it."""
 
     def __init__(self, trial_ids: Iterable[str] = ()) -> None:
         self._leaving = threading.Event()
@@ -58,11 +59,11 @@ class Stop:
                 wish.set()
 
     def leave(self) -> None:
-        """Suspend every trial of this process; fio goes on where it runs."""
+        """Suspend every trial of this process; fio continues on its hosts."""
         self._leaving.set()
         # Without the lock: a signal handler calls this, and may have interrupted its holder.
         for wish in list(self._wishes.values()):
-            wish.set()  # wakes whoever waits; none is taken for a stop any more
+            wish.set()  # wakes waiting threads, which then raise Suspended
 
     def pause(self, seconds: float) -> None:
         """Wait, whether or not a stop was asked. Raises Suspended when this process leaves."""
@@ -70,13 +71,13 @@ class Stop:
             raise Suspended(Interrupted("its process left it as it is"))
 
     def ask(self, trial_id: str, reason: Problem | None = None) -> None:
-        """Ask one trial to stop; the others go on. `reason`: None where a person asked."""
+        """Ask one trial to stop; the others continue. `reason` is None where the user asked."""
         if reason is not None and not self.asked(trial_id):
             self._reasons[trial_id] = reason
         self.of(trial_id).set()
 
     def asked(self, trial_id: str) -> bool:
-        """Whether a trial was asked to stop; also of a process that leaves."""
+        """Whether a trial was asked to stop; False once this process leaves. Never raises."""
         return threading.Event.is_set(self.of(trial_id)) and not self.leaving
 
     def reason(self, trial_id: str) -> Problem:
@@ -84,7 +85,7 @@ class Stop:
         return self._reasons.get(trial_id, BY_USER)
 
     def of(self, trial_id: str) -> Wish:
-        """The wish that is set when this trial should stop; a worker's trials come one by one."""
+        """The event that is set when this trial should stop, created at first use."""
         with self._lock:
             if trial_id not in self._wishes:
                 self._wishes[trial_id] = Wish(self._leaving)
@@ -93,7 +94,7 @@ class Stop:
             return self._wishes[trial_id]
 
     def forget(self, trial_id: str) -> None:
-        """The trial is over."""
+        """Remove the event of a trial that has ended."""
         with self._lock:
             self._wishes.pop(trial_id, None)
             self._reasons.pop(trial_id, None)

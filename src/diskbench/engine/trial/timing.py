@@ -1,4 +1,4 @@
-"""Where the time of a run goes: named spans, summed, printed by `--timing` and kept by trial."""
+"""Timings of a run: sums of named spans, printed by `--timing` and stored by trial."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 class Timing:
     """Sums of wall seconds by name, in the order of first use; any thread may add.
 
-    What is added for one trial is its own; what is added for none is shared by all of a process.
+    Time without a trial id is shared by all trials of the process.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class Timing:
     @contextmanager
     def span(self, name: str, trial_id: str | None = None) -> Iterator[None]:
         """Add the time spent inside to `name`; spans of several threads add up."""
-        self.add(name, 0.0, trial_id)  # so that what it contains comes after it
+        self.add(name, 0.0, trial_id)  # so that nested spans are listed after it
         start = time.monotonic()
         try:
             yield
@@ -33,15 +33,15 @@ class Timing:
             sums[name] = sums.get(name, 0.0) + seconds
 
     def seconds(self) -> dict[str, float]:
-        """The sums so far, over all trials and what they share."""
+        """The sums so far, over all trials and shared time, in seconds."""
         with self._lock:
-            found: dict[str, float] = {}
+            totals: dict[str, float] = {}
             for sums in self._seconds.values():
                 for name, seconds in sums.items():
-                    found[name] = found.get(name, 0.0) + seconds
-            return found
+                    totals[name] = totals.get(name, 0.0) + seconds
+            return totals
 
     def of(self, trial_id: str) -> dict[str, float]:
-        """The sums so far of one trial alone."""
+        """The sums so far of one trial without shared time, in seconds."""
         with self._lock:
             return dict(self._seconds.get(trial_id, {}))

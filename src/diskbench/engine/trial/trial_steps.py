@@ -1,8 +1,8 @@
-"""What each station of a trial does to the world; every one may be done twice and ends the same.
+"""The effects of each station of a trial; each station is idempotent.
 
 Errors that belong to the measurement become an Outcome. Errors that do not (the evidence store is
-full, the database is gone, the host refuses us, a fault of ours) suspend the trial: it stays where
-it is, its data stay on the host, and `diskbench resume` goes on from there.
+full, the database is gone, the host refuses us, a fault of ours) suspend the trial: its state and
+its data on the host are unchanged, and `diskbench resume` continues from there.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ T = TypeVar("T")
 class LiveStations:
     """The stations on real hosts, a real evidence store and a real database.
 
-    `stop` is asked by Ctrl-C and `cancel`; `suspend` parks the calling thread after telling the
-    foreground why, so that the workflow stays unfinished and another process can go on with it.
+    `stop` is set by Ctrl-C and `diskbench cancel`. A station that raises Suspended leaves its
+    workflow unfinished, so that another process can continue it.
     """
 
     database: sa.Engine
@@ -86,7 +86,7 @@ class LiveStations:
             return Outcome(state="done", commands=commands)
 
     def begin(self, plan: Plan) -> None:
-        """Prepare, and start the first step without waiting for it; done again by the workflow."""
+        """Prepare, and start the first step without waiting for it; the workflow repeats both."""
         first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
         if first is not None and not asked.is_set():
             make_workspace(self.connect(plan), plan.target, asked.is_set)
@@ -94,7 +94,7 @@ class LiveStations:
             start(self.connect(plan), unit_of(plan, 0, first))
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        """Run one fio process on the host to its end and keep everything it left."""
+        """Run one fio process on the host to its end and store all its files."""
         if self.stop.of(plan.trial_id).is_set():
             return self._stopped(plan)
         with _suspending():
@@ -141,8 +141,8 @@ class LiveStations:
         return Outcome(state="done", result=result)
 
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
-        """Run fio and keep its files, whatever way it ended; whether it was asked to stop. No files
-        where the stop came before anything was started."""
+        """Run fio and store its files, however it ended. Returns the files (None where the stop
+        came before anything was started), and whether the step was stopped."""
         host, unit = self.connect(plan), unit_of(plan, run_index, step)
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
@@ -190,7 +190,7 @@ class LiveStations:
         *,
         stopped: bool,
     ) -> KeptStep:
-        """Fetch what a unit left and write it into the evidence store."""
+        """Fetch the files of a unit and write them to the evidence store."""
         host, run_id = self.connect(plan), plan.run_ids[run_index]
 
         def note(text: str) -> None:
@@ -225,7 +225,8 @@ class LiveStations:
         return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
 
     def _hold_credit(self, plan: Plan, step: Step) -> None:
-        """Where burst credit can be held, filling a disk spends none (docs/design.md#lab)."""
+        """Switch the disk's credit off while it is filled, where the provider can do that, so that
+        filling uses up none (docs/design.md#lab)."""
         renter: object = self.renter(plan)
         if isinstance(renter, HoldsCredit):
             renter.set_credit(plan.lease_id, on=step.role != "fill")
@@ -244,7 +245,7 @@ _LATEST_UNIX_S = 253_402_300_799.0
 
 
 def _iso(unix_s: float) -> str:
-    """A moment that a host's clock told; this machine's where no clock shows such a one."""
+    """ISO 8601 of a time from a host's clock; this machine's time where no date can hold it."""
     if not 0 <= unix_s <= _LATEST_UNIX_S:
         unix_s = time.time()
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")

@@ -1,4 +1,4 @@
-"""Who follows a trial while it runs: the terminal, and the row that another process can read."""
+"""Watchers of a running trial: the terminal, and the progress row that other processes read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan, Step
 
 PROGRESS_EVERY_S = 1.0
-"""At most one progress row a second: a reader sees no more, and SQLite syncs no more."""
+"""Least seconds between two writes of a progress row, which limits SQLite's syncs."""
 
 
 class Watcher(Protocol):
-    """Told of progress from the threads of the trials; must not block."""
+    """Receives progress from the threads of the trials; its methods must not block."""
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """A step is about to run."""
@@ -36,7 +36,7 @@ class Watcher(Protocol):
         ...
 
     def note(self, trial_id: str, text: str) -> None:
-        """Something worth a line: a broken connection, a stop that is obeyed."""
+        """A message for the user: a broken connection, a stop that takes effect."""
         ...
 
 
@@ -61,7 +61,7 @@ class Silent:
 
 
 class RowWatcher:
-    """Passes everything on, and keeps each trial's last progress in its row."""
+    """Passes everything on, and writes each trial's last progress to its row."""
 
     def __init__(self, database: sa.Engine, plans: Sequence[Plan], inner: Watcher) -> None:
         self._database, self._inner = database, inner
@@ -76,7 +76,7 @@ class RowWatcher:
         self._inner.step_started(trial_id, run_index, step)
 
     def tick(self, trial_id: str, tick: Tick) -> None:
-        """Pass on, and write the row when the last one is a second old."""
+        """Pass on, and write the row when the last write is a second old."""
         self._inner.tick(trial_id, tick)
         if time.monotonic() - self._written.get(trial_id, 0.0) >= PROGRESS_EVERY_S:
             self._write(trial_id, tick)
@@ -90,7 +90,7 @@ class RowWatcher:
         self._inner.note(trial_id, text)
 
     def _runs(self, trial_id: str) -> tuple[str, ...]:
-        """A worker's trials come one by one: their runs are looked up."""
+        """The run ids of a trial, loaded at first use for trials that a worker takes later."""
         if trial_id not in self._run_ids:
             self._run_ids[trial_id] = load_plan(self._database, trial_id).run_ids
         return self._run_ids[trial_id]

@@ -85,6 +85,12 @@ ROOMS = (
         ),
     ),
     Room(
+        "tests/unit/store/test_example.py::",
+        "`store/example.py`, `data/`",
+        "that its cliffs are where the buckets of its disks end",
+        ("test_cliffs_are_*",),
+    ),
+    Room(
         "tests/unit/providers/aws/test_acquire.py::",
         "`providers/aws/`, `providers/skeleton/`",
         "a volume from launch to readback, zones in turn, throttling, lost answers, stops",

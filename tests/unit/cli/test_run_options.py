@@ -63,7 +63,9 @@ def test_throughput_is_asked_for_in_the_providers_unit(name: str):
 
 @pytest.mark.parametrize("where", [["--provider", "aws"], ["--provider=local"], []])
 def test_an_option_of_another_provider_is_refused_by_its_name(where: list[str]):
-    with pytest.raises(InvalidValue, match="--cache readonly does not go with --provider") as refused:
+    with pytest.raises(
+        InvalidValue, match="--cache readonly does not go with --provider"
+    ) as refused:
         told(*where, "--cache", "readonly")
     assert "--provider azure" in refused.value.advice
 

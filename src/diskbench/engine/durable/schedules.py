@@ -97,15 +97,15 @@ def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
 def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     """All schedules by name."""
     with _client(engine) as client:
-        rows: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
+        known: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
     return {
-        row["schedule_name"]: ScheduleClock(
-            name=row["schedule_name"],
-            cron=row["schedule"],
-            zone=row["cron_timezone"] or "UTC",
-            paused=row["status"] == _PAUSED,
+        schedule["schedule_name"]: ScheduleClock(
+            name=schedule["schedule_name"],
+            cron=schedule["schedule"],
+            zone=schedule["cron_timezone"] or "UTC",
+            paused=schedule["status"] == _PAUSED,
         )
-        for row in rows
+        for schedule in known
     }
 
 

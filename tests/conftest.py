@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # The controller of xdist runs no test; its workers come here, too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # As a shell starts what it puts in the background; tests send this signal to what they start.
+        # So a shell starts what it puts in the background; tests send it to what they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = is_worker(config)
     config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))

@@ -108,7 +108,7 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
     known = {plan.trial_id: plan for plan in plans}
 
     def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
-        from diskbench.cli.results_show import phases_of
+        from diskbench.results.run_evidence import phases_of
 
         plan = known[trial_id]
         run = (plan.run_ids[run_index], run_index + 1)
@@ -196,7 +196,7 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
 
 def _phases(session: Session, plan: Plan) -> list[StepPhases]:
     """The phases of the trial's steps of a minute or more; shorter steps need no series."""
-    from diskbench.cli.results_show import phases_of
+    from diskbench.results.run_evidence import phases_of
 
     runs = [(run_id, number) for number, run_id in enumerate(plan.run_ids, 1)]
     return phases_of(session.evidence_of(plan.trial_id), plan, runs)
@@ -204,7 +204,7 @@ def _phases(session: Session, plan: Plan) -> list[StepPhases]:
 
 def _audits(session: Session, plan: Plan) -> list[StepAudit]:
     """The audits of the trial's steps, cached when each run ended."""
-    from diskbench.cli.results_show import audits_of
+    from diskbench.results.run_evidence import audits_of
 
     return audits_of(session.evidence_of(plan.trial_id), plan.run_ids)
 
@@ -263,7 +263,7 @@ def _print_table(
 
 
 def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
-    from diskbench.cli.results_csv import rows_as_csv
+    from diskbench.results.exported_rows import rows_as_csv
 
     sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
 

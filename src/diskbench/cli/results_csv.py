@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, get_args
 
 from diskbench.cli.file_format import file_format
 from diskbench.results.exported_rows import ExportFormat
-from diskbench.results.exported_rows import rows_as_csv as rows_as_csv
 
 if TYPE_CHECKING:
     from pathlib import Path

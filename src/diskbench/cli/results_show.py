@@ -6,9 +6,6 @@ import json
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.results.run_evidence import audits_of as audits_of
-from diskbench.results.run_evidence import phases_of as phases_of
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

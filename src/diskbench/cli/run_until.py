@@ -223,7 +223,7 @@ def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     name = campaign.campaign_id
     these = [Filter("campaign_id", "=", name)]
     if show.output == "csv":
-        from diskbench.cli.results_csv import rows_as_csv
+        from diskbench.results.exported_rows import rows_as_csv
 
         sys.stdout.write(rows_as_csv(session.database, these))
         return

@@ -102,7 +102,3 @@ def _medium(plan: Plan | None) -> Medium | None:
     if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
         return None
     return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
-
-
-def _most(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)

@@ -223,19 +223,6 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
     return routes
 
 
-def matrix_of_trial(database: Engine, trial_id: str) -> CampaignRow | None:
-    """The matrix of a trial; None for a trial without a matrix."""
-    matrix, trial = schema.matrix, schema.trial
-    query = (
-        sa.select(matrix)
-        .join(trial, trial.c.campaign_id == matrix.c.campaign_id)
-        .where(trial.c.trial_id == trial_id)
-    )
-    with transaction(database) as connection:
-        row = connection.execute(query).mappings().one_or_none()
-    return _campaign(row) if row else None
-
-
 def trials_of_matrices(database: Engine) -> set[str]:
     """The unfinished trials that belong to a matrix."""
     matrix, trial, claim = schema.matrix, schema.trial, schema.claim

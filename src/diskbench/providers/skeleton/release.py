@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.ours import Which
 
-ROUNDS = 3
+RELEASE_ROUNDS = 3
 """The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""
 
 Failures = dict[str, str]
@@ -55,7 +55,7 @@ def release(
     directory = lease_directory(lease_id)
     failures: Failures = {}
     found = _listed(look, lease_id, where)
-    for _ in range(ROUNDS):
+    for _ in range(RELEASE_ROUNDS):
         if failures or not found.names():
             break
         give_back(found, failures)

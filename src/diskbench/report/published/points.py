@@ -46,11 +46,6 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
     )
 
 
-def published_points(figures: Iterable[Published]) -> tuple[ChartPoint, ...]:
-    """The figures as points, in order."""
-    return tuple(published_point(figure) for figure in figures)
-
-
 def short(figure: Published) -> str:
     """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: the provider and the disk."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])

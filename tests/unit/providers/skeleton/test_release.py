@@ -11,7 +11,7 @@ from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
 from diskbench.model.ours import Which
 from diskbench.providers.places import lease_directory
 from diskbench.providers.skeleton.release import (
-    ROUNDS,
+    RELEASE_ROUNDS,
     Failures,
     giving_back,
     noting,
@@ -55,7 +55,7 @@ def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
     rounds: list[int] = []
     with pytest.raises(ReleaseFailed, match=r"not given back in here: disk a \(still listed\)"):
         release(ONE, "here", listings(("disk a",)), lambda *_: rounds.append(1))
-    assert len(rounds) == ROUNDS
+    assert len(rounds) == RELEASE_ROUNDS
 
 
 def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -> None:

@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-import tenacity
-
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
 from diskbench.hosts.bounded import CappedSink
 from diskbench.limits import (
@@ -78,6 +76,8 @@ def collect(
     match the checksums of the host, LimitExceeded where they exceed the limit of a step,
     StoreUnavailable where there is no room here, ConnectionLost where the host stays unreachable.
     """
+    import tenacity  # at use: commands that only look at hosts do without it
+
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((ConnectionLost, EvidenceDamaged)),
         wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-import tenacity
-
 from diskbench.errors import ConnectionLost
 
 T = TypeVar("T")
@@ -38,6 +36,8 @@ def patiently(
     `work` must be idempotent. ConnectionLost is raised only once `should_stop` returns True. An
     error that `on_note` raises ends the waiting.
     """
+    import tenacity  # at use: commands that only look at hosts do without it
+
     after_stop = 0
 
     def pause(seconds: float) -> None:

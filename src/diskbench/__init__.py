@@ -162,7 +162,7 @@ def load_published() -> pl.DataFrame:
 
     Needs no database: the figures ship with diskbench (docs/published.md).
     """
-    from diskbench.catalog.published_frame import published_frame
+    from diskbench.catalog.published.frame import published_frame
 
     return published_frame()
 
@@ -207,7 +207,7 @@ def simulate(
     burst bucket (1 is full); `time_scale` divides the bucket's capacity, as in the lab. Formulas:
     docs/METHOD.md. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.simulation_frame import course_frame
+    from diskbench.catalog.limits.simulation_frame import course_frame
     from diskbench.model.expectation import Load
     from diskbench.results.refreshed_catalogue import open_books
 
@@ -247,9 +247,9 @@ def disk_price(
     `region` defaults to the region whose prices ship with diskbench (docs/catalog.md). Fields are
     None where the catalogue has no price. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.disk_price import disk_price as price_of
-    from diskbench.catalog.lookup import limits
-    from diskbench.catalog.prices import priced_region
+    from diskbench.catalog.limits.lookup import limits
+    from diskbench.catalog.prices.disk_price import disk_price as price_of
+    from diskbench.catalog.prices.hourly import priced_region
     from diskbench.model.disk import DiskSpec
     from diskbench.results.refreshed_catalogue import open_books
 

@@ -5,8 +5,15 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.expect import MachineLimits, capped, disk_of, expect, machine_of, path_of
-from diskbench.catalog.simulate import Emptied, Simulation, Stage, simulate
+from diskbench.catalog.limits.expect import (
+    MachineLimits,
+    capped,
+    disk_of,
+    expect,
+    machine_of,
+    path_of,
+)
+from diskbench.catalog.limits.simulate import Emptied, Simulation, Stage, simulate
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
 

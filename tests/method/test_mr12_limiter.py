@@ -18,7 +18,7 @@ from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting, Stretch
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.expect import expect_on
+from diskbench.catalog.limits.expect import expect_on
 from diskbench.model.expectation import Bound, ExpectedLevel, Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor

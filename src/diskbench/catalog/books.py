@@ -11,9 +11,9 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.machines import MachineBook, machine_book, parse_machines
+from diskbench.catalog.machines.machine_book import MachineBook, machine_book, parse_machines
 from diskbench.catalog.overlay import MACHINES, PRICES, digest_of
-from diskbench.catalog.price_book import PriceBook, parse_prices, price_book
+from diskbench.catalog.prices.price_book import PriceBook, parse_prices, price_book
 from diskbench.catalog.yaml_loader import shipped
 
 if TYPE_CHECKING:

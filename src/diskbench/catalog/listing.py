@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from diskbench.catalog.charges import charges_of
-from diskbench.catalog.entry import SourcedFigure, catalogue, clouds, known_catalogue
+from diskbench.catalog.limits.entry import SourcedFigure, catalogue, clouds, known_catalogue
+from diskbench.catalog.prices.charges import charges_of
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.entry import DiskEntry, FigureSource, Part
-    from diskbench.catalog.machines import MachineBook, MachineEntry
-    from diskbench.catalog.price_book import PriceBook
+    from diskbench.catalog.limits.entry import DiskEntry, FigureSource, Part
+    from diskbench.catalog.machines.machine_book import MachineBook, MachineEntry
+    from diskbench.catalog.prices.price_book import PriceBook
 
 
 _NO_RULE = "any size counts as one I/O: no other rule is documented"

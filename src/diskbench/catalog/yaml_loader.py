@@ -2,10 +2,10 @@
 
 A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
 
-    limits.yaml     disk types and what they promise (catalog/entry.py)
-    machines.yaml   the limits of machines towards their disks (catalog/machines.py)
-    prices.yaml     what disks and machines cost (catalog/price_book.py)
-    charges.yaml    what is charged besides hourly prices (catalog/charges.py)
+    limits.yaml     disk types and what they promise (catalog/limits/entry.py)
+    machines.yaml   the limits of machines towards their disks (catalog/machines/machine_book.py)
+    prices.yaml     what disks and machines cost (catalog/prices/price_book.py)
+    charges.yaml    what is charged besides hourly prices (catalog/prices/charges.py)
 
 and any of them may be missing.
 """

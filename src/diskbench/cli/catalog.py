@@ -50,7 +50,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
     from itertools import groupby
 
-    from diskbench.catalog.entry import catalogue
+    from diskbench.catalog.limits.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
     from diskbench.report.terminal.catalog_text import disk_table, part_table
 

@@ -107,8 +107,8 @@ def plan(
 
 def _known() -> dict[str, Sequence[str]]:
     """Values that an editor may propose."""
-    from diskbench.catalog.entry import clouds
-    from diskbench.catalog.lookup import disk_types
+    from diskbench.catalog.limits.entry import clouds
+    from diskbench.catalog.limits.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
     from diskbench.plan.cells import FILESYSTEMS
     from diskbench.plan.matrix_model import own_values

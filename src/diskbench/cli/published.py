@@ -11,7 +11,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from diskbench.catalog.published import Published
+    from diskbench.catalog.published.figures import Published
     from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
@@ -36,7 +36,7 @@ def list_(
     output: Output = "table",
 ) -> None:
     """List the figures, one a line; those marked ! are doubted."""
-    from diskbench.catalog.published import filtered, load_published
+    from diskbench.catalog.published.figures import filtered, load_published
 
     figures = filtered(load_published(), seed=seed, provider=provider, disk=disk)
     if output == "json":
@@ -56,7 +56,7 @@ def show(
     output: Output = "table",
 ) -> None:
     """Show figures with all that is known of them: machine, method, samples, doubts, verdict."""
-    from diskbench.catalog.published import find_published
+    from diskbench.catalog.published.figures import find_published
     from diskbench.results.refreshed_catalogue import open_books
 
     found, books = find_published(name), open_books()
@@ -74,7 +74,7 @@ def show(
 def _print_document(
     found: Iterable[Published], verdicts: Mapping[str, Verdict] | None = None
 ) -> None:
-    from diskbench.catalog.published import PublishedDocument
+    from diskbench.catalog.published.figures import PublishedDocument
 
     document = PublishedDocument(published=tuple(found), verdicts=dict(verdicts or {}))
     print_json(document.model_dump_json())

@@ -12,7 +12,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.published import Published
+    from diskbench.catalog.published.figures import Published
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.page.write_report import Format
     from diskbench.report.published.charts import PostChart
@@ -43,7 +43,7 @@ def report_published(
     run can be laid over it.
     """
     from diskbench import __version__
-    from diskbench.catalog.published import load_published
+    from diskbench.catalog.published.figures import load_published
     from diskbench.cli.file_format import file_format
     from diskbench.engine.published_outlook import published_outlook
     from diskbench.report.assemble.summary_many import counted
@@ -99,7 +99,7 @@ def report_published(
 
 
 def _post_words(chart: PostChart) -> str:
-    from diskbench.catalog.published import load_published
+    from diskbench.catalog.published.figures import load_published
 
     return next(
         published.post.words for published in load_published() if published.seed == chart.post

@@ -20,7 +20,7 @@ from diskbench.report.terminal.screen import unguarded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.catalog.cost import TrialCost
+    from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult

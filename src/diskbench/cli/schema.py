@@ -16,7 +16,7 @@ MODELS = {
     "gc": ("diskbench.model.swept", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
     "plan": ("diskbench.plan.document", "PlanDocument"),
-    "published": ("diskbench.catalog.published", "PublishedDocument"),
+    "published": ("diskbench.catalog.published.figures", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
     "replicates": ("diskbench.model.replicates", "Replicates"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),

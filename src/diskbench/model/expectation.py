@@ -1,7 +1,7 @@
 """What a load should get from a disk on a machine, and which limit says so: kept with the plan.
 
 All rates are of the load's own blocks, as fio reports them, whatever a cloud counts as one I/O.
-Formulas are in `catalog/expect.py` and `catalog/simulate.py`.
+Formulas are in `catalog/limits/expect.py` and `catalog/limits/simulate.py`.
 """
 
 from typing import Literal

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.entry import caches_disks
-from diskbench.catalog.expect import CatalogDisk, machine_of, path_of
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.limits.entry import caches_disks
+from diskbench.catalog.limits.expect import CatalogDisk, machine_of, path_of
+from diskbench.catalog.limits.lookup import limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
@@ -19,7 +19,7 @@ from diskbench.plan.limit_path import Way, promised_way
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.path import Cache
+    from diskbench.catalog.limits.path import Cache
 
 FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
 _CACHES: dict[str, Cache] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.charges import Work
-from diskbench.catalog.cost import CellCost, cost_of
-from diskbench.catalog.transactions import charge_of, expected_work
+from diskbench.catalog.prices.charges import Work
+from diskbench.catalog.prices.cost import CellCost, cost_of
+from diskbench.catalog.prices.transactions import charge_of, expected_work
 from diskbench.fio.estimate import METADATA_ENGINES, count
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.numbers import blocks_of

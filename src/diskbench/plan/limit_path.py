@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
-from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.expect import (
+from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
+from diskbench.catalog.limits.entry import known_catalogue
+from diskbench.catalog.limits.expect import (
     CatalogDisk,
     MachineLimits,
     capped,
@@ -15,11 +15,11 @@ from diskbench.catalog.expect import (
     path_of,
     promised_path,
 )
-from diskbench.catalog.limit import Gate
-from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits
-from diskbench.catalog.path import Path
-from diskbench.catalog.terms import bursting_limits, tier_limits
-from diskbench.catalog.transactions import disk_limits
+from diskbench.catalog.limits.limit import Gate
+from diskbench.catalog.limits.lookup import DiskLimits, RequestLatency, custom_limits
+from diskbench.catalog.limits.path import Path
+from diskbench.catalog.limits.terms import bursting_limits, tier_limits
+from diskbench.catalog.prices.transactions import disk_limits
 from diskbench.errors import UserError
 from diskbench.model.disk import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
@@ -27,7 +27,7 @@ from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.path import Cache
+    from diskbench.catalog.limits.path import Cache
     from diskbench.model.disk import DiskSpec
     from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental, RentSpec

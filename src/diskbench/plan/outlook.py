@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.cost import CellCost
+from diskbench.catalog.prices.cost import CellCost
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation
 from diskbench.model.finding import Need

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.entry import known_catalogue
-from diskbench.catalog.published_match import RunSubject
+from diskbench.catalog.limits.entry import known_catalogue
+from diskbench.catalog.published.match import RunSubject
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plan.limit_path import cloud_of
 from diskbench.units import GIB

@@ -11,8 +11,8 @@ from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import sentence, verdict
-from diskbench.catalog.expect import CatalogDisk, expect_on, machine_of, path_of
-from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
+from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import DiskbenchError
 from diskbench.model.doubts import doubt_of
 from diskbench.model.expectation import Load
@@ -22,8 +22,8 @@ from diskbench.units import KIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.path import Cache
-    from diskbench.catalog.published import Published
+    from diskbench.catalog.limits.path import Cache
+    from diskbench.catalog.published.figures import Published
     from diskbench.model.processor import Processor
 from diskbench.model.verdict import Verdict
 

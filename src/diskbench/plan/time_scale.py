@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.bucket import lasts_s, scaled
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.limits.bucket import lasts_s, scaled
+from diskbench.catalog.limits.lookup import limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.units import format_duration_s
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.entry import catalogue
+from diskbench.catalog.limits.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import own_options
 from diskbench.plan.rent_flags import field_of, flag, stored_name

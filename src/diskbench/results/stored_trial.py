@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.cost import TrialCost
+    from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
     from diskbench.model.expectation import Expectation
     from diskbench.model.phase import StepPhases

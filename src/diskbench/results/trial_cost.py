@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.cost import TrialCost, cost_of_lease
+from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
 from diskbench.store.leases import load_lease
 from diskbench.store.rows import load_results
 

@@ -21,7 +21,7 @@ from diskbench.analysis.row_figures import (
     courses_by_step,
     row_figures,
 )
-from diskbench.catalog.cost import TrialCost
+from diskbench.catalog.prices.cost import TrialCost
 from diskbench.model.audit import StepAudit
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepResult

@@ -2,8 +2,8 @@
 
 import pytest
 
-from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.machines import machine_book, parse_machines
+from diskbench.catalog.limits.lookup import disk_types
+from diskbench.catalog.machines.machine_book import machine_book, parse_machines
 from diskbench.errors import InvalidValue
 
 BOOK = machine_book("gcp")

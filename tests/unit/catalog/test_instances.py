@@ -4,9 +4,9 @@ import pytest
 import yaml
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.machines import parse_machines
+from diskbench.catalog.machines.machine_book import parse_machines
 from diskbench.catalog.overlay import MACHINES, PRICES
-from diskbench.catalog.price_book import parse_prices
+from diskbench.catalog.prices.price_book import parse_prices
 from diskbench.errors import InvalidValue
 
 BOOK = SHIPPED.of("aws")

@@ -4,7 +4,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
-from diskbench.catalog.prices import disk_part, machine_part
+from diskbench.catalog.prices.hourly import disk_part, machine_part
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop, Plan, Step

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.catalog.cost import CellCost
+from diskbench.catalog.prices.cost import CellCost
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.plan.cost_limit import CostLimit, check_cost, cost_limit
 

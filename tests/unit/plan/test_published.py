@@ -6,8 +6,8 @@ import pytest
 from tests.rigs.plans import make_plan
 from tests.rigs.runs import bare_run
 
-from diskbench.catalog.published import load_published
-from diskbench.catalog.published_match import group, match
+from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.published.match import group, match
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.cost import cost_of_lease, spent_usd
+from diskbench.catalog.prices.cost import cost_of_lease, spent_usd
 from diskbench.store.clock import database_time
 from diskbench.store.leases import leases_of_campaign, load_lease
 from diskbench.store.machines import leases_by_machine

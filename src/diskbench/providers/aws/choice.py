@@ -13,7 +13,7 @@ from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.machines import MachineEntry
+    from diskbench.catalog.machines.machine_book import MachineEntry
 
 
 class EbsFigures(Frozen):

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
@@ -24,7 +24,7 @@ from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.model.rental import RentSpec
 
 INSTANCE_STORE = "instance-store"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices import address_part, disk_part, machine_part, sum_usd
-from diskbench.catalog.promise import promise
+from diskbench.catalog.limits.promise import promise
+from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, figures, too_small
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.machines import MachineEntry
+    from diskbench.catalog.machines.machine_book import MachineEntry
     from diskbench.model.rental import PricePart, RentSpec
     from diskbench.providers.aws.disk_request import AwsDiskRequest
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.price_book import PriceBook
+    from diskbench.catalog.prices.price_book import PriceBook
     from diskbench.providers.aws.client import Aws
     from diskbench.providers.aws.timing import AwsTiming
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.price_book import PriceBook
+    from diskbench.catalog.prices.price_book import PriceBook
     from diskbench.providers.azure.client import AzureClient
 
 URL = "https://prices.azure.com/api/retail/prices"

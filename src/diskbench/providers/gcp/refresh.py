@@ -20,7 +20,7 @@ from diskbench.errors import HostUnavailable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from diskbench.catalog.price_book import PriceBook
+    from diskbench.catalog.prices.price_book import PriceBook
     from diskbench.providers.gcp.client import Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.bucket import LAB_CUT_BYTES, cut_at, scaled
+from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, cut_at, scaled
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.latency.start import slow_down
@@ -20,8 +20,8 @@ from diskbench.providers.lab.supervisor.orders import LabPool, Orders, Throttled
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.bucket import Allowance
-    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.limits.bucket import Allowance
+    from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.loops import LoopDevice

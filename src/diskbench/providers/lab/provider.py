@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
-from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.promise import promise
+from diskbench.catalog.limits.lookup import disk_types
+from diskbench.catalog.limits.promise import promise
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from diskbench.catalog.entry import catalogue
-from diskbench.catalog.lookup import custom_limits, limits
+from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.limits.lookup import custom_limits, limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.providers.lab.names import Style
 
 if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.limits.lookup import DiskLimits
 
 
 _CLOUDS: dict[Style, str] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.published import load_published
-from diskbench.catalog.published_match import group, match
+from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.published.match import group, match
 from diskbench.model.verdict import believe_words
 from diskbench.plan.published import asked_of
 from diskbench.report.assemble.own_points import Trial, own_of
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.published import Published
-    from diskbench.catalog.published_match import Match
+    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.published.match import Match
     from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.published.charts import PostChart

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
-from diskbench.catalog.published import SEEDS, find_published, load_published
+from diskbench.catalog.published.figures import SEEDS, find_published, load_published
 from diskbench.errors import InvalidValue
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.own_trials import MARKS
@@ -18,7 +18,7 @@ from diskbench.store.rows import find_plan, load_results
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.catalog.published import Published
+    from diskbench.catalog.published.figures import Published
     from diskbench.model.run import Run
     from diskbench.report.published.document import TrialBeside
     from diskbench.results.run_evidence import EvidenceOfRuns

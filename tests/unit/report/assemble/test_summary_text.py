@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
-from diskbench.catalog.lookup import limits
+from diskbench.catalog.limits.lookup import limits
 from diskbench.report.assemble.headline import HeadlinePromise
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.summary_many import many_sentences

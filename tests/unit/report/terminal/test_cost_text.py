@@ -1,6 +1,6 @@
 from tests.unit.plan.test_cost import HDD, job, rented
 
-from diskbench.catalog.cost import TrialCost
+from diskbench.catalog.prices.cost import TrialCost
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import PricePart
 from diskbench.model.spec import Loop

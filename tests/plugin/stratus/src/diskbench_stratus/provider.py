@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.lookup import disk_types, limits
-from diskbench.catalog.prices import disk_part, machine_part, sum_usd
-from diskbench.catalog.promise import promise
+from diskbench.catalog.limits.lookup import disk_types, limits
+from diskbench.catalog.limits.promise import promise
+from diskbench.catalog.prices.hourly import disk_part, machine_part, sum_usd
 from diskbench.errors import Interrupted, InvalidValue, RentalFailed, UnknownName
 from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.finding import Finding, Quota

@@ -1,0 +1,1 @@
+"""What a disk type promises, and the rate that follows for one load."""

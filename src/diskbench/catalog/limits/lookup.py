@@ -1,0 +1,300 @@
+"""The limits of one disk: what a cloud promises for a type, a size, and provisioned figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.catalog.limits.bucket import (
+    NO_RULE,
+    OWN_ACCOUNTING,
+    Allowance,
+    IoAccounting,
+    of_duration,
+)
+from diskbench.catalog.limits.entry import catalogue
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.disk import CUSTOM
+from diskbench.units import KIB, MIB
+
+if TYPE_CHECKING:
+    from diskbench.catalog.limits.entry import (
+        Catalogue,
+        DiskEntry,
+        FigureSource,
+        LatencyFigure,
+        Place,
+        Quantity,
+        RatioLimit,
+    )
+
+Covers = Literal["both", "read", "write"]
+
+
+@dataclass(frozen=True)
+class SharedLimits:
+    """Limits that reads, writes, or both together share. None is no limit."""
+
+    covers: Covers
+    iops: Allowance | None
+    bytes_per_s: Allowance | None
+
+
+@dataclass(frozen=True)
+class RequestLatency:
+    """The milliseconds that an unthrottled request takes: best, usual, and the promised worst; None
+    where nothing is known."""
+
+    best_ms: float | None
+    usual_ms: float | None
+    worst_ms: float
+    source: str
+
+    @property
+    def usual(self) -> float:
+        """The usual latency in milliseconds, or the promised one if no usual one is known."""
+        return self.worst_ms if self.usual_ms is None else self.usual_ms
+
+
+@dataclass(frozen=True)
+class DiskLimits:
+    """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
+    is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
+    cloud merges small sequential requests. `write_latency` is that of writes if it differs, `hit`
+    that of the machine's host cache. `place` is where the disk is.
+    """
+
+    disk_type: str
+    size_gib: float
+    pools: tuple[SharedLimits, ...]
+    accounting: IoAccounting = NO_RULE
+    tier: str | None = None
+    sources: tuple[FigureSource, ...] = ()
+    merges: bool = False
+    latency: RequestLatency | None = None
+    write_latency: RequestLatency | None = None
+    hit: RequestLatency | None = None
+    place: Place = "network"
+
+
+def disk_types(cloud: str) -> tuple[str, ...]:
+    """Return the names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""
+    return tuple(catalogue(cloud).disks)
+
+
+def limits(
+    cloud: str,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """Return the limits of a disk; `throughput` is in the unit in which the type is sold.
+
+    Raises UnknownName for a cloud or type that does not exist, InvalidValue with the allowed range
+    for a size, IOPS, throughput or ratio that is not sold.
+    """
+    return limits_of(catalogue(cloud), disk_type, size_gib, iops, throughput)
+
+
+def custom_limits(
+    size_gib: float,
+    iops: float | None = None,
+    mib_per_s: float | None = None,
+    io_kib: int | None = None,
+) -> DiskLimits:
+    """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
+    largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
+    pool = SharedLimits(
+        "both",
+        Allowance(iops) if iops else None,
+        Allowance(mib_per_s * MIB) if mib_per_s else None,
+    )
+    accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
+    return DiskLimits(CUSTOM, size_gib, (pool,), accounting)
+
+
+def limits_of(
+    book: Catalogue,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """Return the same as `limits`, from a given catalogue."""
+    disk = book.disks.get(disk_type)
+    if disk is None:
+        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
+    if disk.size_gib is not None:
+        sold = disk.size_gib
+        _within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
+    pools, tier = (
+        _tier_pools(disk, disk_type, size_gib, iops, throughput)
+        if disk.tiers is not None
+        else (_pools(disk, disk_type, size_gib, iops, throughput), None)
+    )
+    accounting = disk.accounting
+    return DiskLimits(
+        disk_type=disk_type,
+        size_gib=size_gib,
+        pools=pools,
+        accounting=accounting.rule() if accounting else NO_RULE,
+        tier=tier,
+        sources=tuple(book.sources[key] for key in disk.sources()),
+        merges=bool(accounting and accounting.merges),
+        latency=_latency(book, disk.latency),
+        write_latency=_latency(book, disk.write_latency),
+        hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
+        place=disk.place,
+    )
+
+
+def _latency(book: Catalogue, figure: LatencyFigure | None) -> RequestLatency | None:
+    if figure is None:
+        return None
+    source = book.sources[figure.source]
+    return RequestLatency(figure.best_ms, figure.usual_ms, figure.worst_ms, source.words())
+
+
+def _tier_pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[tuple[SharedLimits, ...], str]:
+    assert disk.tiers is not None
+    _not_sold(name, "iops", iops)
+    _not_sold(name, "throughput", throughput)
+    row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
+    seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
+    pool = SharedLimits(
+        "both",
+        of_duration(row.iops, row.burst_iops, seconds),
+        of_duration(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
+    )
+    return (pool,), row.name
+
+
+def _pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[SharedLimits, ...]:
+    if disk.iops is None and disk.throughput is None:
+        _not_sold(name, "iops", iops)
+        _not_sold(name, "throughput", throughput)
+        return ()
+    asked = _asked(disk.throughput, name, "throughput", size_gib, throughput)
+    operations = _iops(disk, name, size_gib, iops, asked)
+    _check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
+    _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
+    reads = SharedLimits(
+        "read" if disk.apart else "both",
+        _allowance(operations, disk.iops_burst, size_gib),
+        _throughput(disk.throughput, disk.throughput_burst, size_gib, asked, operations),
+    )
+    if not disk.apart:
+        return (reads,)
+    write_iops = disk.write_iops.value(size_gib) if disk.write_iops else operations
+    written = disk.write_throughput or disk.throughput
+    writes = SharedLimits(
+        "write",
+        _allowance(write_iops, disk.iops_burst, size_gib),
+        _throughput(written, disk.throughput_burst, size_gib, asked, write_iops),
+    )
+    return (reads, writes)
+
+
+def _iops(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> float | None:
+    if disk.iops is None:
+        _not_sold(name, "iops", iops)
+        return None
+    asked = _asked(disk.iops, name, "iops", size_gib, iops)
+    return asked if asked is not None else disk.iops.value(size_gib, throughput)
+
+
+def _asked(
+    quantity: Quantity | None, name: str, field: str, size_gib: float, value: float | None
+) -> float | None:
+    """Return the provisioned value: as requested, or the default; None if the type has none."""
+    if quantity is None or not quantity.provisioned:
+        _not_sold(name, field, value)
+        return None
+    chosen = value if value is not None else quantity.default_value(size_gib)
+    if chosen is None:
+        raise InvalidValue(
+            f"{name} needs --{field}",
+            advice=f"give a value from {quantity.min:,g} to {quantity.max:,g}",
+            field=field,
+        )
+    assert quantity.min is not None
+    assert quantity.max is not None
+    sold = (quantity.min, quantity.max, quantity.unit or "IOPS")
+    _within(name, f"--{field}", chosen, *sold, field=field)
+    return chosen
+
+
+def _throughput(
+    quantity: Quantity | None,
+    burst: Quantity | None,
+    size_gib: float,
+    asked: float | None,
+    iops: float | None,
+) -> Allowance | None:
+    if quantity is None:
+        return None
+    value = asked if asked is not None else quantity.value(size_gib, iops)
+    return _allowance(value * quantity.unit_bytes, burst, size_gib)
+
+
+def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) -> Allowance | None:
+    if baseline is None:
+        return None
+    ceiling = burst.value(size_gib) * burst.unit_bytes if burst else baseline
+    if burst is None or ceiling <= baseline:
+        return Allowance(baseline)
+    capacity = burst.capacity_value(size_gib)
+    # A throughput bucket is counted in MiB, whatever the unit's own megabyte is called.
+    return Allowance(baseline, ceiling, capacity and capacity * burst.unit_bytes)
+
+
+def _check_ratio(
+    ratio: RatioLimit | None,
+    name: str,
+    what: str,
+    value: float | None,
+    size_gib: float,
+    iops: float | None,
+) -> None:
+    if ratio is None or value is None or value <= ratio.free:
+        return
+    if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
+        raise InvalidValue(
+            f"{name}: {value:,g} {what} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
+            advice=f"at most {ratio.max_per_gib:g} per GiB: "
+            f"{ratio.max_per_gib * size_gib:,.0f} for this size",
+            field=what.lower(),
+        )
+    if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
+        raise InvalidValue(
+            f"{name}: a {what} of {value:,g} is too much for {iops:,g} IOPS",
+            advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
+            field=what.lower(),
+        )
+
+
+def _not_sold(name: str, field: str, value: float | None) -> None:
+    if value is not None:
+        raise InvalidValue(
+            f"{name} takes no --{field}: its performance follows from type and size",
+            advice=f"leave --{field} out, or choose a type that provisions it",
+            field=field,
+        )
+
+
+def _within(
+    name: str, what: str, value: float, low: float, high: float, unit: str, *, field: str
+) -> None:
+    if not low <= value <= high:
+        raise InvalidValue(
+            f"{name}: {what} {value:,g} {unit} is not sold",
+            advice=f"it goes from {low:,g} to {high:,g} {unit}",
+            field=field,
+        )

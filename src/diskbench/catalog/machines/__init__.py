@@ -1,0 +1,1 @@
+"""What a machine allows its disks."""

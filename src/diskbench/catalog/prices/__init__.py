@@ -1,0 +1,1 @@
+"""What disks and machines cost."""

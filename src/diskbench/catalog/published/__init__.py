@@ -1,0 +1,1 @@
+"""Figures that others have published, and which runs are comparable with them."""

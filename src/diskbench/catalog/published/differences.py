@@ -1,0 +1,128 @@
+"""Why a published figure and a run of ours may differ, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published.beside import Beside
+    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.published.match import RunSubject
+    from diskbench.model.result import Warning  # noqa: A004 - the field's word
+
+_MARKS = {
+    "emulated": "ours is emulated: its disk is an imitation, and it says nothing about a cloud",
+    "unverified": "ours is unverified: nobody checked that machine and disk are what they say",
+    "imported": "ours was imported: another program measured it, on a disk that nobody checked",
+}
+_RUNTIME_FACTOR = 2.0
+"""Steps that lasted more than twice or less than half as long are told of. Our choice."""
+_MEMORY_FACTOR = 1.25
+"""The same of memory. Our choice."""
+_CACHES = {
+    "dropped": "both read through the page cache, dropped before: what is read ahead counts",
+    "kept": "both go through the page cache: memory may answer for the disk, on either side",
+}
+_BY_MEMORY = frozenset({"gobonniego", "bonnie"})
+"""Profiles whose file is twice the memory."""
+
+
+def differences(
+    asked: RunSubject,
+    found: Sequence[Beside],
+    *,
+    marks: Iterable[str] = (),
+    warnings: Iterable[Warning] = (),
+    year: int | None = None,
+) -> tuple[str, ...]:
+    """Reasons, the strongest first, each once. `marks` are ours (emulated, unverified, imported),
+    `warnings` what to doubt in our steps, `year` is that of our run."""
+    reasons = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
+    figures = [pair.figure for pair in found]
+    reasons += _ours_doubted({figure.step for figure in figures}, warnings)
+    reasons += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
+    reasons += [words for figure in figures for words in _disk(asked, figure)]
+    reasons += [words for figure in figures for words in _machine(asked, figure)]
+    reasons += [words for pair in found for words in _method(asked, pair)]
+    reasons += [f"of theirs: {note}" for figure in figures for note in figure.notes]
+    reasons += [_sample(figure) for figure in figures]
+    reasons += [words for figure in figures for words in _age(figure, year)]
+    return tuple(dict.fromkeys(reasons))
+
+
+def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]:
+    codes = dict.fromkeys(warning.code for warning in warnings if warning.step in steps)
+    if codes:
+        yield f"ours is doubted ({', '.join(codes)}): diskbench results show tells why"
+
+
+def _disk(asked: RunSubject, figure: Published) -> Iterator[str]:
+    if asked.disk_type is None:
+        yield f"theirs is {figure.disk}; which disk ours is, is not known"
+        return
+    if asked.disk_type != figure.disk_type:
+        yield f"theirs is {figure.disk}, ours {asked.disk_type}"
+    if figure.size_gib is None:
+        yield "the size of theirs is not known"
+    elif asked.size_gib is not None and asked.size_gib != figure.size_gib:
+        yield f"theirs has {figure.size_gib:g} GiB, ours {asked.size_gib:g}"
+    if figure.provisioned_iops and asked.iops and asked.iops != figure.provisioned_iops:
+        yield f"theirs has {figure.provisioned_iops:g} IOPS provisioned, ours {asked.iops:g}"
+    if figure.cache is not None and asked.cache is not None and figure.cache != asked.cache:
+        yield f"theirs had host caching {figure.cache}, ours {asked.cache}"
+
+
+def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
+    if figure.instance_type is None:
+        yield f"theirs was measured on {figure.machine}"
+    elif asked.instance_type != figure.instance_type:
+        ours = asked.instance_type or "one of no known type"
+        yield f"theirs was measured on {figure.instance_type}, ours on {ours}: their limits differ"
+    if figure.region is not None and asked.region is not None and figure.region != asked.region:
+        yield f"theirs was measured in {figure.region}, ours in {asked.region}"
+    if figure.profile in _BY_MEMORY and _apart(figure.memory_gib, asked.memory_gib, _MEMORY_FACTOR):
+        yield (
+            f"theirs had {figure.memory_gib:g} GiB memory, ours {asked.memory_gib:.3g}: "
+            "the file is twice that"
+        )
+
+
+def _method(asked: RunSubject, ours: Beside) -> Iterator[str]:
+    figure = ours.figure
+    if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
+        yield f"theirs was {figure.tool} itself, ours is fio doing the same (docs/fidelity.md)"
+    for name, value in figure.parameters.items():
+        used = asked.parameters.get(name)
+        if used is not None and used != value:
+            yield f"theirs is with {name}={value:g}, ours with {name}={used}"
+    if figure.page_cache in _CACHES:
+        yield _CACHES[figure.page_cache]
+    if _apart(figure.runtime_s, ours.runtime_s, _RUNTIME_FACTOR):
+        yield (
+            f"theirs lasted {figure.runtime_s:g} s, ours {ours.runtime_s:.3g} s: "
+            "burst credit and caches favour the shorter"
+        )
+
+
+def _age(figure: Published, year: int | None) -> Iterator[str]:
+    date = figure.post.date
+    if date is None:
+        yield "theirs bears no date"
+    elif year is not None and year > int(date[:4]):
+        yield f"theirs is of {date[:4]}, ours of {year}: clouds change their disks"
+
+
+def _sample(figure: Published) -> str:
+    if figure.approximate:
+        return "some of theirs are rounded in the post"
+    if figure.n:
+        return f"theirs is the mean of {figure.n} runs on one machine: nobody knows its spread"
+    return "theirs is one test on one machine: nobody knows its spread"
+
+
+def _apart(first: float | None, second: float | None, factor: float) -> bool:
+    """Whether both are known and more than `factor` apart."""
+    return bool(first and second) and max(first or 0, second or 0) > factor * min(
+        first or 0, second or 0
+    )

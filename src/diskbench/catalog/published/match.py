@@ -1,0 +1,169 @@
+"""Which published figures are of the same disk and workload as a run, or why none is.
+
+A figure matches a run when all of these agree, in this order:
+
+    workload     the profile that repeats it, and the parameters that the figure names
+    cloud        whose disk it is
+    disk type    in the cloud's own name
+    caching      the host's, where the figure says how it was set
+    IOPS         provisioned, within a factor of 2 where both are known
+    size         within a factor of 2 where both are known
+
+The two factors are our choice. What is not known on either side does not part them: it is told as a
+reason why they may differ. Of several machines that match, those of the run's own instance type are
+preferred. Where nothing matches, the nearest figures are those that part latest in this order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published.figures import Published
+
+FACTOR = 2.0
+"""Sizes and provisioned IOPS within it are taken for the same disk. Our choice."""
+
+NEAREST = 3
+_CRITERIA = ("workload", "cloud", "disk type", "caching", "IOPS", "size")
+
+
+@dataclass(frozen=True)
+class RunSubject:
+    """What a run was of. None is unknown; `parameters` are the profile's as used. `by_tool`: the
+    tool itself measured it, and fio did not repeat it."""
+
+    profile: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    cloud: str | None = None
+    disk_type: str | None = None
+    size_gib: float | None = None
+    iops: float | None = None
+    cache: str | None = None
+    instance_type: str | None = None
+    region: str | None = None
+    memory_gib: float | None = None
+    by_tool: bool = False
+
+
+@dataclass(frozen=True)
+class Parted:
+    """Where a figure and a run part first: one of the criteria, and the words."""
+
+    criterion: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Near:
+    """A disk of a table, named by the beginning of its ids, that did not match, and why.
+
+    `same_workload`: it was measured as the run was, so it can be set beside it all the same.
+    """
+
+    name: str
+    words: str
+    same_workload: bool
+
+
+@dataclass(frozen=True)
+class Match:
+    """The figures of the same disk and workload; where there is none, why, and the nearest."""
+
+    figures: tuple[Published, ...]
+    why_not: str = ""
+    nearest: tuple[Near, ...] = ()
+
+
+def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
+    """The published figures that a run may be set beside."""
+    parted = [(figure, part(asked, figure)) for figure in figures]
+    matched = tuple(figure for figure, where in parted if where is None)
+    if matched:
+        same = tuple(f for f in matched if f.instance_type == asked.instance_type)
+        return Match(same or matched)
+    apart = [(figure, where) for figure, where in parted if where is not None]
+    if not apart:
+        return Match((), "nothing is published")
+    apart.sort(key=lambda pair: _distance(asked, *pair))
+    nearest: dict[str, Near] = {}
+    for figure, where in apart:
+        name = group(figure)
+        nearest.setdefault(name, Near(name, where.words, where.criterion != "workload"))
+    return Match((), _why_not(asked, apart[0][1]), tuple(nearest.values())[:NEAREST])
+
+
+def group(figure: Published) -> str:
+    """The beginning of an id that all figures of one disk in one table share."""
+    return figure.id.rpartition("/")[0]
+
+
+def part(asked: RunSubject, figure: Published) -> Parted | None:
+    """Where the two part first; None where they do not."""
+    checks = (
+        _workload(asked, figure),
+        _same(figure.provider, asked.cloud, "a disk of {}"),
+        _same(figure.disk_type, asked.disk_type, "of type {}"),
+        figure.cache and asked.cache and _same(figure.cache, asked.cache, "with host caching {}"),
+        _within(figure.provisioned_iops, asked.iops, "with {:,g} IOPS provisioned"),
+        _within(figure.size_gib, asked.size_gib, "of {:,g} GiB"),
+    )
+    for criterion, words in zip(_CRITERIA, checks, strict=True):
+        if words:
+            return Parted(criterion, words)
+    return None
+
+
+def _workload(asked: RunSubject, figure: Published) -> str | None:
+    if figure.profile != asked.profile:
+        return f"theirs is repeated by profile {figure.profile}, ours ran {asked.profile}"
+    for name, value in figure.parameters.items():
+        used = asked.parameters.get(name)
+        if used is not None and used != value:
+            return f"theirs is with {name}={value:g}, ours ran with {name}={used}"
+    return None
+
+
+def _same(theirs: str, ours: str | None, form: str) -> str | None:
+    if theirs == ours:
+        return None
+    ours_words = "is not known" if ours is None else f"is {form.format(ours)}"
+    return f"theirs is {form.format(theirs)}, ours {ours_words}"
+
+
+def _within(theirs: float | None, ours: float | None, form: str) -> str | None:
+    if theirs is None or ours is None or _octaves(theirs, ours) <= math.log2(FACTOR):
+        return None
+    return f"theirs is {form.format(theirs)}, ours {form.format(ours)}"
+
+
+def _octaves(first: float, second: float) -> float:
+    return abs(math.log2(first / second))
+
+
+def _distance(asked: RunSubject, figure: Published, parted: Parted) -> tuple[int, float]:
+    """The later they part, the nearer; then by size."""
+    both = figure.size_gib is not None and asked.size_gib is not None
+    size = _octaves(figure.size_gib or 1, asked.size_gib or 1) if both else 0.0
+    return -_CRITERIA.index(parted.criterion), size
+
+
+def _why_not(asked: RunSubject, nearest: Parted) -> str:
+    match nearest.criterion:
+        case "workload":
+            return f"no figure was measured as profile {asked.profile} does, with its parameters"
+        case "cloud" | "disk type" if asked.disk_type is None:
+            return "which disk it was is not known: it was not rented for the run"
+        case "cloud":
+            return f"nobody published this workload of a disk of {asked.cloud}"
+        case "disk type":
+            return f"nobody published this workload of {asked.disk_type} of {asked.cloud}"
+        case "caching":
+            return f"{asked.disk_type} was published with other host caching only"
+        case "IOPS":
+            return f"{asked.disk_type} was published with other provisioned IOPS only"
+        case _:
+            return f"{asked.disk_type} was published in other sizes only"

@@ -1,0 +1,225 @@
+"""Published figures: complete, in our units, and each beside what was printed."""
+
+import re
+from collections import Counter
+from importlib import resources
+from statistics import fmean
+
+import pytest
+import yaml
+
+from diskbench.catalog.published.figures import (
+    SEEDS,
+    filtered,
+    find_published,
+    load_published,
+    prefixes,
+    rows,
+)
+from diskbench.catalog.published.post_file import UNITS, parse_post
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.fio.profiles import shipped_profile
+
+FIGURES = load_published()
+CLOUD_TYPES = {"aws", "azure", "gcp"}
+
+
+def text_of(seed: str) -> str:
+    return (resources.files("diskbench.catalog") / "data/published" / f"{seed}.yaml").read_text()
+
+
+def number(printed: str) -> float:
+    found = re.search(r"\d[\d,]*(\.\d+)?", printed)
+    assert found, printed
+    return float(found[0].replace(",", ""))
+
+
+def only(figure_id: str):
+    (found,) = find_published(figure_id)
+    return found
+
+
+def test_every_table_of_the_five_posts_is_there_whole():
+    assert Counter((f.seed, f.table) for f in FIGURES) == {
+        ("iaas-2018", "results"): 12 * 3,
+        ("iaas-2018", "bonnie"): 2 * 3,
+        ("iaas-2018", "azure-caching"): 1,
+        ("iaas-2018", "before-the-fall"): 3,
+        ("iaas-2018", "after-the-fall"): 3,
+        ("iaas-2018", "freenas-local"): 1,
+        ("azure-caching", "latencies"): 11 * 3,
+        ("ebs-types", "m3.medium-read"): 7 * 2,
+        ("ebs-types", "m3.medium-write"): 7,
+        ("ebs-types", "c3.8xlarge-read"): 7 * 2,
+        ("ebs-types", "c3.8xlarge-write"): 7,
+        ("san-vs-local", "stated"): 6,
+        ("san-vs-local", "aberrant"): 2,
+        ("ebs-fio", "fio"): 4,
+    }
+
+
+def test_ids_are_unique_and_begin_with_their_post():
+    assert len({f.id for f in FIGURES}) == len(FIGURES)
+    for figure in FIGURES:
+        assert re.fullmatch(r"[a-z0-9.-]+(/[a-zA-Z0-9.-]+){3}", figure.id)
+        assert figure.id.startswith(f"{figure.seed}/{figure.table}/")
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_a_value_is_what_was_printed_in_our_unit(figure):
+    scale, metrics = UNITS[figure.unit]
+    assert figure.metric in metrics
+    pairs = [
+        (figure.value, figure.printed),
+        *zip(figure.samples, figure.printed_samples, strict=True),
+    ]
+    for value, printed in pairs:
+        assert value == pytest.approx(number(printed) * scale, abs=0.5)
+
+
+def test_figures_lie_where_figures_of_disks_lie():
+    """A slip of a factor of a thousand or a million would stand out."""
+    for figure in FIGURES:
+        low, high = {
+            "iops": (50, 500_000),
+            "bytes_per_s": (5e6, 12e9),
+            "lat_mean_ns": (1e5, 1e8),
+            "lat_min_ns": (1e5, 1e7),
+            "lat_max_ns": (1e7, 1e9),
+        }[figure.metric]
+        assert low <= figure.value <= high, figure.id
+
+
+def test_some_cells_are_as_the_posts_print_them():
+    assert only("iaas-2018/results/gp2/iops").value == 3634
+    assert only("iaas-2018/results/nvme-ssd/read").value == 1_614_000_000
+    assert only("iaas-2018/results/io1-1000/iops").stddev == 1.8
+    assert only("iaas-2018/bonnie/samsung/bonnie-seeks").printed == "981"
+    assert only("azure-caching/latencies/hdd/write-max").value == 464_461_000
+    assert only("azure-caching/latencies/ssd-cached/device-cache-write-mean").value == 456_000
+    assert only("ebs-types/m3.medium-write/root-gp2/write").printed_samples[0] == "1200"
+    assert only("ebs-types/c3.8xlarge-read/io1-5000/buffered").printed == "353.584"
+    assert only("san-vs-local/aberrant/sata/stat-rand").value == 460_000
+    assert only("ebs-fio/fio/gp2/write-250m").value == 655
+
+
+def test_the_printed_average_is_the_mean_of_the_five_samples():
+    of_five = [f for f in FIGURES if f.seed == "ebs-types"]
+    assert all(len(f.samples) == f.n == 5 and f.statistic == "mean" for f in of_five)
+    for figure in of_five:
+        assert figure.value == pytest.approx(fmean(figure.samples), rel=1e-6), figure.id
+
+
+def test_latencies_come_as_mean_shortest_and_longest():
+    found = [f for f in FIGURES if f.seed == "azure-caching"]
+    for mean, least, longest in zip(found[::3], found[1::3], found[2::3], strict=True):
+        assert (mean.statistic, least.statistic, longest.statistic) == ("mean", "min", "max")
+        assert mean.step == least.step == longest.step
+        assert least.value < mean.value < longest.value
+
+
+def test_each_names_its_source_and_is_dated_or_said_not_to_be():
+    for seed in SEEDS:
+        source = yaml.safe_load(text_of(seed))["source"]
+        assert source["title"]
+        assert re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", source["file"])
+        assert source["date"] or source["undated"]
+
+
+def test_the_workload_of_each_is_a_step_of_a_shipped_profile():
+    for profile, step in {(f.profile, f.step) for f in FIGURES}:
+        assert f"[{step}]" in shipped_profile(profile).template
+
+
+def test_parameters_are_those_of_the_profile():
+    for figure in FIGURES:
+        known = {parameter.name for parameter in shipped_profile(figure.profile).parameters}
+        assert set(figure.parameters) <= known, figure.id
+
+
+def test_disk_types_of_clouds_are_those_of_the_catalogue():
+    from diskbench.catalog.limits.lookup import disk_types
+
+    for figure in FIGURES:
+        if figure.provider in CLOUD_TYPES:
+            assert figure.disk_type in disk_types(figure.provider), figure.id
+
+
+def test_what_nobody_should_believe_is_doubted():
+    """The two that the verdict must see through, and what memory answered."""
+    assert only("san-vs-local/aberrant/sata/stat-seq").doubt.code == "served-from-cache"
+    assert only("san-vs-local/aberrant/sata/stat-rand").doubt.code == "served-from-cache"
+    assert only("iaas-2018/bonnie/samsung/bonnie-seeks").doubt.code == "client-bound"
+    for figure in FIGURES:
+        if figure.step == "cached-reads-T" or figure.cache == "readwrite":
+            assert figure.doubt.code == "served-from-cache", figure.id
+
+
+def test_an_id_may_be_given_up_to_any_slash():
+    figure = only("iaas-2018/results/gp2/iops")
+    for prefix in prefixes(figure.id):
+        assert figure in find_published(prefix)
+        assert find_published(f"{prefix}/") == find_published(prefix)
+    assert len(find_published("iaas-2018/results/gp2")) == 3
+
+
+@pytest.mark.parametrize("name", ["", "/", "iaas", "iaas-2018/results/gp3", "iaas-2018/res"])
+def test_an_unknown_id_is_refused(name):
+    with pytest.raises(UnknownName, match="published figure"):
+        find_published(name)
+
+
+def test_an_unknown_id_is_told_the_nearest():
+    with pytest.raises(UnknownName) as error:
+        find_published("iaas-2018/results/gp3")
+    assert "iaas-2018/results/gp2" in error.value.advice
+
+
+def test_filters_take_post_provider_and_disk():
+    assert {f.seed for f in filtered(FIGURES, seed="ebs-fio")} == {"ebs-fio"}
+    assert {f.provider for f in filtered(FIGURES, provider="gcp")} == {"gcp"}
+    assert {f.disk_type for f in filtered(FIGURES, disk="pd-ssd")} == {"pd-ssd"}
+    assert {f.disk for f in filtered(FIGURES, disk="samsung")} == {
+        "NVMe SSD (Samsung 960 PRO)",
+        "Samsung 960 PRO 2TB NVMe",
+    }
+    assert filtered(FIGURES, seed="ebs-fio", provider="gcp") == ()
+
+
+@pytest.mark.parametrize("wanted", [{"seed": "x"}, {"provider": "x"}, {"disk": "gp9"}])
+def test_filters_refuse_what_is_not_there(wanted):
+    with pytest.raises(UnknownName, match="known:"):
+        filtered(FIGURES, **wanted)
+
+
+def test_rows_are_flat():
+    (row,) = rows(find_published("iaas-2018/bonnie/samsung/bonnie-seeks"))
+    assert (row["doubt"], row["date"], row["value"]) == ("client-bound", "2018-03-16", 981)
+    assert "post" not in row
+
+
+@pytest.mark.parametrize(
+    ("break_it", "told"),
+    [
+        (lambda d: d["tables"][0]["rows"][0].update(disk="tape"), "no disk 'tape'"),
+        (lambda d: d["tables"][0]["rows"][0].update(machine="pc"), "no machine 'pc'"),
+        (lambda d: d["workloads"].pop("read-25m"), "no workload 'read-25m'"),
+        (lambda d: d["workloads"]["read-250m"].update(unit="ms"), "ms is no unit of iops"),
+        (lambda d: d["source"].pop("undated"), "a source has a date"),
+        (lambda d: d["tables"][0]["rows"][0]["figures"]["read-25m"].pop("printed"), "printed"),
+        (
+            lambda d: d["tables"][0]["rows"][0]["figures"]["read-25m"].update(samples=[1.0]),
+            "as many samples as printed ones",
+        ),
+    ],
+)
+def test_a_file_with_a_fault_is_refused_and_says_which(break_it, told):
+    data = yaml.safe_load(text_of("ebs-fio"))
+    break_it(data)
+    with pytest.raises(InvalidValue, match=re.escape(told)):
+        parse_post(yaml.safe_dump(data), seed="ebs-fio")
+
+
+def test_a_file_that_is_no_yaml_is_refused():
+    with pytest.raises(InvalidValue, match=r"ebs-fio\.yaml"):
+        parse_post("a: [", seed="ebs-fio")

@@ -77,13 +77,13 @@ def audit_warnings(checks: Iterable[AuditCheck], step: str) -> tuple[Warning, ..
     )
 
 
-def _check(name: AuditName, found: Iterator[str | None], holds: str) -> AuditCheck:
-    """The result of one check. `found` has a value for each comparison: None where it held, else
+def _check(name: AuditName, results: Iterator[str | None], holds: str) -> AuditCheck:
+    """The result of one check. `results` has a value for each comparison: None where it held, else
     what is wrong. The message names the first failure and counts the others."""
-    outcomes = list(found)
+    outcomes = list(results)
     failures = [outcome for outcome in outcomes if outcome is not None]
     if not outcomes:
-        return AuditCheck(name=name, holds=None, message="the evidence does not tell")
+        return AuditCheck(name=name, holds=None, message="the evidence does not say")
     if not failures:
         return AuditCheck(name=name, holds=True, message=holds)
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
@@ -162,14 +162,14 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     else:
         places = [_POSITIONS.index(kind) for kind in wanted]
         chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
-    found: list[int] = []
+    sizes_of_blocks: list[int] = []
     for part in chosen:
         for piece in re.split("[:-]", part or "4k"):
             size = size_of(piece.partition("/")[0] or "4k")
             if size is None:
                 return ()
-            found.append(size)
-    return tuple(found)
+            sizes_of_blocks.append(size)
+    return tuple(sizes_of_blocks)
 
 
 def _rates(output: FioOutput) -> Iterator[str | None]:
@@ -188,7 +188,7 @@ def _rates(output: FioOutput) -> Iterator[str | None]:
                 continue
             what = "I/Os" if unit == "IOPS" else "bytes"
             yield (
-                f"job {job.name} tells of {rate:,.0f} {unit} of {direction} in {seconds:,.3f} s, "
+                f"job {job.name} reports {rate:,.0f} {unit} of {direction} in {seconds:,.3f} s, "
                 f"and of {total:,} {what}, which are {total / seconds:,.0f} {unit}"
             )
 

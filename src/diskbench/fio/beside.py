@@ -40,7 +40,7 @@ class NamedLogs:
 
 def named_logs(output: FioOutput) -> tuple[NamedLogs, ...]:
     """What each entry of a document names; none where it names no log (fio 2 lists no options)."""
-    found = []
+    named = []
     number = 1
     for job in output.jobs:
         options = options_of(job, output, {})
@@ -53,9 +53,9 @@ def named_logs(output: FioOutput) -> tuple[NamedLogs, ...]:
         }
         if prefixes:
             numbers = range(number, number + clones)
-            found.append(NamedLogs(job.group, prefixes, numbers, counted=not grouped))
+            named.append(NamedLogs(job.group, prefixes, numbers, counted=not grouped))
         number += clones
-    return tuple(found)
+    return tuple(named)
 
 
 def group_of(log: LogName, named: tuple[NamedLogs, ...]) -> int | None:

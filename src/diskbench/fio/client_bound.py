@@ -37,8 +37,8 @@ def processor_warnings(
     output: FioOutput, rows: Sequence[Measurement], samples: SampleSummary | None
 ) -> Iterator[Warning]:
     """A warning for each user of the processor that filled a core; none where no core was full."""
-    for found in busy_with(processor_of(output, rows, samples)):
-        yield DOUBT_OF[found.worker].warning("; ".join(found.words))
+    for busy in busy_with(processor_of(output, rows, samples)):
+        yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
 
 
 def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:

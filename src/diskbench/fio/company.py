@@ -63,8 +63,8 @@ def company_warnings(
     step: Step, output: FioOutput, facts: HostFacts, files: Mapping[str, bytes]
 ) -> tuple[Warning, ...]:
     """The doubts in a step whose disk another process used. `files` are the step's evidence."""
-    found = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
-    return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
+    doubts = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
+    return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
 
 
 def _seen(data: bytes) -> Iterator[Warning]:
@@ -127,17 +127,17 @@ def _counted(
 
 def _span(data: bytes) -> tuple[LiveTotals, LiveTotals] | None:
     """The first and the last interim document after the ramp time, which resets fio's counts."""
-    found: list[LiveTotals] = []
+    readings: list[LiveTotals] = []
     for line in data.splitlines():
         totals = parse_live(line)
         if totals is None:
             continue
-        if found and _ios(totals) < _ios(found[-1]):
-            found = []
-        found.append(totals)
-    if len(found) < 2 or found[-1].unix_s - found[0].unix_s < SHORTEST_S:
+        if readings and _ios(totals) < _ios(readings[-1]):
+            readings = []
+        readings.append(totals)
+    if len(readings) < 2 or readings[-1].unix_s - readings[0].unix_s < SHORTEST_S:
         return None
-    return found[0], found[-1]
+    return readings[0], readings[-1]
 
 
 def _ios(totals: LiveTotals) -> float:
@@ -179,22 +179,24 @@ def _caused(
     reads = _Moved(last.read.bytes - first.read.bytes, last.read.ios - first.read.ios)
     writes = _Moved(last.write.bytes - first.write.bytes, last.write.ios - first.write.ios)
     trims = last.trim.ios > first.trim.ios
-    found: dict[str, _Moved | None] = {
+    by_direction: dict[str, _Moved | None] = {
         "read": _Moved(reads.bytes, reads.ios * _requests(options, reads)),
         "write": _Moved(writes.bytes, writes.ios * _requests(options, writes)),
     }
     if buffered and writes.ios:
         return {"read": None, "write": None}
     if buffered:
-        found["read"] = None
+        by_direction["read"] = None
     if writes.ios and files:
-        found["write"] = _in_files(output, options, facts, found["write"], writes, last)
+        by_direction["write"] = _in_files(
+            output, options, facts, by_direction["write"], writes, last
+        )
     if trims and files:
-        found["write"] = None
-    if found["write"] is not None and facts.extra.get("through"):
-        stacked = found["write"]
-        found["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
-    return found
+        by_direction["write"] = None
+    if by_direction["write"] is not None and facts.extra.get("through"):
+        stacked = by_direction["write"]
+        by_direction["write"] = _Moved(stacked.bytes * _STACKED, stacked.ios * _STACKED)
+    return by_direction
 
 
 def _in_files(

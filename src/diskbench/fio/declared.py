@@ -27,12 +27,12 @@ def declared(job_text: str) -> dict[str, Options]:
     if not job_text.strip():
         return {}
     try:
-        found = jobs(parse(job_text).sections)
+        declared_jobs = jobs(parse(job_text).sections)
     except ProfileError:
         return {}
     return {
         job.name: _first_names((option.key, option.value or "") for option in job.options)
-        for job in found
+        for job in declared_jobs
     }
 
 
@@ -46,14 +46,14 @@ def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) 
 def _first_names(options: Iterable[tuple[str, str]]) -> Options:
     """Options by their first names; of two with one name the last counts. `buffered` is the inverse
     of `direct` (axboe/fio, options.c: both set odirect)."""
-    found: dict[str, str] = {}
+    first: dict[str, str] = {}
     for key, value in options:
         name = ALIASES.get(key, key)
         if name == "buffered":
-            found["direct"] = "1" if value in _OFF else "0"
+            first["direct"] = "1" if value in _OFF else "0"
         else:
-            found[name] = value
-    return found
+            first[name] = value
+    return first
 
 
 def rw_of(options: Options) -> str | None:

@@ -153,24 +153,24 @@ def _bins(value: object, where: str) -> dict[int, int]:
 def _percentiles(value: object) -> dict[float, int]:
     if not isinstance(value, dict):
         return {}
-    found: dict[float, int] = {}
+    by_percent: dict[float, int] = {}
     for key, latency in value.items():
         try:
             percent = float(key)
         except ValueError:
             continue
         if 0 < percent <= 100 and type(latency) is int and 0 <= latency <= COUNTER:
-            found[percent] = latency
-    return found
+            by_percent[percent] = latency
+    return by_percent
 
 
 def _depth_levels(levels: Mapping[str, Any], where: str) -> dict[int, float]:
-    found: dict[int, float] = {}
+    shares: dict[int, float] = {}
     for key in levels:
         depth = key.removeprefix(">=")
         if depth.isascii() and depth.isdigit() and len(depth) < 6:
-            found[int(depth)] = _optional_float(levels, key, where) or 0.0
-    return found
+            shares[int(depth)] = _optional_float(levels, key, where) or 0.0
+    return shares
 
 
 def _disk(entry: object) -> DiskUse:

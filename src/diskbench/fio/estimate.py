@@ -35,14 +35,14 @@ def size_bytes(text: str | None, whole: int | None = None) -> int | None:
     share = percent_of(text)
     if share is not None:
         return whole * share // 100 if whole else None
-    found = range_of(text)
-    return found[1] if found else None
+    size_range = range_of(text)
+    return size_range[1] if size_range else None
 
 
 def count(job: Job, name: str, default: int = 1) -> int:
     """The value of an option that is a whole number; `default` where it is missing or no number."""
-    found = count_of(job.get(name) or "")
-    return default if found is None else found
+    number = count_of(job.get(name) or "")
+    return default if number is None else number
 
 
 def expected_s(jobs: Iterable[Job], whole: int | None) -> float:

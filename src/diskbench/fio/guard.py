@@ -135,7 +135,7 @@ def _shown(option: JobOption) -> str:
 
 def _engine(value: str, target: FioTarget) -> str | None:
     if value not in ENGINES:
-        return f"engine {value!r} is none of {', '.join(sorted(ENGINES))}"
+        return f"engine {value!r} is not allowed; allowed: {', '.join(sorted(ENGINES))}"
     if target.kind == "device" and value in FILE_ENGINES:
         return "this engine makes and removes files; it needs a directory"
     return None

@@ -100,4 +100,4 @@ def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[i
         for kind, latency in (("lat", stats.lat), ("clat", stats.clat), ("slat", stats.slat)):
             if latency and latency.bins:
                 kinds[kind].append(latency.bins)
-    return {kind: merge(found) for kind, found in kinds.items() if found}
+    return {kind: merge(histograms) for kind, histograms in kinds.items() if histograms}

@@ -100,8 +100,8 @@ def check_log(data: bytes, *, name: str) -> None:
 
     Raises InvalidValue naming the line, also for a file without any row.
     """
-    found = log_name(name)
-    if found is None or found.kind == "hist" or name.endswith(".zst"):
+    log = log_name(name)
+    if log is None or log.kind == "hist" or name.endswith(".zst"):
         return
     bad = _NO_NUMBER.search(data)
     ends = data.rstrip()
@@ -119,9 +119,9 @@ def check_log(data: bytes, *, name: str) -> None:
 
 
 def _fio_log(data: bytes, name: str) -> Imported:
-    found = log_name(name.rpartition("/")[2])
-    assert found is not None
-    step = Step(index=0, name=found.prefix or "fio", job="", expected_s=0.0)
+    log = log_name(name.rpartition("/")[2])
+    assert log is not None
+    step = Step(index=0, name=log.prefix or "fio", job="", expected_s=0.0)
     run = ImportedRun((ImportedStep(step, ()),), started_at=_unix_start(data, name))
     return Imported("fio-log", "", (run,), {})
 

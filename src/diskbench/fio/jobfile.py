@@ -91,11 +91,11 @@ class Job(Frozen):
 
     def get(self, name: str) -> str | None:
         """The last value of an option; "" for a key without `=`, None without the key."""
-        found = None
+        value = None
         for option in self.options:
             if option.name == name:
-                found = option.value or ""
-        return found
+                value = option.value or ""
+        return value
 
     def flag(self, name: str) -> bool:
         """Whether a switch is on: present and neither 0 nor false."""
@@ -146,13 +146,13 @@ def parse(text: str) -> JobFile:
 def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:
     """The jobs in order, each with the options of the globals before it."""
     inherited: list[JobOption] = []
-    found: list[Job] = []
+    jobs_read: list[Job] = []
     for section in sections:
         if section.is_global:
             inherited.extend(section.options)
         else:
-            found.append(Job(name=section.name, options=(*inherited, *section.options)))
-    return tuple(found)
+            jobs_read.append(Job(name=section.name, options=(*inherited, *section.options)))
+    return tuple(jobs_read)
 
 
 def groups(file: JobFile) -> tuple[JobGroup, ...]:
@@ -163,7 +163,7 @@ def groups(file: JobFile) -> tuple[JobGroup, ...]:
     precedes a group in its own process, and so is `wait_for` on a job of an earlier group.
     """
     _refuse_exit_all(file)
-    found: list[JobGroup] = []
+    job_groups: list[JobGroup] = []
     inherited: list[Section] = []
     members: list[Section] = []
     for section, effective in _with_effective(file):
@@ -173,11 +173,11 @@ def groups(file: JobFile) -> tuple[JobGroup, ...]:
             continue
         is_first = not any(not s.is_global for s in members)
         if effective.flag("stonewall") and not is_first:
-            found.append(_group(members))
+            job_groups.append(_group(members))
             members = list(inherited)
         members.append(section)
-    found.append(_group(members))
-    return tuple(found)
+    job_groups.append(_group(members))
+    return tuple(job_groups)
 
 
 def write(sections: tuple[Section, ...]) -> str:
@@ -215,9 +215,9 @@ def _stays(option: JobOption, names: set[str]) -> bool:
 
 
 def _refuse_exit_all(file: JobFile) -> None:
-    found = jobs(file.sections)
-    walls = any(job.flag("stonewall") for job in found[1:])
-    for job in found:
+    all_jobs = jobs(file.sections)
+    walls = any(job.flag("stonewall") for job in all_jobs[1:])
+    for job in all_jobs:
         if walls and job.get("exit_what") == "all":
             raise ProfileError(
                 f"[{job.name}]: exit_what=all ends jobs behind a stonewall, but those are steps "
@@ -232,20 +232,20 @@ def _clean(raw: str, number: int) -> str:
             f"line {number} is longer than {MAX_LINE} bytes, which fio would cut in two",
             advice="shorten the line",
         )
-    if found := _CONTROL.search(raw):
+    if control := _CONTROL.search(raw):
         raise ProfileError(
-            f"line {number} holds the control character {found.group()!r}", advice="remove it"
+            f"line {number} holds the control character {control.group()!r}", advice="remove it"
         )
     return re.split(r"[;#]", raw, maxsplit=1)[0].strip(" \t")
 
 
 def _section_name(line: str, number: int) -> str:
-    found = _SECTION.match(line)
-    if not found or not found.group(1).strip() or found.group(1) != found.group(1).strip():
+    match = _SECTION.match(line)
+    if not match or not match.group(1).strip() or match.group(1) != match.group(1).strip():
         raise ProfileError(
             f"line {number}: {line!r} is no section", advice="write [name] alone on its line"
         )
-    return found.group(1)
+    return match.group(1)
 
 
 def _option(line: str, number: int) -> JobOption:

@@ -67,14 +67,14 @@ class Layout:
 
 def log_name(name: str) -> LogName | None:
     """The parts of a log file's name (without its folder); None where it is no fio log."""
-    found = _NAME.match(name)
-    if not found:
+    match = _NAME.match(name)
+    if not match:
         return None
-    kind = found["kind"]
+    kind = match["kind"]
     return LogName(
-        prefix=found["prefix"] or "",
+        prefix=match["prefix"] or "",
         kind="hist" if kind.endswith("hist") else _kind(kind),
-        job=int(found["job"] or 0),
+        job=int(match["job"] or 0),
     )
 
 

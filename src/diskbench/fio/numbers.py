@@ -28,12 +28,12 @@ _MOST = 2**31 - 1
 def bytes_of(text: str) -> int | None:
     """Bytes of one size; None for anything else (a percentage, a range, zones)."""
     text = text.strip()
-    if found := _HEX.fullmatch(text):
-        value = int(found["n"], 16)
-    elif found := _BYTES.fullmatch(text):
-        unit = found["unit"].lower().removesuffix("b")
-        base = 1000 if found["unit"].lower().endswith("ib") else 1024
-        value = int(found["n"]) * base ** (_POWERS.index(unit[0]) + 1 if unit else 0)
+    if match := _HEX.fullmatch(text):
+        value = int(match["n"], 16)
+    elif match := _BYTES.fullmatch(text):
+        unit = match["unit"].lower().removesuffix("b")
+        base = 1000 if match["unit"].lower().endswith("ib") else 1024
+        value = int(match["n"]) * base ** (_POWERS.index(unit[0]) + 1 if unit else 0)
     else:
         return None
     return value if value <= _LARGEST else None
@@ -41,8 +41,8 @@ def bytes_of(text: str) -> int | None:
 
 def percent_of(text: str) -> int | None:
     """The number in front of a `%`; None for any other value."""
-    found = _PERCENT.fullmatch(text.strip())
-    return int(found["n"]) if found else None
+    match = _PERCENT.fullmatch(text.strip())
+    return int(match["n"]) if match else None
 
 
 def count_of(text: str) -> int | None:
@@ -53,8 +53,8 @@ def count_of(text: str) -> int | None:
 
 def seconds_of(text: str) -> float | None:
     """Seconds of one time; a bare number is seconds, as in `runtime`."""
-    found = _TIME.fullmatch(text.strip())
-    return int(found["n"]) * _SECONDS[(found["unit"] or "").lower()] if found else None
+    match = _TIME.fullmatch(text.strip())
+    return int(match["n"]) * _SECONDS[(match["unit"] or "").lower()] if match else None
 
 
 def range_of(text: str) -> tuple[int, int] | None:
@@ -70,7 +70,7 @@ def range_of(text: str) -> tuple[int, int] | None:
 def blocks_of(name: str, text: str) -> tuple[int, ...] | None:
     """Every block size that `bs`, `bsrange` or `bssplit` (by `name`) speaks of, the largest of each
     range; None when one of them is unreadable. `,64k` leaves the first at fio's default."""
-    found: list[int] = []
+    block_sizes: list[int] = []
     for part in text.split(","):
         for piece in part.split(":") if name == "bssplit" else [part]:
             if not piece.strip():
@@ -82,8 +82,8 @@ def blocks_of(name: str, text: str) -> tuple[int, ...] | None:
                 size = bytes_of(piece.partition("/")[0] if name == "bssplit" else piece)
             if size is None:
                 return None
-            found.append(size)
-    return tuple(found) or None
+            block_sizes.append(size)
+    return tuple(block_sizes) or None
 
 
 def unreadable(name: str, value: str) -> str | None:
@@ -93,15 +93,15 @@ def unreadable(name: str, value: str) -> str | None:
 
 
 def _is_size(name: str, value: str) -> bool:
-    found = bytes_of(value)
-    found = percent_of(value) if found is None else found
-    return found is not None and (found > 0 or name != "size")  # 0 is all that there is
+    amount = bytes_of(value)
+    amount = percent_of(value) if amount is None else amount
+    return amount is not None and (amount > 0 or name != "size")  # 0 is all that there is
 
 
 def _is_range(name: str, value: str) -> bool:
     del name
-    found = range_of(value)
-    return found is not None and found[0] > 0
+    bounds = range_of(value)
+    return bounds is not None and bounds[0] > 0
 
 
 def _are_blocks(name: str, value: str) -> bool:
@@ -109,8 +109,8 @@ def _are_blocks(name: str, value: str) -> bool:
 
 
 def _is_count(name: str, value: str) -> bool:
-    found = count_of(value)
-    return found is not None and (found > 0 or name in {"openfiles", "number_ios"})
+    number = count_of(value)
+    return number is not None and (number > 0 or name in {"openfiles", "number_ios"})
 
 
 def _are_sizes(name: str, value: str) -> bool:

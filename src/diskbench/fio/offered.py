@@ -28,14 +28,14 @@ _NOTATION = re.compile(r"^(\d{1,3}(?:\.\d+)?)\s*%\s*of\s+(\S.*)$")
 
 def share_of(value: str | None) -> tuple[float, str] | None:
     """(share, step name) of `75% of capacity`; None for any other value."""
-    found = _NOTATION.match((value or "").strip())
-    return (float(found.group(1)) / 100, found.group(2).strip()) if found else None
+    match = _NOTATION.match((value or "").strip())
+    return (float(match.group(1)) / 100, match.group(2).strip()) if match else None
 
 
 def references(sections: Sequence[Section]) -> tuple[str, ...]:
     """The names of the steps whose rate `sections` depend on."""
-    found = (share_of(o.value) for s in sections for o in s.options if o.name == "rate_iops")
-    return tuple(reference[1] for reference in found if reference)
+    shares = (share_of(o.value) for s in sections for o in s.options if o.name == "rate_iops")
+    return tuple(reference[1] for reference in shares if reference)
 
 
 def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
@@ -77,9 +77,9 @@ def fill_rates(job: str, rates: Mapping[str, float], *, step: str) -> str:
 def requested_iops(job: str) -> float | None:
     """Operations per second that a step's job file asks for; None where no rate is set."""
     rates = [
-        float(rate) * count(found, "numjobs")
-        for found in jobs(parse(job).sections)
-        for rate in (found.get("rate_iops") or "").split(",")
+        float(rate) * count(job_read, "numjobs")
+        for job_read in jobs(parse(job).sections)
+        for rate in (job_read.get("rate_iops") or "").split(",")
         if rate.strip().isdigit()
     ]
     return sum(rates) if rates else None

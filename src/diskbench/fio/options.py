@@ -43,16 +43,16 @@ def option_versions() -> OptionVersions:
 
 def parse_version(text: str) -> tuple[int, ...]:
     """`fio-3.33` and `3.33-12-gabc` as (3, 33). Raises ValueError for anything without a number."""
-    found = _VERSION.search(text)
-    if not found:
+    match = _VERSION.search(text)
+    if not match:
         raise ValueError(f"{text!r} is no fio version")
-    return tuple(int(part) for part in found.groups() if part is not None)
+    return tuple(int(part) for part in match.groups() if part is not None)
 
 
 def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]:
     """The options and values in `sections` that this version of fio does not know, in order."""
     have, table = parse_version(fio_version), option_versions()
-    found = []
+    options_too_new = []
     for section in sections:
         for option in section.options:
             value = (option.value or "").split(":")[0].split(",")[0].strip()
@@ -62,8 +62,8 @@ def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]
                 (pair, table.values.get(pair)),
             ):
                 if needs and parse_version(needs) > have:
-                    found.append(TooNew(section=section.name, option=what, needs=needs))
-    return tuple(found)
+                    options_too_new.append(TooNew(section=section.name, option=what, needs=needs))
+    return tuple(options_too_new)
 
 
 def check_version(sections: Sequence[Section], fio_version: str | None, *, where: str) -> None:

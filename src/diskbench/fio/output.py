@@ -38,8 +38,8 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
 
     Raises FioOutputUnreadable naming `where`, the cause and the position where there is none.
     """
-    found = _find_document(data, where)
-    root, notes = found.root, list(found.notes)
+    document = _find_document(data, where)
+    root, notes = document.root, list(document.notes)
     if (bad := unstorable(root)) is not None:
         raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
@@ -47,10 +47,10 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     except MisshapenError as error:
         raise _unreadable(where, str(error)) from None
     if not jobs:
-        printed = f"; fio said: {found.text.splitlines()[0][:200]}" if found.text else ""
+        printed = f"; fio said: {document.text.splitlines()[0][:200]}" if document.text else ""
         raise _unreadable(where, f"it lists no job: fio ended before it started one{printed}")
-    if found.documents > 1:
-        notes.append(f"{found.documents} documents (--status-interval): the last one is used")
+    if document.documents > 1:
+        notes.append(f"{document.documents} documents (--status-interval): the last one is used")
     stamp = root.get("timestamp_ms")
     if stamp is None and isinstance(root.get("timestamp"), int):
         stamp = root["timestamp"] * 1000
@@ -61,9 +61,9 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
         options=read_options(root.get("global options")),
         timestamp_ms=stamp if isinstance(stamp, int) else None,
         disks=disks,
-        documents=found.documents,
-        interim=found.interim,
-        text=found.text,
+        documents=document.documents,
+        interim=document.interim,
+        text=document.text,
         notes=tuple(notes),
     )
 
@@ -89,7 +89,7 @@ def _find_document(data: bytes, where: str) -> _Found:
         starts = [m.start() for m in _ANY_START.finditer(text)][:_MOST_CANDIDATES]
     if not starts:
         raise _unreadable(where, f"no JSON document in it; it begins {text.strip()[:80]!r}")
-    found: list[tuple[int, int, dict[str, Any]]] = []
+    roots: list[tuple[int, int, dict[str, Any]]] = []
     outside: list[str] = []
     notes: list[str] = []
     problem = "no document of fio in it"
@@ -106,14 +106,14 @@ def _find_document(data: bytes, where: str) -> _Found:
             continue
         if not isinstance(root, dict) or not ("jobs" in root or "client_stats" in root):
             continue
-        found.append((start, stop, root))
+        roots.append((start, stop, root))
         if repaired:
             notes.append(repaired)
         outside.append(text[end:start])
         end = stop
-    if not found:
+    if not roots:
         raise _unreadable(where, problem)
-    truncated = broken_at > found[-1][0]
+    truncated = broken_at > roots[-1][0]
     if truncated:
         notes.append(
             f"the last document, from character {broken_at} on, is not complete ({problem}); "
@@ -123,7 +123,7 @@ def _find_document(data: bytes, where: str) -> _Found:
     around = "".join(outside).strip()
     if around:
         notes.append(f"text around the JSON: {around.splitlines()[0][:120]!r}")
-    return _Found(found[-1][2], len(found), truncated, around, tuple(dict.fromkeys(notes)))
+    return _Found(roots[-1][2], len(roots), truncated, around, tuple(dict.fromkeys(notes)))
 
 
 def _give_up_at(broken: int, problem: str, where: str) -> None:

@@ -193,18 +193,18 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
             f"profile {name!r}: the front matter has more than {format_bytes(YAML_BYTES)}",
             advice="see `diskbench profiles show quick` for an example",
         )
-    found = read_yaml(matter)
-    if found.mistakes and matter.strip():
+    parsed = read_yaml(matter)
+    if parsed.mistakes and matter.strip():
         # The front matter begins in the second line of the file.
         listed = "; ".join(
-            f"line {mistake.line + 1}: {mistake.message}" for mistake in found.mistakes[:_MOST]
+            f"line {mistake.line + 1}: {mistake.message}" for mistake in parsed.mistakes[:_MOST]
         )
         raise ProfileError(
             f"profile {name!r}: the front matter cannot be read: {listed}",
             advice="see `diskbench profiles show quick` for an example",
         )
     try:
-        return FrontMatter.model_validate(found.data if found.data is not None else {})
+        return FrontMatter.model_validate(parsed.data if parsed.data is not None else {})
     except ValidationError as error:
         listed = "; ".join(
             f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"

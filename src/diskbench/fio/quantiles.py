@@ -29,8 +29,8 @@ def quantile(histogram: Histogram, fraction: float) -> float | None:
     """Quantile `fraction` (0.99 for p99) in ns, within 1/128; None with too few I/Os."""
     if count(histogram) < needed(fraction):
         return None
-    found = value_at(histogram, fraction)
-    return None if found is None else float(found)
+    value_ns = value_at(histogram, fraction)
+    return None if value_ns is None else float(value_ns)
 
 
 def within(value: float | None, low: float, high: float) -> float | None:

@@ -178,31 +178,31 @@ def _of_all(parts: Sequence[_Part], kind: Literal["lat", "clat", "slat"]) -> lis
 
     Jobs that time nothing may be the slow ones: a figure of the others would pass for one of all.
     """
-    found = [latency for part in parts if (latency := getattr(part.stats, kind))]
-    timed = sum(latency.samples for latency in found)
-    return found if timed >= TIMED * sum(part.stats.ios for part in parts) else []
+    latencies = [latency for part in parts if (latency := getattr(part.stats, kind))]
+    timed = sum(latency.samples for latency in latencies)
+    return latencies if timed >= TIMED * sum(part.stats.ios for part in parts) else []
 
 
-def _pool(found: Sequence[ReportedLatency]) -> ReportedLatency | None:
+def _pool(latencies: Sequence[ReportedLatency]) -> ReportedLatency | None:
     """All samples as one: N = Σ nᵢ, m = Σ nᵢ·mᵢ / N, and with sᵢ the standard deviations
 
         s² = (Σ (nᵢ − 1)·sᵢ² + Σ nᵢ·(mᵢ − m)²) / (N − 1)
 
     which is what the samples themselves would give (fio: stat.c, __sum_stat).
     """
-    if len(found) < 2:
-        return found[0] if found else None
-    total = sum(latency.samples for latency in found)
-    mean = sum(latency.samples * latency.mean_ns for latency in found) / total
+    if len(latencies) < 2:
+        return latencies[0] if latencies else None
+    total = sum(latency.samples for latency in latencies)
+    mean = sum(latency.samples * latency.mean_ns for latency in latencies) / total
     squares = sum(
         (latency.samples - 1) * latency.stddev_ns**2
         + latency.samples * (latency.mean_ns - mean) ** 2
-        for latency in found
+        for latency in latencies
     )
     return ReportedLatency(
         samples=total,
-        min_ns=min(latency.min_ns for latency in found),
-        max_ns=max(latency.max_ns for latency in found),
+        min_ns=min(latency.min_ns for latency in latencies),
+        max_ns=max(latency.max_ns for latency in latencies),
         mean_ns=mean,
         stddev_ns=math.sqrt(squares / (total - 1)) if total > 1 else 0.0,
     )
@@ -217,8 +217,8 @@ def _quantiles(
         # Where a job has no histogram the merged one would lack its I/Os, so none is used.
         if timed and all(latency.bins for latency in timed):
             merged = merge(latency.bins for latency in timed)
-            found = {name: quantile(merged, p) for name, p in QUANTILES.items()}
-            return kind, sum(merged.values()), _clamped(found, _pool(timed))
+            values = {name: quantile(merged, p) for name, p in QUANTILES.items()}
+            return kind, sum(merged.values()), _clamped(values, _pool(timed))
     if len(parts) == 1:
         for kind in _KINDS:
             for latency in _of_all(parts, kind):

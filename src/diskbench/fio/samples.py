@@ -93,19 +93,19 @@ def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
 
 
 def _samples(text: str) -> list[_Sample]:
-    found: list[_Sample] = []
+    samples_read: list[_Sample] = []
     for line in text.splitlines():
         words = line.split()
         if not words:
             continue
         try:
             if words[0] == "@":
-                found.append(_Sample(at_s=_finite(words[1])))
-            elif found:
-                _read(words, found[-1])
+                samples_read.append(_Sample(at_s=_finite(words[1])))
+            elif samples_read:
+                _read(words, samples_read[-1])
         except (ValueError, IndexError):
             continue
-    return found
+    return samples_read
 
 
 def _finite(text: str) -> float:

@@ -56,10 +56,10 @@ def build_steps(
     file = parse(rendered.text)
     check(file, target)
     check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
-    found = groups(file)
-    names = _names(found)
+    job_groups = groups(file)
+    names = _names(job_groups)
     steps: list[Step] = []
-    for index, (group, name) in enumerate(zip(found, names, strict=True)):
+    for index, (group, name) in enumerate(zip(job_groups, names, strict=True)):
         check_references(names[:index], group.sections)
         _check_counts(group.jobs, name)
         sections = (_common(profile, group, target, fio_version), *_placed(group, target))
@@ -96,10 +96,10 @@ def _heading(profile: Profile, step: str) -> str:
     return f"; diskbench profile {profile.name}, step {step}; the first [global] is diskbench's\n"
 
 
-def _names(found: Sequence[JobGroup]) -> list[str]:
+def _names(job_groups: Sequence[JobGroup]) -> list[str]:
     """Step names: those of the groups, with a number where two are equal."""
     names: list[str] = []
-    for group in found:
+    for group in job_groups:
         name, number = group.name, 1
         while name in names:
             number += 1
@@ -175,15 +175,15 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
     )
 
 
-def _check_counts(found: Sequence[Job], step: str) -> None:
+def _check_counts(jobs_of_step: Sequence[Job], step: str) -> None:
     """Refuse a step whose processes or files no machine could hold."""
-    started = sum(count(job, "numjobs") for job in found)
+    started = sum(count(job, "numjobs") for job in jobs_of_step)
     if started > FIO_JOBS:
         raise ProfileError(
             f"step {step!r} starts {started:,} jobs (numjobs)",
             advice=f"at most {FIO_JOBS:,} are started",
         )
-    made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in found)
+    made = sum(count(job, "numjobs") * count(job, "nrfiles") for job in jobs_of_step)
     if made > FIO_FILES:
         raise ProfileError(
             f"step {step!r} makes {made:,} files (nrfiles times numjobs)",

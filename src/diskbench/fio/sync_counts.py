@@ -27,26 +27,26 @@ def count_syncs(
     Where fio timed no sync (disable_clat, gtod_reduce, or no N before fio 3.18), only the short
     I/Os of a direction in excess of its I/Os are known to be syncs.
     """
-    found = dict(directions)
-    sync = found.get("sync")
+    by_direction = dict(directions)
+    sync = by_direction.get("sync")
     if sync is None:
-        return found
+        return by_direction
     timed = sync.lat.samples if sync.lat else 0
     hidden = max(0, timed - sync.ios)
     counted = sync.ios
     for direction in _HIDDEN_IN:
-        stats = found.get(direction)
+        stats = by_direction.get(direction)
         if stats is None:
             continue
         moved = max(min(hidden, stats.short_ios), stats.short_ios - stats.ios)
-        found[direction] = replace(stats, short_ios=stats.short_ios - moved)
+        by_direction[direction] = replace(stats, short_ios=stats.short_ios - moved)
         hidden = max(0, hidden - moved)
         counted += moved
     counted = max(counted, timed)
     # fio 3.3 to 3.17 wrote a mean without N: then every sync that was counted was timed.
     lat = replace(sync.lat, samples=timed or counted) if sync.lat and counted else None
-    found["sync"] = replace(sync, ios=counted, lat=lat)
-    return found
+    by_direction["sync"] = replace(sync, ios=counted, lat=lat)
+    return by_direction
 
 
 def miscounts(options: Mapping[str, str]) -> bool:

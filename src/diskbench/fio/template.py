@@ -227,18 +227,18 @@ def _engine(available: tuple[str, ...]) -> str:
 
 def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
     trusted = profile.digest in shipped_digests()
-    found = expand(text, values) if trusted else _expand_apart(text, values)
+    expanded = expand(text, values) if trusted else _expand_apart(text, values)
     where = f"profile {profile.name!r}"
-    if "text" in found:
-        return str(found["text"])
-    place = f"{where}, line {first_line - 1 + found['line']}"
-    match found["kind"]:
+    if "text" in expanded:
+        return str(expanded["text"])
+    place = f"{where}, line {first_line - 1 + expanded['line']}"
+    match expanded["kind"]:
         case "syntax":
-            raise ProfileError(f"{place}: {found['message']}", advice="correct the template")
+            raise ProfileError(f"{place}: {expanded['message']}", advice="correct the template")
         case "undefined":
             known = ", ".join(sorted(values))
             raise ProfileError(
-                f"{place}: {found['message']}",
+                f"{place}: {expanded['message']}",
                 advice=f"known in this template: {known}; declare others under parameters",
             )
         case "time":
@@ -257,7 +257,7 @@ def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int
                 advice="does it repeat a text or loop too often?",
             )
         case _:
-            raise ProfileError(f"{place}: {found['message']}", advice="correct the template")
+            raise ProfileError(f"{place}: {expanded['message']}", advice="correct the template")
 
 
 def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -286,5 +286,5 @@ def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
     if done.returncode:
         # Out of memory before Python could report it.
         return {"kind": "memory"} | _FIRST
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    expanded: dict[str, Any] = json.loads(done.stdout)
+    return expanded

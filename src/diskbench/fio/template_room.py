@@ -70,11 +70,11 @@ def _main() -> None:
     # The default action ends the process at any point, also in a filter written in C.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
-    found = expand(asked["text"], asked["values"])
-    if len(found.get("text", "")) > asked["longest"]:
-        found = {"kind": "long", "message": "", "line": 1}
+    expanded = expand(asked["text"], asked["values"])
+    if len(expanded.get("text", "")) > asked["longest"]:
+        expanded = {"kind": "long", "message": "", "line": 1}
     signal.setitimer(signal.ITIMER_PROF, 0)
-    json.dump(found, sys.stdout)
+    json.dump(expanded, sys.stdout)
 
 
 if __name__ == "__main__":

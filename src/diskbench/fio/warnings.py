@@ -85,7 +85,7 @@ def step_warnings(
 ) -> tuple[Warning, ...]:
     """The doubts in one step. `samples` is None where the machine was not sampled."""
     sections = declared(step.job)
-    found = [
+    doubts = [
         *_errors(output, sections),
         *_notes(output),
         *audit_warnings(audit_output(output, sections, end_known=bool(step.job)), step.name),
@@ -97,7 +97,7 @@ def step_warnings(
         *_short(step, rows, output, sections),
         *_clock(facts),
     ]
-    return tuple(warning.model_copy(update={"step": step.name}) for warning in found)
+    return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
 
 
 def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
@@ -111,21 +111,21 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
         for row in rows:
             if row.scope == "step" and row.role != "fill":
                 values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
-    found = []
+    doubts = []
     for (_, name, direction), iops in sorted(values.items()):
         middle = statistics.median_low(iops)
         if len(iops) < 2 or middle <= 0:
             continue
         spread = (max(iops) - min(iops)) / middle
         if spread > RUN_SPREAD:
-            found.append(
+            doubts.append(
                 RUNS_DISAGREE.warning(
                     f"{direction} IOPS of {len(iops)} runs lie {percent(spread)} apart: "
                     f"{min(iops):,.0f} to {max(iops):,.0f}, median {middle:,.0f}",
                     step=name,
                 )
             )
-    return tuple(found)
+    return tuple(doubts)
 
 
 def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
@@ -275,15 +275,15 @@ def _short(
         return
     seconds = max(row.runtime_ns for row in merged) / NS_PER_S
     ios = sum(row.ios for row in merged)
-    found = []
+    reasons = []
     if seconds < SHORTEST_S:
-        found.append(f"it ran for {seconds:.2f} s (at least {SHORTEST_S:.0f} s)")
+        reasons.append(f"it ran for {seconds:.2f} s (at least {SHORTEST_S:.0f} s)")
     if ios < FEWEST_IOS:
-        found.append(f"it did {ios:,} I/Os (at least {FEWEST_IOS})")
-    if found:
+        reasons.append(f"it did {ios:,} I/Os (at least {FEWEST_IOS})")
+    if reasons:
         timed = all(is_set(options_of(job, output, sections), "time_based") for job in output.jobs)
         yield TOO_SHORT.warning(
-            f"too short for a steady rate: {' and '.join(found)}",
+            f"too short for a steady rate: {' and '.join(reasons)}",
             advice="give it more time: --set runtime=…"
             if timed
             else "give it more time or data: --set runtime=… or --size",

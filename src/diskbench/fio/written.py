@@ -99,11 +99,11 @@ def fill_warning(step: Step) -> Warning | None:
     return None
 
 
-def _filled(found: _Range, size: int, wanted: int, *, files: bool) -> Filled:
-    if found.written is None:
+def _filled(extent: _Range, size: int, wanted: int, *, files: bool) -> Filled:
+    if extent.written is None:
         return Filled(passes=1.0 if files else 0.0, wanted=wanted)
-    shrinks = found.shrinks if found.kept < ENOUGH * size else None
-    return Filled(passes=found.written / size, wanted=wanted, shrinks=shrinks)
+    shrinks = extent.shrinks if extent.kept < ENOUGH * size else None
+    return Filled(passes=extent.written / size, wanted=wanted, shrinks=shrinks)
 
 
 def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:

@@ -85,7 +85,7 @@ def collect(
         reraise=True,
     )
     try:
-        found = attempts(_collect_once, host, unit, directory)
+        collected = attempts(_collect_once, host, unit, directory)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
             raise StoreUnavailable(
@@ -94,15 +94,15 @@ def collect(
                 "diskbench resume",
             ) from error
         raise
-    if found.left_out:
-        (directory / LEFT_OUT).write_text(found.text())
-        found.kept.append(LEFT_OUT)
-        first = next(iter(found.left_out.items()))
+    if collected.left_out:
+        (directory / LEFT_OUT).write_text(collected.text())
+        collected.kept.append(LEFT_OUT)
+        first = next(iter(collected.left_out.items()))
         on_note(
-            f"{len(found.left_out)} files of step {unit.name} from {host.name} are left out: "
+            f"{len(collected.left_out)} files of step {unit.name} from {host.name} are left out: "
             f"{first[0]} {first[1]}; all are in {LEFT_OUT} of its evidence"
         )
-    return tuple(sorted(directory / name for name in found.kept))
+    return tuple(sorted(directory / name for name in collected.kept))
 
 
 @dataclass
@@ -140,7 +140,7 @@ def _collect_once(host: Host, unit: Unit, directory: Path) -> _Found:
             )
         archive.seek(0)
         try:
-            found = _unpack(archive, directory, unit, host)
+            collected = _unpack(archive, directory, unit, host)
         except (
             tarfile.TarError,
             EOFError,
@@ -152,15 +152,15 @@ def _collect_once(host: Host, unit: Unit, directory: Path) -> _Found:
             raise EvidenceDamaged(
                 f"the archive of step {unit.name} from {host.name} is damaged: {error}"
             ) from error
-    _verify(directory, found, unit, host)
-    return found
+    _verify(directory, collected, unit, host)
+    return collected
 
 
 def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Found:
     """Write the plain files of `archive` into `directory`."""
     packed = archive.read(2) == _GZIP
     archive.seek(0)
-    found, taken = _Found(), set[str]()
+    collected, taken = _Found(), set[str]()
     # Under tarfile, which would read as much as a header says.
     stream = cast(
         "IO[bytes]", _Bounded(gzip.GzipFile(fileobj=archive) if packed else archive, unit, host)
@@ -174,7 +174,7 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
                 )
             why = _why_not(member, taken)
             if why:
-                found.leave_out(member.name, why)
+                collected.leave_out(member.name, why)
                 continue
             taken.add(member.name.casefold())
             source = tar.extractfile(member)
@@ -183,10 +183,10 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
                 shutil.copyfileobj(source, file, TAR_READ_BYTES)
             if _size(directory / member.name) != member.size:
                 raise EvidenceDamaged(f"{member.name} of step {unit.name} came incomplete")
-            found.kept.append(member.name)
+            collected.kept.append(member.name)
             # tarfile would keep every header, and headers may be large.
             tar.members = []  # type: ignore[attr-defined]
-    return found
+    return collected
 
 
 def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
@@ -244,9 +244,9 @@ def _too_much(unit: Unit) -> str:
     )
 
 
-def _verify(directory: Path, found: _Found, unit: Unit, host: Host) -> None:
+def _verify(directory: Path, collected: _Found, unit: Unit, host: Host) -> None:
     """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
-    if _SUMS not in found.kept:
+    if _SUMS not in collected.kept:
         raise EvidenceDamaged(f"step {unit.name} came from {host.name} without checksums")
     if _size(directory / _SUMS) > RECORD_BYTES:
         raise LimitExceeded(
@@ -258,14 +258,14 @@ def _verify(directory: Path, found: _Found, unit: Unit, host: Host) -> None:
     for line in (directory / _SUMS).read_text(errors="replace").splitlines():
         digest, _, name = line.partition(" ")
         expected[name.lstrip(" *")] = digest
-    for name in expected.keys() - set(found.kept) - found.left_out.keys():
+    for name in expected.keys() - set(collected.kept) - collected.left_out.keys():
         if _PLAIN.fullmatch(name):
             raise _mismatch(name, unit, host)
-        found.leave_out(name, "is no plain file name")
-    for name in [name for name in found.kept if name != _SUMS]:
+        collected.leave_out(name, "is no plain file name")
+    for name in [name for name in collected.kept if name != _SUMS]:
         if name not in expected:
-            found.leave_out(name, "has no checksum from the host")
-            found.kept.remove(name)
+            collected.leave_out(name, "has no checksum from the host")
+            collected.kept.remove(name)
             (directory / name).unlink()
         elif _sha256(directory / name) != expected[name]:
             raise _mismatch(name, unit, host)

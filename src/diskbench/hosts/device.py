@@ -77,20 +77,20 @@ def refusals(
 
 
 def _in_use(state: DeviceState) -> list[str]:
-    found: list[str] = []
+    uses: list[str] = []
     if state.system:
-        found.append("is the disk this system runs from")
+        uses.append("is the disk this system runs from")
     if state.mounts:
-        found.append(f"is mounted on {', '.join(state.mounts)}")
+        uses.append(f"is mounted on {', '.join(state.mounts)}")
     if state.swap:
-        found.append("is in use as swap")
+        uses.append("is in use as swap")
     if state.holders:
-        found.append(f"is held by {', '.join(state.holders)}")
+        uses.append(f"is held by {', '.join(state.holders)}")
     if state.openers:
-        found.append(f"{_HELD_OPEN} by process {', '.join(state.openers)}")
-    if state.busy and not found:
-        found.append("is in exclusive use by something that does not show itself")
-    return found
+        uses.append(f"{_HELD_OPEN} by process {', '.join(state.openers)}")
+    if state.busy and not uses:
+        uses.append("is in exclusive use by something that does not show itself")
+    return uses
 
 
 def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
@@ -98,46 +98,46 @@ def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
     holder and no process, or one on the same bytes of the same file, under any of its names."""
     own = {state.disk.path, *(f"/dev/{name}" for name in state.partitions)}
     upper = [o.disk.path for o in others if o.disk.backing_file in own]
-    found = [f"is the backing device of {', '.join(upper)}"] if upper else []
+    uses = [f"is the backing device of {', '.join(upper)}"] if upper else []
     mine = state.backing
     if mine is not None:
         beside = [o for o in others if o.backing is not None and o.backing.overlaps(mine)]
-        found += [
+        uses += [
             f"shares its backing file with {o.disk.path}"
             + (f" ({', '.join(o.mounts)})" if o.mounts else "")
             for o in beside
         ]
-    return found
+    return uses
 
 
 def _content(state: DeviceState) -> list[str]:
-    found: list[str] = []
+    contents: list[str] = []
     if state.partition_of is not None:
-        found.append("is a partition; only whole disks are written to")
+        contents.append("is a partition; only whole disks are written to")
     table = state.partition_table or next((s for s in state.signatures if s in _TABLES), None)
     if table:
-        found.append(f"has a partition table ({table})")
+        contents.append(f"has a partition table ({table})")
     elif state.partitions:
-        found.append(f"has partitions ({', '.join(state.partitions)})")
+        contents.append(f"has partitions ({', '.join(state.partitions)})")
     data = [s for s in state.signatures if s not in _TABLES]
-    found += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
-    return list(dict.fromkeys(found))
+    contents += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
+    return list(dict.fromkeys(contents))
 
 
 def _unfit(state: DeviceState, size_bytes: int | None) -> list[str]:
-    found: list[str] = []
+    faults: list[str] = []
     size = state.disk.size_bytes
     if state.read_only:
-        found.append("is read-only")
+        faults.append("is read-only")
     if not size:
-        found.append("has size 0")
+        faults.append("has size 0")
     elif size_bytes is not None and size < size_bytes:
-        found.append(f"has {format_bytes(size)}, less than the {format_bytes(size_bytes)} asked")
+        faults.append(f"has {format_bytes(size)}, less than the {format_bytes(size_bytes)} asked")
     if state.unreadable:
-        found.append(f"cannot be read: {state.unreadable}")
+        faults.append(f"cannot be read: {state.unreadable}")
     if not state.looked or not state.examined:
-        found.append("could not be examined: blkid and wipefs (util-linux) are needed on the host")
-    return found
+        faults.append("could not be examined: blkid and wipefs (util-linux) are needed on the host")
+    return faults
 
 
 def _identity(state: DeviceState, others: list[DeviceState], typed: str | None) -> list[str]:
@@ -176,31 +176,31 @@ def inspect(host: Host, path: str | None) -> Inspection:
     done = host.run(
         f"only={shlex.quote(path or '')}\n{script('block.sh')}{script('devices.sh')}", root=True
     )
-    found = parse_inspection(done.text)
-    if not found.complete:
+    inspection = parse_inspection(done.text)
+    if not inspection.complete:
         stderr = done.stderr.decode(errors="replace").strip()
         raise HostUnavailable(
             f"the block devices of {host.name} could not be looked at: {stderr or 'no answer'}"
         )
-    return found
+    return inspection
 
 
 def judge(
-    found: Inspection, path: str, typed: str, size_bytes: int | None, *, host_name: str
+    inspection: Inspection, path: str, typed: str, size_bytes: int | None, *, host_name: str
 ) -> DeviceProof:
     """The proof that `path` may be written to, or TargetRefused with every reason: pure."""
     where = f"{path} on {host_name}"
-    if found.asked == "missing":
+    if inspection.asked == "missing":
         raise TargetRefused(
             f"{where} does not exist", advice="diskbench devices lists the disks there"
         )
-    state = found.find(found.asked or "")
-    if found.asked == "other" or state is None:
+    state = inspection.find(inspection.asked or "")
+    if inspection.asked == "other" or state is None:
         raise TargetRefused(
             f"{where} is no block device",
             advice="for a directory use --path; see diskbench devices",
         )
-    reasons = refusals(state, found.devices, typed, size_bytes=size_bytes)
+    reasons = refusals(state, inspection.devices, typed, size_bytes=size_bytes)
     if reasons:
         raise TargetRefused(
             f"{where} is refused, it " + "; it ".join(reasons),
@@ -224,25 +224,25 @@ def check_device(
     A device whose only fault is that a process holds it open is inspected up to LOOKS times: udev,
     blkid and losetup open every device for a moment, but a real user keeps it open.
     """
-    found = inspect(host, path)
+    inspection = inspect(host, path)
     for _ in range(LOOKS - 1):
-        if not _is_only_open(found, destroy_data, size_bytes):
+        if not _is_only_open(inspection, destroy_data, size_bytes):
             break
         time.sleep(PAUSE_S)
-        found = inspect(host, path)
-    return judge(found, path, destroy_data, size_bytes, host_name=host.name)
+        inspection = inspect(host, path)
+    return judge(inspection, path, destroy_data, size_bytes, host_name=host.name)
 
 
-def _is_only_open(found: Inspection, typed: str, size_bytes: int | None) -> bool:
-    state = found.find(found.asked or "")
+def _is_only_open(inspection: Inspection, typed: str, size_bytes: int | None) -> bool:
+    state = inspection.find(inspection.asked or "")
     if state is None:
         return False
-    reasons = refusals(state, found.devices, typed, size_bytes=size_bytes)
+    reasons = refusals(state, inspection.devices, typed, size_bytes=size_bytes)
     return bool(reasons) and all(reason.startswith(_HELD_OPEN) for reason in reasons)
 
 
 def list_devices(host: Host) -> tuple[tuple[DeviceState, tuple[str, ...]], ...]:
     """Every whole disk of `host` with the reasons that refuse it, by name."""
-    found = inspect(host, None)
-    disks = [d for d in found.devices if d.partition_of is None]
-    return tuple((d, refusals(d, found.devices, None)) for d in disks)
+    inspection = inspect(host, None)
+    disks = [d for d in inspection.devices if d.partition_of is None]
+    return tuple((d, refusals(d, inspection.devices, None)) for d in disks)

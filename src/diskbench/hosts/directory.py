@@ -133,28 +133,28 @@ def _check_trusted(lines: list[str], where: str) -> None:
                 advice="is stat there another program than it should be?",
             )
         at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
-        for who, is_known in _replacers(at, sudo_uid, sudo_user):
+        for name, is_known in _replacers(at, sudo_uid, sudo_user):
             if not is_known:
                 raise TargetRefused(
-                    f"{where} is refused: {who} can put a symbolic link in its place, which root "
+                    f"{where} is refused: {name} can put a symbolic link in its place, which root "
                     f"would follow (see {at.path})",
                     advice="run diskbench as the owner of that directory, or name a --path that "
                     "only root may change, such as a new directory beside it",
                 )
-            _LOG.warning("%s can replace %s while root measures there", who, at.path)
+            _LOG.warning("%s can replace %s while root measures there", name, at.path)
 
 
 def _replacers(at: _Above, sudo_uid: str, sudo_user: str) -> list[tuple[str, bool]]:
     """Who but root may rename what lies in a directory, and whether root runs for them anyway."""
-    found = []
+    replacers = []
     if at.uid != 0:
-        found.append((f"user {at.owner}", str(at.uid) == sudo_uid or at.owner == _NOBODYS))
+        replacers.append((f"user {at.owner}", str(at.uid) == sudo_uid or at.owner == _NOBODYS))
     if at.mode & 0o1000:  # sticky: only an entry's owner may rename it
-        return found
+        return replacers
     if at.mode & 0o020 and at.gid != 0:
         # The user's own group, by the convention of a group of their own of the same name.
         known = at.group == _NOBODYS or (bool(sudo_user) and at.group == sudo_user)
-        found.append((f"group {at.group}", known))
+        replacers.append((f"group {at.group}", known))
     if at.mode & 0o002:
-        found.append(("any user", False))
-    return found
+        replacers.append(("any user", False))
+    return replacers

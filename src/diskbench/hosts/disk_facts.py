@@ -101,5 +101,5 @@ def _selected(text: str | None) -> str | None:
     """The scheduler in use, which the kernel writes in brackets: `[mq-deadline] none`."""
     if not text:
         return None
-    found = re.search(r"\[([^\]]+)\]", text)
-    return found[1] if found else text
+    selected = re.search(r"\[([^\]]+)\]", text)
+    return selected[1] if selected else text

@@ -56,14 +56,14 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
 
 def sections(text: str) -> dict[str, list[str]]:
     """The script's output by section; sections with the same name are joined."""
-    found: dict[str, list[str]] = {}
+    by_title: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("== "):
-            lines = found.setdefault(line[3:].strip(), [])
+            lines = by_title.setdefault(line[3:].strip(), [])
         else:
             lines.append(line)
-    return found
+    return by_title
 
 
 def parse_facts(

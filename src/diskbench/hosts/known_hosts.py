@@ -33,7 +33,7 @@ def known_keys(route: Route) -> tuple[KnownKey, ...]:
 
     `ssh-keygen -F` looks them up, so that hashed names, patterns and markers work as in ssh.
     """
-    found: list[KnownKey] = []
+    keys: list[KnownKey] = []
     for file in route.known_hosts:
         if not file.is_file():
             continue
@@ -43,8 +43,8 @@ def known_keys(route: Route) -> tuple[KnownKey, ...]:
             text=True,
             check=False,
         )
-        found += parse_found(file, done.stdout)
-    return tuple(found)
+        keys += parse_found(file, done.stdout)
+    return tuple(keys)
 
 
 def parse_found(file: Path, output: str) -> list[KnownKey]:

@@ -106,9 +106,9 @@ class LastWord:
 
 def _status(text: str) -> int:
     """An exit status; ValueError for any other text."""
-    if (found := whole(text, _MOST_STATUS)) is None:
+    if (status := whole(text, _MOST_STATUS)) is None:
         raise ValueError(text)
-    return found
+    return status
 
 
 def _moment(text: str) -> float:
@@ -121,13 +121,13 @@ def _moment(text: str) -> float:
 
 def _keys(words: list[str]) -> tuple[dict[str, str], list[str]]:
     """The leading KEY=VALUE words, and what follows them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for number, word in enumerate(words):
         match = _KEY.fullmatch(word)
         if match is None:
-            return found, words[number:]
-        found[match[1]] = match[2]
-    return found, []
+            return values, words[number:]
+        values[match[1]] = match[2]
+    return values, []
 
 
 def _whole(text: str | None) -> int | None:

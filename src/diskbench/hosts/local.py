@@ -115,10 +115,10 @@ def _output(
     """Standard output and error to the end of the process; ConnectionLost after `timeout_s`."""
     assert process.stdout is not None
     assert process.stderr is not None
-    found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     deadline = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
-        for descriptor in found:
+        for descriptor in output:
             selector.register(descriptor, selectors.EVENT_READ)
         while selector.get_map():
             left = deadline - time.monotonic()
@@ -128,14 +128,14 @@ def _output(
             for key, _ in ready:
                 chunk = os.read(key.fd, _CHUNK)
                 if chunk:
-                    found[key.fd] += allowed.take(chunk)
+                    output[key.fd] += allowed.take(chunk)
                 else:
                     selector.unregister(key.fd)
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         raise _silent(timeout_s) from None
-    out, err = (bytes(data) for data in found.values())
+    out, err = (bytes(data) for data in output.values())
     return out, err
 
 

@@ -78,7 +78,7 @@ def parse_mountinfo(lines: list[str]) -> list[Mount]:
 
 def unescape(text: str) -> str:
     r"""A path as the kernel wrote it: blanks, tabs, newlines and backslashes are octal (\040)."""
-    return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
 
 
 def is_network(fstype: str) -> bool:
@@ -91,20 +91,20 @@ def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
     longest mount point above it (of several at one point the last)."""
     mounts = parse_mountinfo(by_section.get("mountinfo", []))
     wanted = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
-    found = next((m for m in mounts if m.mount_id == wanted), None)
+    mount = next((m for m in mounts if m.mount_id == wanted), None)
     directory = next(iter(by_section.get("directory", [])), "")
-    if found is None and directory:
+    if mount is None and directory:
         above = [m for m in mounts if _holds(m.mount_point, directory)]
         longest = max((len(m.mount_point) for m in above), default=0)
-        found = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
-    if found is None:
+        mount = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
+    if mount is None:
         return None
     size, available = _sizes(by_section.get("statfs", []))
     return MountFacts(
-        mount_point=found.mount_point,
-        source=found.source,
-        fstype=found.fstype,
-        options=found.options,
+        mount_point=mount.mount_point,
+        source=mount.source,
+        fstype=mount.fstype,
+        options=mount.options,
         size_bytes=size,
         available_bytes=available,
     )

@@ -82,13 +82,13 @@ def parse_address(text: str) -> TypedHost:
     bare = text.rpartition("@")[2]
     if bare.count(":") > 1 and not bare.startswith("[") and not re.search(r"\s", text):
         return _safe(TypedHost(bare, text.rpartition("@")[0] or None), text)
-    found = _ADDRESS.match(text)
-    if not found:
+    match = _ADDRESS.match(text)
+    if not match:
         raise InvalidValue(f"{text!r} is no address", advice="write USER@HOST[:PORT]")
-    port = int(found["port"]) if found["port"] else None
+    port = int(match["port"]) if match["port"] else None
     if port is not None and not 0 < port < 65536:
         raise InvalidValue(f"{text!r} names port {port}", advice="ports go from 1 to 65535")
-    return _safe(TypedHost(found["v6"] or found["host"], found["user"], port), text)
+    return _safe(TypedHost(match["v6"] or match["host"], match["user"], port), text)
 
 
 def _safe(address: TypedHost, text: str) -> TypedHost:
@@ -223,4 +223,4 @@ def expand_proxy(route: Route) -> str:
         "%r": route.user,
         "%n": parse_address(route.typed).host,
     }
-    return re.sub("%[%hprn]", lambda found: tokens[found[0]], route.proxy_command)
+    return re.sub("%[%hprn]", lambda match: tokens[match[0]], route.proxy_command)

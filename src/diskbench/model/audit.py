@@ -8,7 +8,7 @@ AuditName = Literal["bytes", "rate", "percentiles", "end", "logs"]
 
 
 class AuditCheck(Frozen):
-    """One check. `holds` is None where the evidence does not tell; `message` holds the figures."""
+    """One check. `holds` is None where the evidence does not say; `message` holds the figures."""
 
     name: AuditName
     holds: bool | None

@@ -54,7 +54,7 @@ class Compared(Frozen):
     """One step and direction of one block on both sides: B over A.
 
     `n` independent pairs are made of `pairs` pairs; `unpaired` figures found no partner. `in_turn`
-    tells whether A and B were measured side by side, in the rounds of one matrix. `q` is `p`
+    says whether A and B were measured side by side, in the rounds of one matrix. `q` is `p`
     adjusted for all that this document compares. `sentence` says it in words.
     """
 

@@ -28,7 +28,7 @@ class Quota(Frozen):
 
     `kind` is ours (machines, vcpus, spot-vcpus, disks, disk-gib, addresses), `of` the disk types
     or the family of machines that it counts (none: all), `name` the cloud's own word. `used` is
-    None where the cloud does not tell.
+    None where the cloud does not say.
     """
 
     kind: str

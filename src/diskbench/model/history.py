@@ -9,7 +9,7 @@ from diskbench.model.comparison import Difference, Metric
 class LevelChange(Frozen):
     """The level is another one from the time `at` on, `before` being the last time on the old one.
 
-    `change` is by what part of the old median: −0.1 is a tenth less. `regression` tells whether
+    `change` is by what part of the old median: −0.1 is a tenth less. `regression` says whether
     that is worse. `since` counts the times on the new level until the next change. `differences`
     are facts that changed with it.
     """

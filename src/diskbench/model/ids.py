@@ -70,11 +70,11 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     raise several(text, matches)
 
 
-def several(text: str, found: Sequence[Known]) -> InvalidValue:
+def several(text: str, matches: Sequence[Known]) -> InvalidValue:
     """Return the error for a prefix that matches several objects, with the list of them."""
-    shown = sorted(found, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
+    shown = sorted(matches, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
     lines = "".join(f"\n  {described(thing)}" for thing in shown)
-    more = "\n  and others" if len(found) > SHOWN else ""
+    more = "\n  and others" if len(matches) > SHOWN else ""
     return InvalidValue(
         f"{text.strip()!r} is the beginning of several:{lines}{more}",
         advice="type more of the id that you mean, or all of it",
@@ -104,7 +104,7 @@ def age(ulid: str, *, now: float | None = None) -> str:
     return f"{format_duration_s(seconds)} old" if seconds >= 0 else ""
 
 
-def _wholes(found: list[Known]) -> list[Known]:
+def _wholes(matches: list[Known]) -> list[Known]:
     """Return the objects without parts of others in the list."""
-    ids = {thing.id for thing in found}
-    return [thing for thing in found if not ids.intersection(thing.part_of)]
+    ids = {thing.id for thing in matches}
+    return [thing for thing in matches if not ids.intersection(thing.part_of)]

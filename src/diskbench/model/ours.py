@@ -24,17 +24,17 @@ def is_named_for(lease_id: str, name: str | None) -> bool:
     return name is not None and name.startswith(begin) and bool(_KIND.fullmatch(name[len(begin) :]))
 
 
-def was_made(told: str, made: Collection[str]) -> bool:
-    """Whether `told` (`volume vol-0abc`) was recorded as made, or nothing of its kind was
+def was_made(described: str, made: Collection[str]) -> bool:
+    """Whether `described` (`volume vol-0abc`) was recorded as made, or nothing of its kind was
     recorded."""
     kinds = {resource.partition(" ")[0] for resource in made}
-    return told in made or told.partition(" ")[0] not in kinds
+    return described in made or described.partition(" ")[0] not in kinds
 
 
-def is_ours(lease_id: str, name: str | None, told: str, made: Collection[str] = ()) -> bool:
-    """Whether a resource with the tag of a lease was made for it; `told` is its `kind id`, `name`
-    its name."""
-    return is_named_for(lease_id, name) and was_made(told, made)
+def is_ours(lease_id: str, name: str | None, resource: str, made: Collection[str] = ()) -> bool:
+    """Whether a resource with the tag of a lease was made for it; `resource` is its `kind id` and
+    `name` its name."""
+    return is_named_for(lease_id, name) and was_made(resource, made)
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Which:
     made: Sequence[str] = ()
     copied: Sequence[str] = ()
 
-    def takes(self, name: str | None, told: str) -> bool:
-        """Whether what is called `name`, and told as `kind id`, is meant."""
+    def takes(self, name: str | None, resource: str) -> bool:
+        """Whether what is called `name`, and listed as `kind id`, is meant."""
         if self.copied:
-            return told in self.copied
-        return is_ours(self.lease_id, name, told, self.made)
+            return resource in self.copied
+        return is_ours(self.lease_id, name, resource, self.made)
 
-    def warn(self, told: Collection[str]) -> None:
+    def warn(self, resources: Collection[str]) -> None:
         """Log the resources that carry the tag and are left alone."""
-        if told and not self.copied:
+        if resources and not self.copied:
             logging.getLogger(__name__).warning(
-                "lease %s: %s %s; left alone", self.lease_id, ", ".join(sorted(told)), NOT_OURS
+                "lease %s: %s %s; left alone", self.lease_id, ", ".join(sorted(resources)), NOT_OURS
             )

@@ -5,8 +5,8 @@ from typing import Literal
 from diskbench.model.base import Frozen
 
 PhaseKind = Literal["burst", "baseline", "level", "ramp", "stall"]
-"""`burst` does not last; `baseline` is what does; `level` is one of which neither the seconds nor a
-promise tell which of both it is; `ramp` has no level; in a `stall` next to nothing was done."""
+"""`burst` does not last; `baseline` lasts; at a `level` neither the seconds nor a promise say
+which of the two it is; `ramp` has no level; in a `stall` next to nothing was done."""
 
 SteadyState = Literal["steady", "not steady", "too short"]
 MOST_STALLED = 0.02
@@ -17,7 +17,7 @@ class Phase(Frozen):
     """Seconds of a step that belong together, from `start_s` up to `end_s`, on the series' clock.
 
     `iops` and `bytes_per_s` are the means of its seconds, those in which it stalled included; None
-    where its log tells nothing of them. `from_iops` and `to_iops` are where a ramp begins and ends.
+    where its log lacks them. `from_iops` and `to_iops` are where a ramp begins and ends.
     """
 
     kind: PhaseKind

@@ -97,7 +97,7 @@ def busy_with(processor: Processor) -> tuple[BusyWith, ...]:
     )
 
 
-def busiest(found: Iterable[Processor]) -> Processor:
+def busiest(processors: Iterable[Processor]) -> Processor:
     """Of several rounds of a step the one whose processor had least time left; the load generator
     at its limit comes before anything else that was."""
 
@@ -110,7 +110,7 @@ def busiest(found: Iterable[Processor]) -> Processor:
             processor.steal or 0.0,
         )
 
-    return max(found, key=key, default=Processor())
+    return max(processors, key=key, default=Processor())
 
 
 def percent(fraction: float) -> str:

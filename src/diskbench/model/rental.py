@@ -178,7 +178,7 @@ class Claim(Frozen):
     owner: str
     version: str
     turn: int = Field(default=1, ge=1)
-    """Which of the trials that share the machine in turn; its disks are told apart by it."""
+    """Which of the trials that share the machine in turn; it distinguishes their disks."""
 
 
 class LeaseEnd(Frozen):

@@ -2,7 +2,7 @@
 
 One list, from which help, docs (docs/selection.md) and errors come. Each key stands for a column
 of runs or of their measurements; beside these short names every such column is a key by its own
-name. What is none of both is the name of a label.
+name. Any other key is the name of a label.
 """
 
 from __future__ import annotations

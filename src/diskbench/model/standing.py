@@ -35,7 +35,7 @@ class UntilStanding(Frozen):
 
 class MatrixStanding(Frozen):
     """The whole. `expected_end` is UTC, None where nothing is left or nothing is known. `worked_on`
-    tells whether any living process looks after it: the one that runs it in its foreground, or,
+    says whether a living process runs it: the one that runs it in its foreground, or,
     where it is `for_workers`, a worker that reaches any of its cells."""
 
     format: Literal[1] = 1

@@ -70,10 +70,10 @@ class Promised(Frozen):
 
 class Judged(Frozen):
     """One stretch of a step at one level: a phase, or the whole step where it was not cut (then
-    `start_s` and `end_s` are None, and `kind` is what a promise tells of it). No mean spans a cliff
+    `start_s` and `end_s` are None, and `kind` is what a promise says of it). No mean spans a cliff
     (MR-3).
 
-    A rate is None where the log of an imported run tells nothing of it. `ratio` is measured over
+    A rate is None where the log of an imported run lacks it. `ratio` is measured over
     promised; None without a promise.
     """
 
@@ -140,7 +140,7 @@ class StepVerdict(Frozen):
     the limiter that most of them name, the figures of the replicates (MR-5, MR-6), and their ratio
     to the promise with its interval (None below six replicates: `no interval`).
 
-    `levels` is the course over the runs of a trial, where there are enough to tell; with several,
+    `levels` is the course over the runs of a trial, where there are enough; with several,
     the figures are of the last one only, for no median spans a cliff (MR-3)."""
 
     step: str

@@ -143,7 +143,7 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
         return _unknown(place)
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        message = f"{what}: {_shown(value)} is none of {', '.join(known)}"
+        message = f"{what}: {_shown(value)} is not one of {', '.join(known)}"
         return message, near(str(value), known), _Meant(value=nearest(str(value), known))
     if kind == "value_error":
         raised = error.get("ctx", {})["error"]

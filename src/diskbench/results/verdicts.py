@@ -248,6 +248,6 @@ def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
         return ()
     return (
         NO_RATE.reason(
-            "no rate is known: what was kept tells of latencies alone",
+            "no rate is known: the evidence has latencies only",
         ),
     )

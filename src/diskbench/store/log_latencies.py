@@ -44,7 +44,7 @@ def latency_seconds(
     """One row a step, second, direction and bucket that holds I/Os: run_id, step_index, step,
     round, second, direction, from_ns, to_ns, count.
 
-    Empty for steps whose logs tell nothing of single I/Os. Raises UnknownName for a run or step
+    Empty for steps whose logs have no single I/Os. Raises UnknownName for a run or step
     without evidence, FioOutputUnreadable for damaged logs.
     """
     import polars as pl
@@ -102,7 +102,7 @@ def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) ->
 
 
 def _count_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
-    """A row tells of the time before it, so it belongs to the second of the middle of that."""
+    """A row describes the time before it, so it belongs to the second in that time's middle."""
     read_histograms(db, logs)
     db.execute(
         f"""

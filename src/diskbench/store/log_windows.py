@@ -171,7 +171,7 @@ def _tail(
 def _logged_kib(
     db: duckdb.DuckDBPyConnection, direction: int, job: int, second: int
 ) -> float | None:
-    """KiB a second that a job's bw log tells of a second; None where it has no such log."""
+    """KiB/s of one second in a job's bw log; None where it has no such log."""
     row = db.execute(
         """
         SELECT count(*), coalesce(max(value) FILTER (second = ?), 0)

@@ -57,8 +57,7 @@ PARSED_FILES = (
 )
 """All that `step_result` reads; logs are read when somebody asks for a series."""
 PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
-"""Those of which the beginning and the end tell all: a day's samples of a machine with 192 cores
-are 1 GB."""
+"""Those of which the first and the last sample are enough: a day of 192 cores is 1 GB."""
 END_BYTES = 4 * 2**20
 """Of each end; a sample of 1,000 cores takes 70 kB."""
 _TAIL_LINES = 5

@@ -51,7 +51,7 @@ def run_phases(
     """The phases of each measured step of a minute or more, in the order of the steps.
 
     `plan` is where the run came from (None: imported) and `run` its number in the trial, from 1:
-    they tell what was expected, and how much faster than time the credit of a lab disk runs out.
+    they contain what was expected, and how much faster than time the credit of a lab disk runs out.
     Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
     """
     shortest_s = _shortest_s(plan)
@@ -140,7 +140,7 @@ def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:
     import numpy as np
 
     counts = [frame[name].null_count() < frame.height for name in ("iops", "bytes_per_s")]
-    if not frame.height or not any(counts):  # a log of latencies tells no rate, and so no stall
+    if not frame.height or not any(counts):  # a log of latencies has no rate, and so no stall
         return np.zeros(0), np.zeros(0)
     seconds = frame["second"].to_numpy()
     seconds = seconds - seconds.min()

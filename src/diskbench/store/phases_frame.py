@@ -37,7 +37,7 @@ def phases_frame(
 
 
 def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[StepPhases]:
-    """As the run's own plan tells what was expected; imported runs have none."""
+    """The expectation in the run's own plan; imported runs have none."""
     if step is not None:
         next(closed_steps(evidence, run_id, step))
     try:

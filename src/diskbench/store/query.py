@@ -154,7 +154,7 @@ def find_run(database: Engine, run_id: str) -> Run:
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:
-    """What a run measured and where, for a person who is to tell runs apart."""
+    """What a run measured and where, for a person who has to distinguish runs."""
     return f"{profile} on {provider}" + (f" {place}" if place else "")
 
 

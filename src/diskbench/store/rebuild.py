@@ -70,7 +70,7 @@ def rebuild(
     database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
 ) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction, and
-    then those that its records tell (store/restore.py).
+    then those that its records contain (store/restore.py).
 
     Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
     wrong with one of them costs the others nothing. Raises StoreUnavailable when the database

@@ -3,7 +3,7 @@
 A row that a database has counts for more than its record: only what is missing is added, and a
 matrix that is over in the database is brought to what its record says. A matrix whose record does
 not say that it ended is over all the same in a database that is made of evidence: nobody works on
-it there. Its cells have the ends that their trials' records tell, the others are `cancelled`.
+it there. Its cells have the ends that their trials' records contain, the others are `cancelled`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEFT = {
 
 
 def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, DiskbenchError]]:
-    """Add the leases, timings, matrices, cells and machines that the records tell; returns the keys
+    """Add the leases, timings, matrices, cells and machines in the records; returns the keys
     of records that cannot be read, and why. Raises StoreUnavailable for either store."""
     failed: list[tuple[str, DiskbenchError]] = []
 

@@ -94,9 +94,9 @@ def imported_run_row(
     times: tuple[str | None, str | None],
     evidence_url: str,
 ) -> dict[str, Any]:
-    """The row of a run that somebody else measured; what its file does not tell is None.
+    """The row of a run that somebody else measured; what its file lacks is None.
 
-    `times` are the beginning and the end that the file tells. Without either the run has no date.
+    `times` are the beginning and the end in the file. Without either the run has no date.
     """
     started_at, finished_at = times
     hostname = facts.get("hosts")

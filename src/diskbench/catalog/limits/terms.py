@@ -67,19 +67,20 @@ def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
         )
 
 
-def bursting_limits(cloud: str, found: DiskLimits) -> DiskLimits:
+def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     """The same disk with bursting on demand: no bucket, for as long as it is paid for. Raises
     InvalidValue for a type that has none."""
-    entry = _entry(cloud, found.disk_type)
+    entry = _entry(cloud, disk_limits.disk_type)
     burst, tiers = entry.on_demand, entry.tiers
     if burst is None or tiers is None:
         raise InvalidValue(
-            f"--bursting does not go with {found.disk_type}",
+            f"--bursting does not go with {disk_limits.disk_type}",
             advice="leave it out",
             field="bursting",
         )
     return replace(
-        found, pools=tuple(_raised(pool, burst, tiers.unit_bytes) for pool in found.pools)
+        disk_limits,
+        pools=tuple(_raised(pool, burst, tiers.unit_bytes) for pool in disk_limits.pools),
     )
 
 

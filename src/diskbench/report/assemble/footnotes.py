@@ -24,7 +24,7 @@ def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
         ("MB/s = 10^6 bytes/s; CPU = of one core, for all of fio's jobs", True),
         (f"{levels} = of that level alone, not of the whole step: it had several", bool(levels)),
         (
-            "– = latencies of both sides of a fall, so none is told",
+            "– = the latencies are from both sides of a fall, so none is shown",
             any(line.crosses for line in lines),
         ),
         (

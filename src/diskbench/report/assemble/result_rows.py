@@ -226,8 +226,8 @@ def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
-def _spread(found: Spread, show: Callable[[float], str]) -> RowCell:
-    return RowCell(show(found.median), _span(found.values, show))
+def _spread(spread: Spread, show: Callable[[float], str]) -> RowCell:
+    return RowCell(show(spread.median), _span(spread.values, show))
 
 
 def _range(middle: float, low: float, high: float) -> RowCell:

@@ -51,7 +51,7 @@ BECAUSE: dict[LimiterName, str] = {
     "page-cache": "the machine's memory answered, not the disk",
     "host-cache": "a cache below the machine answered, not only the disk",
     "network": "the network between machine and disk was full",
-    "unknown": "nothing that was seen tells what set that pace",
+    "unknown": "nothing observed shows what set that rate",
 }
 """The meaning of each limiter, as the end of a sentence."""
 

@@ -170,7 +170,7 @@ def _facts(trial: TrialFacts) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _missing(trial: TrialFacts) -> str:
     if "imported" in trial.subject.marks:
-        return "what was imported has no summary, only what its log tells second by second"
+        return "the import has no summary, only a log of each second"
     return "no measured step finished"
 
 

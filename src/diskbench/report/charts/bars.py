@@ -91,11 +91,11 @@ def panel(
     *,
     log: bool = False,
     width: int = WIDTH,
-    told: bool = True,
+    labelled: bool = True,
 ) -> alt.LayerChart:
     """Points of one metric in their rows; a row without points is marked as missing.
 
-    `told`: this panel shows the labels and the legend; otherwise a panel beside it does.
+    `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
     import altair as alt
 
@@ -104,12 +104,12 @@ def panel(
     by_lane = in_lanes(points, lanes)
     texts = {name: _words(of_lane, name, brief=width < _ROOMY) for name, of_lane in by_lane.items()}
     scale = _scale(by_lane, texts, metric, log=log, width=width)
-    y = lanes.axis(told=told)
+    y = lanes.axis(labelled=labelled)
     layers: list[Any] = []
     bars = published or own
     if bars:
         rows = [row(bar) | {"row": lanes.of(bar)} for bar in bars]
-        colour = provider_colour(bars, palette, legend=told)
+        colour = provider_colour(bars, palette, legend=labelled)
         layers += (_dots if log else _bars)(rows, scale, y, colour, palette)
     layers += own_layers(own if published else (), lanes.of, scale.x, scale.drawn, y, palette)
     least = scale.domain[0]
@@ -220,7 +220,7 @@ def _extent(points: Sequence[ChartPoint]) -> list[float]:
 def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
     """The text at the end of a row."""
     if not points:
-        return "" if is_own(name) else "not told"
+        return "" if is_own(name) else "not stated"
     first = points[0]
     return (
         bare(first.metric, first.value)

@@ -29,13 +29,13 @@ class Lanes:
         """The row of a point."""
         return _name(point, beside=self.beside)
 
-    def axis(self, *, told: bool = True) -> alt.Y:
-        """The vertical axis: labels, and `yours` for a row of own runs. Not `told`: the same rows
-        without labels, because a panel further left has them."""
+    def axis(self, *, labelled: bool = True) -> alt.Y:
+        """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same
+        rows without labels, because a panel further left has them."""
         import altair as alt
 
         scale = alt.Scale(domain=list(self.names))
-        if not told:
+        if not labelled:
             return alt.Y("row:N", scale=scale, axis=None)
         shown = [YOURS if name.endswith(_OWN) else name for name in self.names]
         labels = bare_labels(shown)
@@ -45,8 +45,8 @@ class Lanes:
 
 def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
     """The rows for these points, in the order of the published points, then of the own points."""
-    found = list(points)
-    published, own = of_source(found, "published"), of_source(found, "measured")
+    points_of = list(points)
+    published, own = of_source(points_of, "published"), of_source(points_of, "measured")
     beside = bool(published and own)
     names: list[str] = []
     for label in labels_in_order([*published, *own], ranked=ranked):

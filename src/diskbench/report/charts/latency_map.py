@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEIGHT = 170
 
 
-def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
+def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
     """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
 
     Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
@@ -30,37 +30,37 @@ def latency_map_chart(found: LatencyMap, palette: Palette) -> ChartFigure:
     """
     import altair as alt
 
-    bounds = bounds_of([cell.per_s for cell in found.cells], len(palette.heat))
+    bounds = bounds_of([cell.per_s for cell in latency_map.cells], len(palette.heat))
     domain = [
-        min((cell.from_ns for cell in found.cells), default=1e3) or 32.0,
-        max((cell.to_ns for cell in found.cells), default=1e6),
+        min((cell.from_ns for cell in latency_map.cells), default=1e3) or 32.0,
+        max((cell.to_ns for cell in latency_map.cells), default=1e6),
     ]
-    x = time_axis(found.seconds, "start")
+    x = time_axis(latency_map.seconds, "start")
     y = latency_axis("low", domain, grid=False)
-    rows = _joined(found, bounds)
+    rows = _joined(latency_map, bounds)
     cells = (
         alt.Chart({"values": rows})
         .mark_rect(aria=False)
         .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
     )
-    words = [_row(found, column) for column in found.stretches]
+    words = [_row(latency_map, column) for column in latency_map.stretches]
     high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(HEIGHT)}
     drawing = alt.LayerChart(layer=[cells, columns(words, palette, high)]).properties(
         width=WIDTH, height=HEIGHT
     )
     return ChartFigure(
-        title=f"{found.step}: {found.direction} latency over time",
-        subtitle=_subtitle(found),
+        title=f"{latency_map.step}: {latency_map.direction} latency over time",
+        subtitle=_subtitle(latency_map),
         drawing=drawing,
-        id=f"map-{found.step_index}-{found.direction}",
-        alt=_sentence(found),
+        id=f"map-{latency_map.step_index}-{latency_map.direction}",
+        alt=_sentence(latency_map),
     )
 
 
-def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
+def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
     """The cells, with adjacent cells of one colour merged."""
     rows: list[dict[str, Any]] = []
-    for cell in sorted(found.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
+    for cell in sorted(latency_map.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
         heat = place_of(cell.per_s, bounds)
         last = rows[-1] if rows else None
         low = cell.from_ns or 32.0
@@ -73,11 +73,11 @@ def _joined(found: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(found: LatencyMap, column: MapColumn) -> dict[str, Any]:
+def _row(latency_map: LatencyMap, column: MapColumn) -> dict[str, Any]:
     until = f"–{clock(column.end_s)}" if column.end_s - column.start_s > 1 else ""
     parts = [
-        f"run {found.run_id}",
-        f"{found.step} {found.direction}",
+        f"run {latency_map.run_id}",
+        f"{latency_map.step} {latency_map.direction}",
         f"{clock(column.start_s)}{until}",
         f"n = {column.n:,} I/Os",
         f"p50 ≤ {bare('lat_ns', column.p50_ns)}",
@@ -88,25 +88,26 @@ def _row(found: LatencyMap, column: MapColumn) -> dict[str, Any]:
     return {"start": column.start_s, "end": column.end_s, "words": words}
 
 
-def _subtitle(found: LatencyMap) -> str:
-    width = max((column.end_s - column.start_s for column in found.stretches), default=1)
+def _subtitle(latency_map: LatencyMap) -> str:
+    width = max((column.end_s - column.start_s for column in latency_map.stretches), default=1)
     per = "second" if width <= 1 else f"{width:g} s"
     return (
         f"time of one I/O (logarithmic) in each {per}; "
-        f"n = {found.n:,} I/Os, no interval (n = 1 run)"
+        f"n = {latency_map.n:,} I/Os, no interval (n = 1 run)"
     )
 
 
-def _sentence(found: LatencyMap) -> str:
-    worst = max(found.stretches, key=lambda column: column.p50_ns, default=None)
-    best = min(found.stretches, key=lambda column: column.p50_ns, default=None)
+def _sentence(latency_map: LatencyMap) -> str:
+    worst = max(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
+    best = min(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
     if worst is None or best is None:
-        return f"No latencies of {found.step}."
+        return f"No latencies of {latency_map.step}."
     return (
-        f"{found.step} {found.direction} over {clock(found.seconds)}: the median lay between "
+        f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
+        "the median lay between "
         f"{bare('lat_ns', best.p50_ns)} (at {clock(best.start_s)}) and "
         f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
-        f"{bare('lat_ns', max(column.max_ns for column in found.stretches))}."
+        f"{bare('lat_ns', max(column.max_ns for column in latency_map.stretches))}."
     )
 
 

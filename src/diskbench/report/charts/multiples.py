@@ -71,7 +71,7 @@ def _drawing(
 
     drawn: list[Any] = []
     for place, (key, of_panel) in enumerate(panels.items()):
-        drawing = panel(of_panel, palette, lanes, log=log, width=WIDTH, told=not place)
+        drawing = panel(of_panel, palette, lanes, log=log, width=WIDTH, labelled=not place)
         words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
         drawn.append(drawing.properties(title=words))
     return alt.hconcat(*drawn, spacing=14)

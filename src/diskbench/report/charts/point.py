@@ -84,9 +84,9 @@ class ChartPoint:
 
     @property
     def sample(self) -> str:
-        """`mean of n = 10 runs`, `stated, n not told`."""
+        """`mean of n = 10 runs`, `stated, n not stated`."""
         if self.n is None:
-            return f"{self.statistic}, n not told"
+            return f"{self.statistic}, n not stated"
         counted = self.counted[:-1] if self.n == 1 else self.counted
         return f"{self.statistic} of n = {self.n} {counted}" if self.n > 1 else f"n = 1 {counted}"
 
@@ -168,7 +168,7 @@ def _counts(points: Sequence[ChartPoint]) -> str:
         statistic, counted = key.split("|")
         known = sorted({n for n in counts if n is not None})
         if not known:
-            parts.append(f"{statistic}, n not told")
+            parts.append(f"{statistic}, n not stated")
             continue
         span = f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
         unit = counted[:-1] if known == [1] else counted

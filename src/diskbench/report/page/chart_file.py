@@ -106,7 +106,7 @@ def _row(point: ChartPoint) -> tuple[str, ...]:
         f"{point.label}{what if what not in point.label else ''}",
         with_unit(point.metric, point.value),
         span,
-        "not told" if point.n is None else f"{point.n} {point.counted}",
+        "not stated" if point.n is None else f"{point.n} {point.counted}",
         point.where,
         f"yours: {point.runs}" if point.source == "measured" else point.words or "published",
     )

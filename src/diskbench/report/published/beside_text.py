@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.published.match import group
-from diskbench.report.published.text import WIDTH, told, what
+from diskbench.report.published.text import WIDTH, in_unit, what
 
 if TYPE_CHECKING:
     from diskbench.report.published.document import (
@@ -70,7 +70,9 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
         mark = "!" if figure.doubt else " "
         # Figures of one step differ in their parameters, which are at the end of the id.
         name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
-        values = f"{told(figure.metric, figure.value):>13}{told(figure.metric, beside.ours):>13}"
+        values = (
+            f"{in_unit(figure.metric, figure.value):>13}{in_unit(figure.metric, beside.ours):>13}"
+        )
         yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"
 
 

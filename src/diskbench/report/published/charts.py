@@ -162,7 +162,7 @@ _EBS_TYPES = (
     ),
     PostChart(
         "ebs-types", "samples", "samples", "Five samples of buffered reads, c3.8xlarge, 2017",
-        "every sample that the post tells", ("c3.8xlarge-read/*/buffered",),
+        "every sample in the post", ("c3.8xlarge-read/*/buffered",),
     ),
     PostChart(
         "ebs-types", "cached", "instances", "hdparm -T: reads of memory, not of disks, 2017",

@@ -153,7 +153,7 @@ def _runs(
     palette: Palette,
 ) -> ChartFigure:
     fall = chart.fall
-    assert fall is not None, "a chart of runs tells of a fall"
+    assert fall is not None, "a chart of runs has a fall"
     lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for figure in figures:
         first, last = (fall.run, fall.runs) if "/after-" in figure.id else (1, fall.run - 1)
@@ -182,7 +182,7 @@ def _runs(
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
     if not any("/after-" in figure.id for figure in figures):
-        notes = "of the runs after the tenth the post tells the fall only"
+        notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(
         [*published_lines, *predicted, *laid],
         palette,

@@ -33,7 +33,7 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
         for figure in of_post:
             mark = "!" if figure.doubt else " "
             where = figure.instance_type or figure.provider
-            value = told(figure.metric, figure.value)
+            value = in_unit(figure.metric, figure.value)
             yield _cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}")
 
 
@@ -45,7 +45,7 @@ def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
         yield from _disk_lines(list(same), books)
 
 
-def told(metric: Metric, value: float) -> str:
+def in_unit(metric: Metric, value: float) -> str:
     """A value formatted with its unit."""
     match metric:
         case "iops":
@@ -104,7 +104,7 @@ def _disk(figure: Published) -> Iterator[str]:
 def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
     name = figure.id.rpartition("/")[2]
     yield ""
-    yield f"  {name}: {told(figure.metric, figure.value)}"
+    yield f"  {name}: {in_unit(figure.metric, figure.value)}"
     yield from labelled("printed", " · ".join(_printed(figure)), indent=4)
     yield from labelled("measured", f"{figure.tool}: {figure.method}", indent=4)
     settings = "".join(f" --set {key}={value:g}" for key, value in figure.parameters.items())

@@ -44,7 +44,7 @@ def _where_known(plan: Plan) -> Iterator[str]:
         return
     known = priced_region(plan.rental.cloud or plan.rental.scope.provider)
     if known is not None and known != plan.rental.scope.region:
-        yield f"prices are known of {known} only: --region {known} tells them"
+        yield f"prices are known for {known} only: use --region {known}"
 
 
 def cost_line(cost: TrialCost) -> str:

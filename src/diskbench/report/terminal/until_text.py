@@ -22,7 +22,7 @@ def until_words(until: UntilStanding) -> str:
     else:
         text = f"within ±{format_share(until.width)} after {count}, {wanted}{worst}"
     if until.more is None and until.width is not None:
-        text += "; too noisy to tell how many more would do"
+        text += "; too noisy to estimate how many more runs are needed"
     elif until.more:
         text += f"; about {until.more} more"
     return f"not reached: {text}; {until.ended}" if until.ended else text

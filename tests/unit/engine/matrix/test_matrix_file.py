@@ -74,7 +74,7 @@ FORM = {
     "limits: {bugdet: 1}": "2: unknown key 'bugdet' in limits; did you mean 'budget'?",
     "limits: {deadline: 2 weeks}": "2: limits.deadline: '2 weeks' is no duration; write seconds",
     "limits: {per: {aws: many}}": "2: limits.per.aws: 'many' is not a whole number",
-    "order: randon": "2: order: 'randon' is none of random, listed; did you mean 'random'?",
+    "order: randon": "2: order: 'randon' is not one of random, listed; did you mean 'random'?",
     "seed: -1": "2: seed: -1 is out of range; it must be at least 0",
     "reuse_host: maybe": "2: reuse_host: 'maybe' is not true or false",
     "name: again": "2: 'name' is given twice, first in line 1",

@@ -51,7 +51,7 @@ def test_a_broken_promise_is_told_by_its_worst_step():
     worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
     assert two_sentences(told(kept, worst))[1] == (
         "It gave less than it promises in 1 of 2 steps, the least 900 IOPS in worst (30% of the "
-        "3,000 promised): nothing that was seen tells what set that pace."
+        "3,000 promised): nothing observed shows what set that rate."
     )
 
 

@@ -63,7 +63,7 @@ def of_one_metric(rates=VALUES, metrics=("iops", "bytes_per_s", "p99_ns"), max_s
 def holds(figure, values):
     """It draws on both axes, tells what it must, and every value stands in its rows."""
     assert figure.title
-    assert re.search(r"\bn (=|not told)", figure.subtitle), figure.subtitle
+    assert re.search(r"\bn (=|not stated)", figure.subtitle), figure.subtitle
     assert "interval" in figure.subtitle
     assert re.search(r"IOPS|MB/s|time of one operation", figure.subtitle)
     assert figure.alt.endswith(".")

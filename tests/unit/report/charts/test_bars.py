@@ -106,4 +106,4 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
     assert [one["title"]["text"] for one in panels] == ["IOPS", "read MB/s"]
     rows = {tuple(p["layer"][0]["encoding"]["y"]["scale"]["domain"]) for p in panels}
     assert rows == {("a", "b")}
-    assert "not told" in {row.get("text") for row in rows_in(figure)}
+    assert "not stated" in {row.get("text") for row in rows_in(figure)}

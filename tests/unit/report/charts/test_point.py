@@ -37,7 +37,7 @@ def test_runs_of_one_machine_are_one_value():
         ([point(), point("io1")], f"published: {TEN}, no interval (n = 1 machine each)"),
         ([own()], f"mean of n = 3 runs, {NONE}"),
         ([own(n=1)], f"n = 1 run, {NONE}"),
-        ([point(n=None, statistic="stated")], f"published: stated, n not told, {NONE}"),
+        ([point(n=None, statistic="stated")], f"published: stated, n not stated, {NONE}"),
         (
             [point(), *(own(run=f"r{i}", value=float(i)) for i in range(6))],
             f"published: {TEN}, {NONE}; yours: mean of n = 3 runs, {SIX}",

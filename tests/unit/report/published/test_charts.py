@@ -41,7 +41,7 @@ def test_a_chart_holds_the_published_numbers_as_they_are(chart):
             assert set(one.values) <= numbers
         elif chart.kind != "price" or one.label in labels:  # not all have a price
             assert one.value in numbers
-    assert re.search(r"\bn (=|not told)", figure.subtitle)
+    assert re.search(r"\bn (=|not stated)", figure.subtitle)
     assert "no interval (n = 1 machine" in figure.subtitle
     assert re.search(r"IOPS|MB/s|time of one operation", figure.subtitle)
     assert figure.alt.startswith(figure.title)

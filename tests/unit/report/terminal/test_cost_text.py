@@ -53,7 +53,7 @@ def test_where_prices_are_known_is_told_where_they_are_not():
     scope = made.rental.scope.model_copy(update={"region": "westeurope"})
     rental = made.rental.model_copy(update={"scope": scope})
     _, told = price_lines(made.model_copy(update={"rental": rental}))
-    assert told == "prices are known of eastus only: --region eastus tells them"
+    assert told == "prices are known for eastus only: use --region eastus"
 
 
 def test_a_lab_host_costs_nothing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,17 +98,20 @@ def render(
     step: Annotated[int | None, typer.Option("--step", help="One step, from 0.")] = None,
 ) -> None:
     """Print the exact job files that would run on this machine, one a step."""
-    from diskbench.engine.profile_jobs import built, typed_parameters, typed_target
+    from diskbench.engine.profile_jobs import built, difference, typed_parameters, typed_target
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
     target = typed_target(profile, path, device, size)
-    steps, loop, _ = built(profile, typed_parameters(settings), target)
+    parameters = typed_parameters(settings)
+    steps, loop, _ = built(profile, parameters, target)
     if step is not None and not 0 <= step < len(steps):
         raise InvalidValue(
             f"there is no step {step}", advice=f"the profile has steps 0 to {len(steps) - 1}"
         )
+    if not profile.is_template and (changed := difference(profile, parameters, target)):
+        typer.echo(textwrap.indent(changed, "; ") + "\n")
     for one in steps:
         if step is None:
             repeated = (

@@ -7,13 +7,16 @@ import os
 import shlex
 import subprocess
 import tempfile
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
 from diskbench.fio.guard import FioTarget
+from diskbench.fio.jobfile import parse
 from diskbench.fio.offered import stand_in
+from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import GIB
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.fio.profiles import Profile
+    from diskbench.fio.retarget import JobChange
     from diskbench.model.spec import Loop, Step
 
 
@@ -31,17 +35,44 @@ def built(
     """The steps on this machine, the loop among them (None: no loop), and the version of this
     machine's fio (None: no fio). Raises ProfileError."""
     version = _fio("--version")
-    engines = (_fio("--enghelp") or "").split()
-    context = RenderContext(
+    rendered = render(profile, dict(overrides), _context(target))
+    steps, loop = build_steps(profile, rendered, target, version)
+    return steps, loop, version
+
+
+def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:
+    """What changes in a user's job file on this machine, as a unified diff; "" for none."""
+    text = render(profile, dict(overrides), _context(target)).text
+    lines = text.split("\n")
+    _, changes = retarget(parse(text), target)
+    for change in changes:
+        lines[change.line - 1] = "" if change.after is None else change.after
+    kept = [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
+    return "\n".join(
+        unified_diff(
+            profile.template.rstrip("\n").split("\n"),
+            "\n".join(kept).rstrip("\n").split("\n"),
+            fromfile=profile.name,
+            tofile="as fio is given it",
+            lineterm="",
+        )
+    )
+
+
+def _removed(number: int, changes: Sequence[JobChange]) -> bool:
+    return any(change.line == number and change.after is None for change in changes)
+
+
+def _context(target: FioTarget) -> RenderContext:
+    """This machine, as a template sees it."""
+    return RenderContext(
         cores=os.cpu_count() or 1,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        fio_version=version,
-        engines=tuple(engines),
+        fio_version=_fio("--version"),
+        engines=tuple((_fio("--enghelp") or "").split()),
         target_kind=target.kind,
         size_bytes=target.size_bytes,
     )
-    steps, loop = build_steps(profile, render(profile, dict(overrides), context), target, version)
-    return steps, loop, version
 
 
 def checked(

@@ -6,7 +6,7 @@ the machine are not on the list, nor are options that fio may add later.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Final, Literal
@@ -14,6 +14,8 @@ from typing import Final, Literal
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.jobfile import JobFile, JobOption
 from diskbench.fio.numbers import unreadable
+from diskbench.fio.refused import OPTION_REASONS, engine_reason, option_reason
+from diskbench.fio.variables import may_be_secret
 from diskbench.model.base import Frozen
 
 # fmt: off
@@ -32,6 +34,7 @@ ENGINES: Final = FILE_ENGINES | {
 OURS: Final = {
     "directory": "diskbench sets it from --path",
     "verify_state_save": "diskbench keeps no verify state",
+    "verify_dump": "diskbench keeps no copies of blocks that fail",
     "unified_rw_reporting": "diskbench reports reads and writes apart",
     "disk_util": "diskbench reads the disk's own counters",
     "stats": "diskbench needs every job's figures",
@@ -48,6 +51,8 @@ OURS: Final = {
 
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
+_MOST = 20
+"""How many mistakes a message lists."""
 _PLAIN_VALUE = re.compile(r"[$`\\]")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9._ +,@%=/-]+\Z")
 _FORMAT = re.compile(r"\$(jobname|jobnum|filenum|clientuid)(?![a-z])")
@@ -78,23 +83,39 @@ class FioTarget(Frozen):
 def check(jobfile: JobFile, target: FioTarget) -> None:
     """Refuse a job file that could read or write anything but `target`.
 
-    Raises ProfileError naming section, line and option, and TargetRefused for a path that a fio job
-    file cannot name.
+    Raises ProfileError naming section, line and option of every mistake, and TargetRefused for a
+    path that a fio job file cannot name.
     """
     check_path(target)
+    if problems := list(_problems(jobfile, target)):
+        more = len(problems) - _MOST
+        shown = problems[:_MOST] + ([f"and {more} more"] if more > 0 else [])
+        lead = "" if len(problems) == 1 else f"{len(problems)} mistakes:\n  "
+        raise ProfileError(
+            lead + "\n  ".join(shown),
+            advice="correct or remove it; docs/profiles.md lists what profiles may hold"
+            if len(problems) == 1
+            else "correct or remove them; see docs/profiles.md",
+        )
+
+
+def _problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
+    """Every mistake, in order of the lines. An engine that is refused stands for its own options,
+    which no other engine has."""
+    engines = {o.value for s in jobfile.sections for o in s.options if o.name == "ioengine"}
+    refused = bool(engines - ENGINES)
     for section in jobfile.sections:
         if not _SECTION_NAME.match(section.name) or ".." in section.name:
-            raise ProfileError(
+            yield (
                 f"[{section.name}]: a section names a file and a step; this name holds a "
-                "character that neither may hold",
-                advice="use letters, digits, blanks and . _ + , @ % ( ) = : -",
+                "character that neither may hold: use letters, digits, blanks and "
+                ". _ + , @ % ( ) = : -"
             )
         for option in section.options:
+            if refused and _is_engines_own(option.name):
+                continue
             if problem := _problem(option, target):
-                raise ProfileError(
-                    f"[{section.name}] line {option.line}: {_shown(option)}: {problem}",
-                    advice="correct or remove it; docs/profiles.md lists what profiles may hold",
-                )
+                yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
 
 
 def check_path(target: FioTarget) -> None:
@@ -118,7 +139,7 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return OURS[name]
     special = _SPECIAL.get(name)
     if special is None and name not in harmless():
-        return "this option is not known to leave the rest of the machine alone"
+        return option_reason(name)
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
     if "'" in value or '"' in value:
@@ -129,13 +150,21 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
     return f"fio and diskbench must read the same number here; {form}" if form else None
 
 
+def _is_engines_own(name: str) -> bool:
+    """Whether an option is none that every engine has."""
+    known = (harmless(), OURS, _SPECIAL, OPTION_REASONS)
+    return not any(name in names for names in known)
+
+
 def _shown(option: JobOption) -> str:
-    return option.key if option.value is None else f"{option.key}={option.value}"
+    if option.value is None or may_be_secret(option.key):
+        return option.key
+    return f"{option.key}={option.value}"
 
 
 def _engine(value: str, target: FioTarget) -> str | None:
     if value not in ENGINES:
-        return f"engine {value!r} is not allowed; allowed: {', '.join(sorted(ENGINES))}"
+        return engine_reason(value, ", ".join(sorted(ENGINES)))
     if target.kind == "device" and value in FILE_ENGINES:
         return "this engine makes and removes files; it needs a directory"
     return None

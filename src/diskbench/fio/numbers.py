@@ -143,3 +143,8 @@ _FORMS: Final[dict[str, _Check]] = {
     **dict.fromkeys(("runtime", "ramp_time", "startdelay"), _TIMES),
 }
 """Options from which space, memory and time are worked out, and the form that each must have."""
+
+ONE_NUMBER: Final = frozenset(
+    name for name, form in _FORMS.items() if form is _SIZE or form is _COUNT
+) | {"filesize", "bs"}
+"""Options that take one number, which a job file may have fio work out."""

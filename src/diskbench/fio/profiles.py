@@ -6,6 +6,7 @@ expanded.
 """
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -13,6 +14,7 @@ from typing import Final, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.errors import ProfileError, UnknownName
+from diskbench.fio.variables import may_be_secret, variables
 from diskbench.limits import ROUNDS, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
@@ -32,11 +34,12 @@ class Parameter(Frozen):
 
     `kind` is how a value is read: `size` as fio reads sizes (64k, 1g), into bytes; `duration`
     as seconds or with s, m, h, d, into seconds. `default` may be a Jinja expression over `host`
-    and `target`, such as `{{ host.cores }}`. `minimum` and `maximum` are in the value's own unit.
+    and `target`, such as `{{ host.cores }}`; without a default (None) a value has to be given.
+    `minimum` and `maximum` are in the value's own unit.
     """
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    default: Value
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    default: Value | None
     help: str
     kind: ParameterKind = "str"
     minimum: float | None = None
@@ -163,6 +166,10 @@ def parse_profile(text: str, *, name: str) -> Profile:
             title=name,
             question="How does this disk do under the user's own fio job file?",
             source="the user's fio job file",
+            parameters=tuple(
+                Parameter(name=variable, default=None, help="a variable of the job file")
+                for variable in variables(text)
+            ),
             template=text,
             is_template=False,
             digest=digest,
@@ -172,6 +179,27 @@ def parse_profile(text: str, *, name: str) -> Profile:
     fields["parameters"] = tuple(front.parameters.values())
     fields["thresholds"] = tuple(entry.threshold() for entry in front.thresholds)
     return Profile(name=name, template=body, first_line=first_line, digest=digest, **fields)
+
+
+def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:
+    """A plain job file whose variables have the environment's values as defaults.
+
+    Raises ProfileError for a variable whose name says that it holds a secret: values are evidence.
+    """
+    if profile.is_template:
+        return profile
+    for parameter in profile.parameters:
+        if may_be_secret(parameter.name):
+            raise ProfileError(
+                f"profile {profile.name!r} uses ${{{parameter.name}}}, whose name says that it is "
+                "a secret; the values of variables are kept as evidence",
+                advice="give the variable another name, or write the value into a copy of the file",
+            )
+    filled = (
+        parameter.model_copy(update={"default": environment.get(parameter.name)})
+        for parameter in profile.parameters
+    )
+    return profile.model_copy(update={"parameters": tuple(filled)})
 
 
 def _split(text: str, name: str) -> tuple[str | None, str, int]:

@@ -10,6 +10,7 @@ from diskbench.fio.jobfile import Job, JobGroup, JobOption, Section, groups, job
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
+from diskbench.fio.retarget import retarget
 from diskbench.fio.template import Rendered
 from diskbench.limits import FIO_FILES, FIO_JOBS
 from diskbench.model.spec import Loop, Role, Step
@@ -53,7 +54,7 @@ def build_steps(
     Raises ProfileError where the job file does not parse, could read or write anything but the
     target, needs a newer fio, or uses more space than the user allows.
     """
-    file = parse(rendered.text)
+    file, _ = retarget(parse(rendered.text), target)
     check(file, target)
     check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
     job_groups = groups(file)

@@ -20,6 +20,8 @@ from diskbench.fio import template_room
 from diskbench.fio.options import parse_version
 from diskbench.fio.profiles import Parameter, Profile, Value, shipped_digests
 from diskbench.fio.template_room import expand
+from diskbench.fio.variables import expand as expand_variables
+from diskbench.fio.variables import keywords
 from diskbench.limits import (
     TEMPLATE_MEMORY_BYTES,
     TEMPLATE_S,
@@ -87,8 +89,8 @@ class Rendered(Frozen):
 def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
     """The job file of `profile` on this machine.
 
-    Raises UnknownName for an override that is no parameter, InvalidValue for one out of its kind
-    or range, ProfileError for a template that is wrong, naming variable and line.
+    Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
+    out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
     known = {p.name for p in profile.parameters}
     for key in overrides:
@@ -96,6 +98,7 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
             raise UnknownName(
                 f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
             )
+    _check_given(profile, overrides)
     names = _names(context)
     values = {
         p.name: read_value(p, overrides[p.name])
@@ -104,9 +107,24 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
         for p in profile.parameters
     }
     if not profile.is_template:
-        return Rendered(text=profile.template, parameters={})
+        text = expand_variables(profile.template, {k: str(v) for k, v in values.items()})
+        memory_mib = context.memory_bytes // MIB
+        return Rendered(
+            text=keywords(text, cores=context.cores, memory_mib=memory_mib), parameters=values
+        )
     text = _expand(profile, profile.template, {**names, **values}, profile.first_line)
     return Rendered(text=text, parameters=values)
+
+
+def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
+    """Raise InvalidValue naming every parameter that has neither a value nor a default."""
+    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    if missing:
+        raise InvalidValue(
+            f"profile {profile.name!r} needs a value for {', '.join(missing)}",
+            advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
+            field=f"parameters.{missing[0]}",
+        )
 
 
 def read_value(parameter: Parameter, text: str) -> Value:
@@ -182,6 +200,7 @@ def _shown(parameter: Parameter, value: float) -> str:
 
 def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:
     default = parameter.default
+    assert default is not None  # _check_given
     if isinstance(default, str) and "{{" in default:
         default = _expand(profile, default, names, 1).strip()
     if isinstance(default, bool):

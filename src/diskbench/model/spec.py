@@ -174,6 +174,8 @@ class Plan(Frozen):
     catalogue: str | None = None
     """The digest of what was refreshed of the catalogue; None for the shipped one."""
     notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """What was changed of the user's job file so that it fits the target (fio/retarget.py)."""
 
     @property
     def lease_id(self) -> str:

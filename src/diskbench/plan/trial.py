@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.jobfile import parse
 from diskbench.fio.profiles import Profile
+from diskbench.fio.retarget import change_lines, retarget
 from diskbench.fio.steps import FioTarget, build_steps, space_bytes
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
@@ -113,6 +115,7 @@ def make_plan(
         capacity_bytes=capacity,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
+    _, changes = retarget(parse(rendered.text), fio_target)
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
@@ -147,6 +150,7 @@ def make_plan(
         facts=facts,
         expected_s=(once + repeated) * len(names.run_ids),
         space_bytes=space,
+        changes=change_lines(changes),
     )
 
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ProfileError
-from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.fio.profiles import (
+    parse_profile,
+    shipped_names,
+    shipped_profile,
+    with_environment,
+)
 from diskbench.limits import TEXT_BYTES
 from diskbench.text_file import read_text
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
+
+
+_INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S[^;#\n]*?)[ \t]*(?:[;#].*)?$", re.MULTILINE)
+_DEEPEST = 8
 
 
 def find_profile(name_or_path: str) -> Profile:
@@ -33,4 +43,38 @@ def find_profile(name_or_path: str) -> Profile:
             advice="give the path of a fio job file, or a name from `diskbench profiles list`",
         ) from error
     name = re.sub(r"(\.fio)?\.j2$|\.fio$", "", path.name)
-    return parse_profile(text, name=name)
+    return with_environment(parse_profile(included(text, path), name=name), os.environ)
+
+
+def included(text: str, path: Path, *, depth: int = 0) -> str:
+    """The text of a job file with each `include FILE` replaced by that file's text. Files are read
+    from beside the job file and below, so that a job file cannot copy others into the evidence.
+
+    Raises ProfileError for a file that is not there, lies elsewhere, or includes itself.
+    """
+    if not _INCLUDE.search(text):
+        return text
+    if depth > _DEEPEST:
+        raise ProfileError(
+            f"{path.name}: files include each other more than {_DEEPEST} times deep",
+            advice="a file may not include itself",
+        )
+    return _INCLUDE.sub(lambda match: _included(match[1], path, depth), text)
+
+
+def _included(name: str, path: Path, depth: int) -> str:
+    folder = path.parent.resolve()
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder):
+        raise ProfileError(
+            f"{path.name} includes {name!r}, which lies outside its directory",
+            advice="copy the file beside the job file",
+        )
+    try:
+        text = read_text(file, TEXT_BYTES)
+    except (OSError, ValueError) as error:
+        raise ProfileError(
+            f"{path.name} includes {name!r}, which cannot be read: {error}",
+            advice="fio looks for it beside the job file",
+        ) from error
+    return f"; include {name}\n{included(text, file, depth=depth + 1)}\n; end of {name}"

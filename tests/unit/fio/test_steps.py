@@ -161,6 +161,7 @@ def test_a_percentage_counts_of_the_device():
     assert space_bytes(steps, DEVICE.capacity_bytes) == 1 << 29
 
 
-def test_a_profile_may_not_touch_what_diskbench_logs():
-    with pytest.raises(ProfileError, match="write_lat_log"):
-        build("[a]\nrw=read\nsize=1m\nwrite_lat_log=/tmp/x\n")
+def test_what_a_profile_says_of_logs_is_replaced_by_what_diskbench_logs():
+    (step,), _ = build("[a]\nrw=read\nsize=1m\nwrite_lat_log=/tmp/x\n")
+    assert "/tmp/x" not in step.job
+    assert step.job.count("write_lat_log=fio") == 1

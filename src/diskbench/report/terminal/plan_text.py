@@ -20,7 +20,7 @@ _MOST_STEPS = 16
 _NAMES = frozenset(
     {
         *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
-        *("space", "time", "run", "runs", "note"),
+        *("space", "time", "run", "runs", "note", "job file"),
     }
 )
 _MUCH_LONGER = 1.1
@@ -102,6 +102,7 @@ def _target_lines(plan: Plan) -> list[str]:
     pairs.append(("time", _time(plan)))
     runs = plan.run_ids
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
     return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in pairs]
 
@@ -121,8 +122,15 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs += expected_pairs(plan.expectation)
     runs = plan.run_ids
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
     return pairs
+
+
+def _changed(plan: Plan) -> list[tuple[str, str]]:
+    """The changes to the user's job file, one a line."""
+    labels = ("job file", *("" for _ in plan.changes[1:]))
+    return list(zip(labels, plan.changes, strict=False))
 
 
 def _space(plan: Plan) -> str:

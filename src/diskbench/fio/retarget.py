@@ -1,0 +1,201 @@
+"""Put a job file of somebody else onto our target, and say each change.
+
+Job files name the disk and the directory of their author, and where his logs go. What names a
+target becomes ours, what names logging or output is left to diskbench, and what is to be worked out
+(`30g/2`) becomes the number. The guard (fio/guard.py) checks the result: this module
+decides nothing about safety.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from diskbench.errors import ProfileError
+from diskbench.fio.arithmetic import evaluate, is_arithmetic
+from diskbench.fio.guard import OURS, FioTarget
+from diskbench.fio.jobfile import JobFile, JobOption, Section, jobs
+from diskbench.fio.numbers import ONE_NUMBER, blocks_of
+from diskbench.model.base import Frozen
+
+PLACED: Final = frozenset({"filename", "directory", "filename_format"})
+OUTPUT: Final = frozenset(
+    {"output", "output-format", "status-interval", "eta", "eta-newline", "minimal", "append-terse"}
+)
+"""Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
+
+_DEVICE = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
+_WINDOWS = re.compile(r"(?:[A-Za-z]:)?\\")
+_KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
+
+
+class JobChange(Frozen):
+    """One change to a job file: the option in its line before, and after (None: taken out)."""
+
+    section: str
+    line: int
+    before: str
+    after: str | None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """`filename=/dev/sdb → /dev/nvme1n1`, or `write_lat_log: diskbench keeps its own`."""
+        if self.after is None:
+            return f"{self.before.partition('=')[0]}: {self.reason}"
+        reason = f" ({self.reason})" if self.reason else ""
+        key, _, value = self.after.partition("=")
+        new = value if key == self.before.partition("=")[0] else self.after
+        return f"{self.before} → {new}{reason}"
+
+
+def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The job file on our target, and what was changed, in order of its lines.
+
+    Raises ProfileError for a file that names several devices, since one target cannot stand for
+    them.
+    """
+    devices = named_devices(file)
+    if len(devices) > 1:
+        raise ProfileError(
+            f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
+            advice="make a job file for each device, or name one device in it",
+        )
+    names = _file_names(file)
+    walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
+    changes: list[JobChange] = []
+    sections = []
+    for section in file.sections:
+        options = []
+        for option in section.options:
+            if walled and option.name == "exit_what" and option.value == "all":
+                new, reason = _with(option, "group"), "steps behind a stonewall run by themselves"
+            else:
+                new, reason = _fitted(option, target, names)
+            if new is not option:
+                changes.append(_change(section, option, new, reason))
+            if new is not None:
+                options.append(new)
+        sections.append(section.model_copy(update={"options": tuple(options)}))
+    return JobFile(sections=tuple(sections)), tuple(changes)
+
+
+def named_devices(file: JobFile) -> tuple[str, ...]:
+    """The devices that a job file names as its targets, each once, in order."""
+    names = (
+        name
+        for section in file.sections
+        for option in section.options
+        if option.name == "filename"
+        for name in split_names(option.value or "")
+    )
+    return tuple(dict.fromkeys(name for name in names if _DEVICE.fullmatch(name)))
+
+
+def split_names(value: str) -> list[str]:
+    """The names of a `filename` or `directory`, which fio splits at colons without a backslash
+    (axboe/fio, options.c: get_next_str). A drive of Windows (`C:\\x`) is one name."""
+    if _WINDOWS.match(value):
+        return [value]
+    return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", value)]
+
+
+def _fitted(
+    option: JobOption, target: FioTarget, names: dict[str, str]
+) -> tuple[JobOption | None, str]:
+    """The option as it fits our target (None: taken out; the same object: unchanged), and why."""
+    name, value = option.name, option.value or ""
+    if name == "directory":
+        return None, f"files go to {target.path}" if target.kind == "directory" else "on a device"
+    if name in OURS or name in OUTPUT:
+        return None, OURS.get(name, "diskbench sets fio's output")
+    if name == "filename":
+        return _filename(option, target, names)
+    if name == "filename_format":
+        return _format(option, target)
+    if target.kind == "device" and name in {"unlink", "unlink_each_loop"} and value != "0":
+        return None, "a device is not removed"
+    if option.key == "threads":
+        return option.model_copy(update={"key": "thread"}), "fio's name of it"
+    return _worked_out(option)
+
+
+def _filename(option: JobOption, target: FioTarget, names: dict[str, str]) -> tuple[JobOption, str]:
+    """A device's name is the target's; a file's is one below the target."""
+    value = option.value or ""
+    if target.kind == "device":
+        same = value == target.path or not value
+        return (option, "") if same else (_with(option, target.path), "")
+    parts = [names.get(part, part) for part in split_names(value)]
+    placed = ":".join(part.replace(":", "\\:") for part in parts)
+    return (option, "") if placed == value else (_with(option, placed), f"below {target.path}")
+
+
+def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str]:
+    value = option.value or ""
+    if target.kind == "device":
+        return None, "a device has no files"
+    bare = value.rpartition("/")[2] if value.startswith("/") else value
+    return (option, "") if bare == value else (_with(option, bare), f"below {target.path}")
+
+
+def _file_names(file: JobFile) -> dict[str, str]:
+    """A name below our directory for each absolute name in the file: its last part, numbered where
+    two files share it. Relative names stay."""
+    given = dict.fromkeys(
+        name
+        for section in file.sections
+        for option in section.options
+        if option.name == "filename"
+        for name in split_names(option.value or "")
+        if name
+    )
+    taken = {name for name in given if not _is_absolute(name)}
+    placed: dict[str, str] = {}
+    for name in given:
+        if not _is_absolute(name):
+            continue
+        last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+        plain = _KEPT.sub("-", last).strip("-. ") or "data"
+        new, number = plain, 1
+        while new in taken:
+            number += 1
+            new = f"{plain}-{number}"
+        taken.add(new)
+        placed[name] = new
+    return placed
+
+
+def _is_absolute(name: str) -> bool:
+    return name.startswith("/") or bool(_WINDOWS.match(name))
+
+
+def _worked_out(option: JobOption) -> tuple[JobOption, str]:
+    """Arithmetic as its result, and a range of block sizes in the option that takes one."""
+    name, value = option.name, option.value or ""
+    if name == "bs" and "-" in value and blocks_of("bsrange", value):
+        ranged = option.model_copy(update={"key": "bsrange"})
+        return ranged, "of a range in bs fio reads the first size only"
+    if name in ONE_NUMBER and is_arithmetic(value):
+        number = evaluate(value)
+        if number is not None:
+            return _with(option, str(number)), ""
+    return option, ""
+
+
+def _with(option: JobOption, value: str) -> JobOption:
+    return option.model_copy(update={"value": value})
+
+
+def _change(section: Section, option: JobOption, new: JobOption | None, reason: str) -> JobChange:
+    before = option.key if option.value is None else f"{option.key}={option.value}"
+    after = None if new is None else f"{new.key}={new.value}"
+    return JobChange(
+        section=section.name, line=option.line, before=before, after=after, reason=reason
+    )
+
+
+def change_lines(changes: Iterable[JobChange]) -> Sequence[str]:
+    """Each change once, as a line for a person."""
+    return tuple(dict.fromkeys(change.text for change in changes))

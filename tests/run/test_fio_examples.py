@@ -1,0 +1,78 @@
+"""fio's own examples: each runs on our target, or is refused for a reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.rigs.fio_examples import examples
+
+from diskbench.errors import DiskbenchError
+from diskbench.fio.guard import FioTarget
+from diskbench.fio.jobfile import parse
+from diskbench.fio.profiles import parse_profile
+from diskbench.fio.retarget import retarget
+from diskbench.fio.steps import build_steps
+from diskbench.fio.template import RenderContext, render
+from diskbench.units import TIB
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parents[2] / "docs/fio-examples.md"
+BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
+TARGETS = {
+    "directory": FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=64 * TIB),
+    "device": FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=64 * TIB),
+}
+VALUES = {"FIO_RW": "randread", "FIO_BS": "4k", "FIO_IODEPTH": "4"}
+"""Values of the variables that examples use as fio's own; others get a word."""
+
+
+def outcome(name: str, target: FioTarget) -> str:
+    """`runs`, `runs, N changes`, or `refused: ` and the first reason."""
+    profile = parse_profile(examples()[name], name=name.removesuffix(".fio"))
+    given = {p.name: VALUES.get(p.name, "word") for p in profile.parameters}
+    context = RenderContext(cores=4, memory_bytes=2**34, target_kind=target.kind)
+    try:
+        rendered = render(profile, given, context)
+        build_steps(profile, rendered, target, None)
+        _, changes = retarget(parse(rendered.text), target)
+    except DiskbenchError as error:
+        return f"refused: {_reason(error.message)}"
+    return f"runs, {len(changes)} changed" if changes else "runs"
+
+
+def _reason(message: str) -> str:
+    """The first mistake without its place, its option's value and the list of what is allowed."""
+    lines = message.splitlines()
+    first = lines[1].strip() if len(lines) > 1 else lines[0]
+    first = re.sub(r"^\[[^\]]*\] line \d+: ", "", first)
+    return re.sub(r"ioengine=\S+ |; allowed: .*", "", first)
+
+
+def table() -> str:
+    """One row an example: on a directory, on a device."""
+    lines = ["| example | on a directory | on a device |", "| --- | --- | --- |"]
+    for name in examples():
+        directory, device = (outcome(name, target) for target in TARGETS.values())
+        lines.append(f"| {name} | {directory} | {'the same' if device == directory else device} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_lists_what_becomes_of_every_example(request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text("utf-8")
+    head, rest = text.split(BEGIN)
+    kept, tail = rest.split(END)
+    if kept != table() and request.config.getoption("--update-golden"):
+        PAGE.write_text(head + BEGIN + table() + END + tail, "utf-8")
+        pytest.fail(f"{PAGE.name} is written: read its diff")
+    assert kept == table(), "docs/fio-examples.md: run with --update-golden and read the diff"
+
+
+def test_what_does_file_or_block_io_on_ordinary_hardware_runs() -> None:
+    rows = {name: [outcome(name, target) for target in TARGETS.values()] for name in examples()}
+    runs = [name for name, both in rows.items() if any(row.startswith("runs") for row in both)]
+    assert len(runs) >= 44
+    refused = {row for name, both in rows.items() if name not in runs for row in both}
+    assert all("engine" in row for row in refused), "only an engine keeps an example from running"

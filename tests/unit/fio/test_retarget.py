@@ -1,0 +1,101 @@
+"""A job file of somebody else on our target: what changes, and that each change is said."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.errors import ProfileError
+from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.retarget import change_lines, retarget
+
+DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=2**40)
+DEVICE = FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**40)
+
+
+def changed(line, target, *, after=""):
+    """The options of a job with that line on the target, and the lines that say what changed."""
+    file, changes = retarget(parse(f"[a]\nrw=write\nsize=1m\n{line}\n{after}"), target)
+    check(file, target)
+    options = [(option.key, option.value) for option in jobs(file.sections)[0].options[2:]]
+    return options, change_lines(changes)
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "said"),
+    [
+        ("filename=/dev/sdb", ("filename", "sdb"), "filename=/dev/sdb → sdb"),
+        ("filename=/tmp/test file", ("filename", "test file"), "filename=/tmp/test file → "),
+        ("filename=\\\\.\\PhysicalDrive1", ("filename", "PhysicalDrive1"), "→ PhysicalDrive1"),
+        ("filename=a:/b/a", ("filename", "a:a-2"), "filename=a:/b/a → a:a-2"),
+        ("filename_format=/mnt/$jobname", ("filename_format", "$jobname"), "→ $jobname"),
+        ("size=30g/2", ("size", str(15 * 2**30)), f"size=30g/2 → {15 * 2**30}"),
+        ("bs=4k-64k", ("bsrange", "4k-64k"), "bs=4k-64k → bsrange=4k-64k"),
+        ("threads=1", ("thread", "1"), None),
+    ],
+)
+def test_what_names_a_target_or_is_worked_out_is_replaced_and_said(line, option, said):
+    options, lines = changed(line, DIRECTORY)
+    assert options == [option]
+    assert len(lines) == 1
+    assert said is None or said in lines[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["directory=/data1", "directory=/a:/b", "write_lat_log=/x/y", "percentile_list=1:2", "stats=0",
+     "log_avg_msec=100", "output=/tmp/x", "status-interval=1", "verify_dump=1", "per_job_logs=0"],
+)  # fmt: skip
+def test_what_names_a_directory_or_output_is_ours_and_said(line):
+    options, lines = changed(line, DIRECTORY)
+    assert options == []
+    assert lines[0].startswith(line.partition("=")[0] + ": ")
+
+
+@pytest.mark.parametrize("name", ["/dev/sdb", "/dev/disk/by-id/x", "data", "/mnt/data", "a:b"])
+def test_on_a_device_every_file_is_the_device(name):
+    options, lines = changed(f"filename={name}", DEVICE)
+    assert options == [("filename", "/dev/nvme1n1")]
+    assert lines == (f"filename={name} → /dev/nvme1n1",)
+
+
+def test_a_device_is_not_removed():
+    assert changed("unlink=1", DEVICE)[0] == []
+
+
+@pytest.mark.parametrize("target", [DIRECTORY, DEVICE])
+def test_several_devices_cannot_be_one_target(target):
+    text = "[a]\nrw=read\nfilename=/dev/sda:/dev/sdb\n[b]\nrw=read\nfilename=/dev/sda\n"
+    with pytest.raises(ProfileError, match="2 devices, /dev/sda, /dev/sdb"):
+        retarget(parse(text), target)
+
+
+def test_a_job_file_of_ours_stays_as_it_is():
+    file = parse(
+        "[global]\nfilename=data\nbs=4k,64k\nbssplit=4k/60:64k/40\n[a]\nrw=randrw\nsize=10%\n"
+    )
+    assert retarget(file, DIRECTORY) == (file, ())
+
+
+NAMES = st.text(
+    alphabet=st.characters(min_codepoint=32, max_codepoint=126, exclude_characters=";#"),
+    min_size=1,
+    max_size=40,
+).map(str.strip)
+
+
+@given(NAMES.filter(bool))
+def test_no_name_leads_outside_the_target(name):
+    """Whatever a job file names, the guard accepts the result only below the target, or refuses."""
+    for target in (DIRECTORY, DEVICE):
+        try:
+            file, _ = retarget(parse(f"[a]\nrw=write\nsize=1m\nfilename={name}\n"), target)
+            check(file, target)
+        except ProfileError:
+            continue
+        value = jobs(file.sections)[0].get("filename") or ""
+        if target.kind == "device":
+            assert value in {target.path, name}
+        else:
+            assert not value.startswith("/")
+            assert ".." not in value.split("/")

@@ -14,6 +14,7 @@ from emulators.azure import (
     network,
     operations,
     power,
+    rights,
     sizes,
     subscriptions,
 )
@@ -52,6 +53,8 @@ def answer(cloud: Cloud, call: Call) -> Answer:
             )
         _check_subscription(call)
         cloud.faults.check_refusals(call)
+        rights.check(cloud, call, client)
+        subscriptions.check_registered(cloud, call)
         with cloud.lock:
             if call.method in {"GET", "HEAD"}:
                 cloud.operations.look()
@@ -70,8 +73,8 @@ def _routed(call: Call) -> tuple[Route, Call]:
         if found is None:
             continue
         if route.method == call.method:
-            made = replace(call, names=found.groupdict(), action=route.action or "")
-            return route, made
+            names = found.groupdict()
+            return route, replace(call, names=names, action=rights.of_route(route, names))
         allowed.append(route.method)
     if allowed:
         message = f"The requested resource does not support http method '{call.method}'."

@@ -14,12 +14,13 @@ from diskbench.providers.azure.inventory import (
     MACHINES,
     STOPPED,
     power_of,
+    read,
     read_disk,
     read_machine,
     state_of,
     why,
 )
-from diskbench.providers.azure.put import AzureResource, delete, put
+from diskbench.providers.azure.put import AzureResource, await_gone, delete, put
 from diskbench.providers.azure.requests import AzureLaunch, NewDisk, disk_kind, group_name, name_of
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
@@ -89,6 +90,13 @@ def _group(order: AzureOrder) -> None:
     order.edge.call(
         f"{GROUPS}/write", "resources", "resource_groups.create_or_update", order.group, request
     )
+
+    def listed() -> Item | Still:
+        found = read(order.edge, f"{GROUPS}/read", "resources", "resource_groups.get", order.group)
+        return found or Still("made, not listed yet")
+
+    # A group that Azure does not list yet would be missed by a release.
+    order.until(listed, f"resource-group {order.group}", order.timing.network_s)
     order.watch.note(f"resource-group {order.group} is there")
 
 
@@ -185,6 +193,8 @@ def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         spot=spec.spot,
         placement=spec.placement,
         lab=order.lab,
+        controller=details.machine.controller,
+        plan=details.image.plan,
     )
 
 
@@ -249,6 +259,10 @@ def _undo(order: AzureOrder) -> None:
     machine = name_of(order.lease, "machine")
     with contextlib.suppress(DiskbenchError):
         delete(order.edge, MACHINES, order.group, machine)
+    with contextlib.suppress(DiskbenchError):
+        # It goes with the machine, and the next zone's has the same name.
+        interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
+        await_gone(order.edge, interface, order.timing.network_s)
     for role in ("os", *(disk_kind(n) for n in range(order.details.wanted.count))):
         disk = name_of(order.lease, role)
         with contextlib.suppress(DiskbenchError):

@@ -160,7 +160,8 @@ def _check_terms(edge: AzureClient, name: str, plan: Mapping[str, str]) -> None:
         raise InvalidValue(
             f"the terms of image {name} are not accepted in this subscription",
             advice="read and accept them: az vm image terms accept --publisher "
-            f"{plan['publisher']} --offer {plan['product']} --plan {plan['name']}; or choose another --image",
+            f"{plan['publisher']} --offer {plan['product']} --plan {plan['name']}; or choose "
+            "another --image",
             field="image",
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import AccessDenied, DiskbenchError, Interrupted, RentalFailed
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.inventory import (
     DISKS,
@@ -32,7 +33,11 @@ from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_fro
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from diskbench.providers.azure.client import AzureClient, Item
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,19 +260,30 @@ def ended(machine: Item) -> RentalFailed:
 
 
 def _undo(order: AzureOrder) -> None:
-    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
+    """Delete what was made in a zone without capacity, and wait until it is gone: the next zone's
+    things have the same names. A failed deletion is left to the release; raises AccessDenied, which
+    the next zone would meet as well."""
     machine = name_of(order.lease, "machine")
-    with contextlib.suppress(DiskbenchError):
+    with _leaving_failures():
         delete(order.edge, MACHINES, order.group, machine)
-    with contextlib.suppress(DiskbenchError):
-        # It goes with the machine, and the next zone's has the same name.
+    with _leaving_failures():
         interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
         await_gone(order.edge, interface, order.timing.network_s)
     for role in ("os", *(disk_kind(n) for n in range(order.details.wanted.count))):
         disk = name_of(order.lease, role)
-        with contextlib.suppress(DiskbenchError):
+        with _leaving_failures():
             if read_disk(order.edge, order.lease, disk) is not None:
                 delete(order.edge, DISKS, order.group, disk)
+
+
+@contextlib.contextmanager
+def _leaving_failures() -> Iterator[None]:
+    try:
+        yield
+    except (AccessDenied, Interrupted):
+        raise
+    except DiskbenchError as error:
+        log.warning("not deleted yet: %s", error.message)
 
 
 def _in(zone: str | None) -> str:

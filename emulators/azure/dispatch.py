@@ -56,14 +56,22 @@ def answer(cloud: Cloud, call: Call) -> Answer:
         rights.check(cloud, call, client)
         subscriptions.check_registered(cloud, call)
         with cloud.lock:
-            if call.method in {"GET", "HEAD"}:
-                cloud.operations.look()
-            given = route.handler(cloud, call)
+            given = _given(cloud, route, call)
         if cloud.faults.loses(call):
             raise Hangup
     except Refusal as refused:
         return refused.answer()
     return given
+
+
+def _given(cloud: Cloud, route: Route, call: Call) -> Answer:
+    if call.method not in {"GET", "HEAD"}:
+        return route.handler(cloud, call)
+    cloud.operations.look()
+    lagging = cloud.sightings.before(call)
+    if lagging is not None:
+        return lagging
+    return cloud.sightings.after(call, route.handler(cloud, call))
 
 
 def _routed(call: Call) -> tuple[Route, Call]:

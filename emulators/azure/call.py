@@ -74,11 +74,12 @@ GROUP = "/subscriptions/{sub}/resourceGroups/{group}"
 @dataclass(frozen=True)
 class Route:
     """Which requests a handler answers. `path` has {names}; a name ending in + takes slashes too.
-    `action` is what the caller must be allowed to do; None for what everybody may."""
+    `action` is what the caller must be allowed to do, with {names} of the path in it; what the body
+    demands beside it is in rights.py."""
 
     method: str
     path: str
-    action: str | None
+    action: str
     handler: Handler
     pattern: re.Pattern[str] = field(init=False)
 

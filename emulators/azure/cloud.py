@@ -14,6 +14,7 @@ from typing import Any
 from emulators.azure.call import Refusal
 from emulators.azure.faults import Faults
 from emulators.azure.operations import Operations, Pace
+from emulators.azure.sightings import Sightings
 from emulators.guests import Guest
 from emulators.ssh_config import Reach, write_ssh_config
 
@@ -42,6 +43,9 @@ class Cloud:
     state: Path
     time_scale: float = 1.0
     limit_s: float = 3600.0
+    lag: int = 0
+    """Looks for which new things are absent and deleted ones present."""
+    sightings: Sightings = field(default_factory=Sightings)
     faults: Faults = field(default_factory=Faults)
     pace: Pace = field(default_factory=Pace)
     operations: Operations = field(default_factory=Operations)
@@ -100,7 +104,10 @@ class Cloud:
 
     def save(self, document: dict[str, Any]) -> dict[str, Any]:
         """Keep it; returns it."""
-        self.resources[document["id"].lower()] = document
+        key = document["id"].lower()
+        if key not in self.resources:
+            self.sightings.made(document, self.lag)
+        self.resources[key] = document
         return document
 
     def drop(self, identity: str) -> None:
@@ -108,6 +115,7 @@ class Cloud:
         below = identity.lower()
         for key in [k for k in self.resources if k == below or k.startswith(below + "/")]:
             document = self.resources.pop(key)
+            self.sightings.dropped(document, self.lag)
             if document["type"] == "Microsoft.Compute/disks":
                 self.image(document).unlink(missing_ok=True)
 

@@ -14,6 +14,7 @@ from emulators.azure import (
     network,
     operations,
     power,
+    rights,
     sizes,
     subscriptions,
 )
@@ -52,15 +53,25 @@ def answer(cloud: Cloud, call: Call) -> Answer:
             )
         _check_subscription(call)
         cloud.faults.check_refusals(call)
+        rights.check(cloud, call, client)
+        subscriptions.check_registered(cloud, call)
         with cloud.lock:
-            if call.method in {"GET", "HEAD"}:
-                cloud.operations.look()
-            given = route.handler(cloud, call)
+            given = _given(cloud, route, call)
         if cloud.faults.loses(call):
             raise Hangup
     except Refusal as refused:
         return refused.answer()
     return given
+
+
+def _given(cloud: Cloud, route: Route, call: Call) -> Answer:
+    if call.method not in {"GET", "HEAD"}:
+        return route.handler(cloud, call)
+    cloud.operations.look()
+    lagging = cloud.sightings.before(call)
+    if lagging is not None:
+        return lagging
+    return cloud.sightings.after(call, route.handler(cloud, call))
 
 
 def _routed(call: Call) -> tuple[Route, Call]:
@@ -70,8 +81,8 @@ def _routed(call: Call) -> tuple[Route, Call]:
         if found is None:
             continue
         if route.method == call.method:
-            made = replace(call, names=found.groupdict(), action=route.action or "")
-            return route, made
+            names = found.groupdict()
+            return route, replace(call, names=names, action=rights.of_route(route, names))
         allowed.append(route.method)
     if allowed:
         message = f"The requested resource does not support http method '{call.method}'."

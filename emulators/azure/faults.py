@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import fnmatch
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,14 @@ class Faults:
     asked: list[Asked] = field(default_factory=list)
     quota_cores: int = 100
     """How many cores a region gives."""
+    role: frozenset[str] | None = None
+    """The actions that callers may take (rights.py); None is Owner."""
+    demanded: set[str] = field(default_factory=set)
+    """Every action that was demanded of a caller so far."""
+    refused_terms: set[str] = field(default_factory=set)
+    """The plans whose terms nobody accepted."""
+    registrations: dict[str, str] = field(default_factory=dict)
+    """The state of resource providers that the subscription is not registered for."""
     _refusals: list[_Due] = field(default_factory=list)
     _failures: list[_Due] = field(default_factory=list)
     _lost: dict[str, float] = field(default_factory=dict)
@@ -70,6 +79,18 @@ class Faults:
             self._deaf = False
             self._late_looks = 0
             self.quota_cores = 100
+            self.role = None
+            self.demanded.clear()
+            self.registrations.clear()
+            self.refused_terms.clear()
+
+    def grant(self, actions: Iterable[str]) -> None:
+        """From now on callers have exactly this role."""
+        self.role = frozenset(actions)
+
+    def unregister(self, namespace: str) -> None:
+        """The subscription is not registered for that provider."""
+        self.registrations[namespace] = "NotRegistered"
 
     def refuse(
         self,

@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from emulators.azure import disk_rules, sizes
+from emulators.azure import disk_rules, images, sizes
 from emulators.azure.call import Refusal, wrong
 from emulators.azure.subscriptions import ZONAL
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from emulators.azure.cloud import Cloud
     from emulators.azure.sizes import Size
 
+TRUSTED_SINCE = "2024-11-01"
 CUSTOM_DATA_BYTES = 65535
 
 
@@ -29,6 +30,57 @@ def check_zones(location: str, zones: Sequence[str] | None) -> None:
             f"The zone(s) '{','.join(zones)}' for resource 'virtualMachines' is not supported in "
             f"location '{location}'.",
         )
+
+
+def check_plan(cloud: Cloud, given: Mapping[str, Any] | None, image: Mapping[str, Any]) -> None:
+    """Raise Refusal for a marketplace image whose plan is not named, or not accepted."""
+    wanted = images.plan_of(image)
+    if wanted is None:
+        return
+    if given is None or {key: given.get(key) for key in wanted} != wanted:
+        raise Refusal(
+            "VMMarketplaceInvalidInput",
+            "Creating a virtual machine from Marketplace image or a custom image sourced from a "
+            "Marketplace image requires Plan information in the request. VM: 'machine'.",
+        )
+    if wanted["name"] in cloud.faults.refused_terms:
+        raise Refusal(
+            "MarketplacePurchaseEligibilityFailed",
+            "Marketplace purchase eligibility check returned errors. See inner errors for details.",
+        )
+
+
+def controller(
+    asked: str | None, size: Size, generation: str, image: Mapping[str, Any]
+) -> str | None:
+    """The disk controller of a machine; without one asked for, Azure takes NVMe where size and
+    image have it. Raises Refusal."""
+    of_size = size.controllers.split(", ")
+    both = [one for one in of_size if one in images.controllers_of(image).split(", ")]
+    if generation != "V2":
+        if asked is not None:
+            raise wrong("diskControllerType needs a Generation 2 image.", "diskControllerType")
+        both = [one for one in both if one == "SCSI"]
+    if asked is not None and asked.lower() not in {one.lower() for one in both}:
+        both = []
+    if not both:
+        raise wrong(
+            f"The VM size '{size.name}' cannot boot with OS image or disk. Please check that disk "
+            "controller types supported by the OS image or disk is one of the supported disk "
+            "controller types for the VM size. Please query sku api to determine supported disk "
+            "controller types for the VM size.",
+            "diskControllerType",
+        )
+    return next((one for one in both if asked and one.lower() == asked.lower()), both[-1])
+
+
+def default_security(api_version: str, generation: str) -> dict[str, Any]:
+    """What Azure makes of a Generation 2 machine that asks for no security type: Trusted Launch
+    ("Trusted Launch for Azure virtual machines", Trusted Launch as default, 2024-11-01)."""
+    if generation != "V2" or api_version < TRUSTED_SINCE:
+        return {}
+    settings = {"secureBootEnabled": True, "vTpmEnabled": True}
+    return {"securityProfile": {"securityType": "TrustedLaunch", "uefiSettings": settings}}
 
 
 def check_quota(cloud: Cloud, subscription: str, location: str, size: Size) -> None:

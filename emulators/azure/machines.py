@@ -92,9 +92,16 @@ def _put(cloud: Cloud, call: Call) -> Answer:
         },
     }
     machine_rules.check_ultra(vm, size)
+    machine_rules.check_plan(cloud, body.get("plan"), storage["imageReference"])
+    controller = machine_rules.controller(
+        storage.get("diskControllerType"), size, generation, storage["imageReference"]
+    )
     reference = {**storage["imageReference"], "exactVersion": version}
+    if not given.get("securityProfile"):
+        vm["properties"] |= machine_rules.default_security(call.query["api-version"], generation)
     vm["properties"]["storageProfile"] = {
         "imageReference": reference,
+        **({"diskControllerType": controller} if generation == "V2" else {}),
         "osDisk": os_disk(vm, size, storage.get("osDisk") or {}, system),
         "dataDisks": data_disks(cloud, vm, size, storage.get("dataDisks") or []),
     }

@@ -217,9 +217,13 @@ def _find(cloud: Cloud, call: Call) -> Operation:
 
 
 _AT = "/subscriptions/{sub}/providers/{provider}/locations/{location}"
+_ANY = "{provider}/locations"
 ROUTES = (
-    Route("GET", _AT + "/DiskOperations/{name}", None, _status),
-    Route("GET", _AT + "/operations/{name}", None, _status),
-    Route("GET", _AT + "/operationResults/{name}", None, _result),
-    Route("GET", "/subscriptions/{sub}/operationresults/{name}", None, _result),
-)
+    Route("GET", _AT + "/DiskOperations/{name}", f"{_ANY}/DiskOperations/read", _status),
+    Route("GET", _AT + "/operations/{name}", f"{_ANY}/operations/read", _status),
+    Route("GET", _AT + "/operationResults/{name}", f"{_ANY}/operationResults/read", _result),
+    Route(
+        "GET", "/subscriptions/{sub}/operationresults/{name}",
+        "Microsoft.Resources/subscriptions/operationresults/read", _result,
+    ),
+)  # fmt: skip

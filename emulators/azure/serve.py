@@ -22,6 +22,7 @@ def serve(options: Options) -> Iterator[Told]:
         options.state,
         time_scale=options.time_scale,
         limit_s=options.limit_s,
+        lag=options.lag,
         pace=Pace(retry_after_s=1),
     )
     with running(cloud, port=options.port) as endpoint:

@@ -169,6 +169,7 @@ def _clear(cloud: Cloud) -> None:
         for kept in (cloud.machines, cloud.reach, cloud.resources, cloud.secrets, cloud.powers):
             kept.clear()
         cloud.operations.known.clear()
+        cloud.sightings.settle()
     for name in guests.names():
         guests.destroy(name)
     for image in Path(cloud.state, "disks").glob("*.img"):

@@ -2,8 +2,8 @@
 
 Figures: the Resource SKUs listings of eastus (2024-01-12) and southcentralus (2025-06-03) that
 karpenter-provider-azure keeps for its tests, and azure-compute-docs sizes/** (2020 to 2026) for
-those that they do not have; None where neither says. Sizes that show NVMe only are left out: the
-lab has no names for them.
+those that they do not have; None where neither says. Ebds_v5: ebdsv5-ebsv5-series.md; Ds_v6:
+dsv6-series.md (2025).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Size:
     premium: bool = True
     ultra: bool = False
     generations: str = "V1,V2"
+    controllers: str = "SCSI"
+    """SCSI; "SCSI, NVMe" for sizes with both; NVMe."""
 
     def capabilities(self) -> dict[str, str]:
         """As the listing says them: all values are text."""
@@ -49,6 +51,7 @@ class Size:
             "MemoryGB": f"{self.memory_gib:g}",
             "MaxDataDiskCount": self.disks,
             "HyperVGenerations": self.generations,
+            "DiskControllerTypes": self.controllers,
             "CpuArchitectureType": "x64",
             "PremiumIO": self.premium,
             "LowPriorityCapable": not self.name.startswith("Standard_B"),
@@ -80,6 +83,8 @@ def _row(text: str, **more: Any) -> Size:
     )  # fmt: skip
 
 
+_BOTH: dict[str, Any] = {"controllers": "SCSI, NVMe", "ultra": True}
+_NVME: dict[str, Any] = {"controllers": "NVMe", "ultra": True, "generations": "V2"}
 # name, family, cores, GiB, data disks, temporary GiB, uncached IOPS MB/s, cached IOPS MB/s, GiB
 _ROWS = (
     _row("B1s standardBSFamily 1 1 2 4 320 22.5 400 22.5 30"),
@@ -95,6 +100,10 @@ _ROWS = (
     _row("E2s_v5 standardESv5Family 2 16 4 0 3750 85 - -", ultra=True),
     _row("E4s_v5 standardESv5Family 4 32 8 0 6400 145 - -", ultra=True),
     _row("E8s_v5 standardESv5Family 8 64 16 0 12800 290 - -", ultra=True),
+    _row("E2bds_v5 standardEBDSv5Family 2 16 4 75 5500 156 9000 125 50", **_BOTH),
+    _row("E4bds_v5 standardEBDSv5Family 4 32 8 150 11000 350 19000 250 100", **_BOTH),
+    _row("D2s_v6 standardDsv6Family 2 8 8 0 3750 106 - -", **_NVME),
+    _row("D4s_v6 standardDsv6Family 4 16 12 0 7600 212 - -", **_NVME),
     _row("F2s_v2 standardFSv2Family 2 4 4 16 3200 47 4000 31 32", ultra=True),
     _row("F4s_v2 standardFSv2Family 4 8 8 32 6400 95 8000 63 64", ultra=True),
     _row("F8s_v2 standardFSv2Family 8 16 16 64 12800 190 16000 127 128", ultra=True),

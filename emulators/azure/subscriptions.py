@@ -79,20 +79,52 @@ def _locations(_: Cloud, call: Call) -> Answer:
     return Answer(200, {"value": rows})
 
 
-def _provider(_: Cloud, call: Call) -> Answer:
+def _provider(cloud: Cloud, call: Call) -> Answer:
+    name = _namespace(call)
+    identity = f"/subscriptions/{call.names['sub']}/providers/{name}"
+    state = cloud.faults.registrations.get(name, "Registered")
+    shown = {"id": identity, "namespace": name, "registrationState": state}
+    return Answer(200, shown | {"registrationPolicy": "RegistrationRequired", "resourceTypes": []})
+
+
+def _register(cloud: Cloud, call: Call) -> Answer:
+    """Registration takes minutes: the emulator's stays under way."""
+    name = _namespace(call)
+    if name in cloud.faults.registrations:
+        cloud.faults.registrations[name] = "Registering"
+    return _provider(cloud, call)
+
+
+def _namespace(call: Call) -> str:
     asked = call.names["provider"].lower()
     name = next((one for one in _PROVIDERS if one.lower() == asked), None)
     if name is None:
         message = f"The resource namespace '{asked}' is invalid."
         raise Refusal("InvalidResourceNamespace", message, status=404)
-    identity = f"/subscriptions/{call.names['sub']}/providers/{name}"
-    shown = {"id": identity, "namespace": name, "registrationState": "Registered"}
-    return Answer(200, shown | {"resourceTypes": []})
+    return name
+
+
+def check_registered(cloud: Cloud, call: Call) -> None:
+    """Raise Refusal for a call to a provider that the subscription is not registered for; reading
+    what there is of it needs no registration (Resource Manager, "Resolve errors for resource
+    provider registration", 2024)."""
+    namespace = call.action.partition("/")[0]
+    state = cloud.faults.registrations.get(namespace, "Registered")
+    registers = call.action.endswith("/register/action")
+    if state != "Registered" and call.method in {"PUT", "POST"} and not registers:
+        raise Refusal(
+            "MissingSubscriptionRegistration",
+            "The subscription is not registered to use namespace "
+            f"'{namespace}'. See https://aka.ms/rps-not-found for how to register subscriptions.",
+            status=409,
+        )
 
 
 def _permissions(cloud: Cloud, _: Call) -> Answer:
-    """What the caller's roles allow: all but what is forbidden at the moment."""
-    allowed = {"actions": ["*"], "notActions": cloud.faults.forbidden()}
+    """What the caller's roles allow, less what is forbidden at the moment."""
+    role = cloud.faults.role
+    actions = ["*"] if role is None else sorted(role)
+    allowed = {"actions": actions, "notActions": cloud.faults.forbidden()}
     return Answer(200, {"value": [allowed | {"dataActions": [], "notDataActions": []}]})
 
 
@@ -126,6 +158,16 @@ ROUTES = (
         "Microsoft.Network/locations/usages/read",
         _network_usages,
     ),
-    Route("GET", "/subscriptions/{sub}/providers/{provider}", None, _provider),
-    Route("POST", "/subscriptions/{sub}/providers/{provider}/register", None, _provider),
+    Route(
+        "GET",
+        "/subscriptions/{sub}/providers/{provider}",
+        "Microsoft.Resources/subscriptions/providers/read",
+        _provider,
+    ),
+    Route(
+        "POST",
+        "/subscriptions/{sub}/providers/{provider}/register",
+        "{provider}/register/action",
+        _register,
+    ),
 )

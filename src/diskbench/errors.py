@@ -221,8 +221,11 @@ class Unanswered(RentalFailed):
     """A cloud did not answer, or sent no result; the provider's client retries for a while.
 
     `look_at` is what a person can check. `advice` ends with `diskbench resume`, which continues
-    with whatever was rented meanwhile.
+    with whatever was rented meanwhile. `retry_after_s` is how long the cloud asks to wait before
+    the next attempt; 0 where it does not say.
     """
+
+    retry_after_s: float = 0.0
 
     def __init__(self, message: str, *, look_at: str = "") -> None:
         super().__init__(

@@ -23,7 +23,7 @@ from diskbench.testing import RigOnlooker, claim
 QUICK = AzureTiming(
     first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,
     appear_s=60, ssh_s=60, ready_s=60, delete_s=90, retry_s=60, look_s=60, first_retry_s=0.02,
-    max_retry_s=0.2, nap_s=0.02,
+    max_retry_s=0.2, nap_s=0.02, settle_s=2,
 )  # fmt: skip
 PREMIUM = RentSpec(disk="Premium_LRS", size_gib=4, region=server.REGION)
 SOON_S = 3600.0

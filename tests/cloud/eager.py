@@ -43,7 +43,7 @@ def eager(timing: Timing, **limits: float) -> Timing:
 
 
 AWS = eager(AwsTiming())
-AZURE = eager(AzureTiming())
+AZURE = eager(AzureTiming(), settle_s=5.0)
 GCP = eager(GceTiming())
 VSPHERE = eager(VsphereTiming(), disk_s_per_gib=0)
 

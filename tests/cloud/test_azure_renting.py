@@ -40,11 +40,6 @@ MACHINE = "Microsoft.Compute/virtualMachines/write"
 DISK = "Microsoft.Compute/disks/write"
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups"
 SCHEDULE = "Microsoft.DevTestLab/schedules/write"
-_IMAGES = "Microsoft.Compute/locations/publishers"
-NAMED_OTHERWISE = {f"{_IMAGES}/read": f"{_IMAGES}/artifacttypes/offers/skus/versions/read"}
-"""The emulator asks for one right at every level of its images."""
-BY_THE_WAY = {"Microsoft.Compute/disks/delete"}
-"""For a disk that outlives the machine of a zone without room, which needs luck to be seen."""
 
 
 @pytest.fixture
@@ -415,27 +410,6 @@ def test_the_default_is_a_whole_rental(rig: Rig) -> None:
     assert rental.promise.startswith("1,100 IOPS, bursts to 3,500")
     assert rental.hourly_usd == pytest.approx(0.384 + (5.2795 + 38.012142) / 730 + 0.005)
     assert type(rental).model_validate_json(rental.model_dump_json()) == rental
-
-
-def test_the_role_allows_what_is_called_and_nothing_more(rig: Rig) -> None:
-    rig.faults.capacity(zone="1")
-    rig.acquire()
-    rig.acquire(cache="readonly")
-    rig.provider.found(rig.scope())
-    rig.extend(7200)
-    rig.release()
-    asked = {
-        NAMED_OTHERWISE.get(one.action, one.action)
-        for one in rig.faults.asked
-        if one.action.startswith("Microsoft.")
-    }
-    assert asked | BY_THE_WAY == set(policy.CALLED)
-    scope = rig.scope()
-    rig.faults.reset()
-    rig.provider.examine(scope)
-    rig.provider.quotas(scope)
-    examined = {one.action for one in rig.faults.asked if one.action.startswith("Microsoft.")}
-    assert examined == set(policy.EXAMINED)
 
 
 def test_the_page_shows_the_role_as_it_is_printed() -> None:

@@ -80,10 +80,12 @@ class AzureCloud:
 
     def _group(self, lease_id: str, name: str) -> str:
         tags = {"diskbench-lease": lease_id, "diskbench-expires": "1"}
+        lag, self.azure.cloud.lag = self.azure.cloud.lag, 0  # an old thing, that everybody sees
         groups = self.azure.resources.resource_groups
         groups.create_or_update(name, {"location": REGION, "tags": tags})
         given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1}
         body = {"location": REGION, "tags": tags, "properties": given}
         disk = f"diskbench-{lease_id}-forgotten"
         self.azure.compute.disks.begin_create_or_update(name, disk, body).result()
+        self.azure.cloud.lag = lag
         return f"resource-group {name}"

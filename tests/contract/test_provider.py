@@ -23,6 +23,9 @@ from diskbench.testing import (
 
 pytestmark = pytest.mark.slow
 
+LAG = 3
+"""Looks for which a new thing is absent, and a deleted one present."""
+
 
 class TestFake(RenterContract, SwapContract):
     @pytest.fixture
@@ -52,6 +55,14 @@ class OnAzure:
     @pytest.fixture
     def rig(self, azure, tmp_path, monkeypatch):
         return AzureCloud(azure, monkeypatch, tmp_path / "data")
+
+
+class OnAzureWithLag(OnAzure):
+    @pytest.fixture
+    def rig(self, azure, tmp_path, monkeypatch):
+        azure.cloud.lag = LAG
+        yield AzureCloud(azure, monkeypatch, tmp_path / "data")
+        azure.cloud.lag = 0
 
 
 class OnGcp:
@@ -90,6 +101,11 @@ class TestAws(OnAws, RenterContract, SwapContract):
 @pytest.mark.thorough
 class TestAzure(OnAzure, RenterContract, SwapContract):
     pass
+
+
+@pytest.mark.thorough
+class TestAzureLag(OnAzureWithLag, RenterContract, SwapContract):
+    """Parameter azure-lag of the suite."""
 
 
 @pytest.mark.thorough

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,11 +56,22 @@ class GuestSpec(Frozen):
 def uptime_limit_s(lease_id: str, expires_at: float) -> float:
     """The uptime limit of a lease's machine: the lease's duration from the time in its id, and
     at least UPTIME_LIMIT_S. The result is the same at each call: user data must not change."""
+    made_at = _made_at(lease_id)
+    return UPTIME_LIMIT_S if made_at is None else max(UPTIME_LIMIT_S, expires_at - made_at)
+
+
+def age_s(lease_id: str) -> float | None:
+    """How long ago a lease was made, in seconds, by the time in its id; None for an id that
+    diskbench did not make."""
+    made_at = _made_at(lease_id)
+    return None if made_at is None else time.time() - made_at
+
+
+def _made_at(lease_id: str) -> float | None:
     try:
-        made_at = ULID.from_str(lease_id.upper()).timestamp
-    except ValueError:  # an id that diskbench did not make
-        return UPTIME_LIMIT_S
-    return max(UPTIME_LIMIT_S, expires_at - made_at)
+        return ULID.from_str(lease_id.upper()).timestamp
+    except ValueError:
+        return None
 
 
 def user_data(guest: GuestSpec) -> str:

@@ -21,7 +21,7 @@ class EmulationOptions(Options):
         None,
         "Whose device names the disks have (default: those of the cloud that sells the disk).",
         flag="--lab-style",
-        values=("aws-nvme", "aws-xen", "azure", "google", "vsphere"),
+        values=("aws-nvme", "aws-xen", "azure", "azure-nvme", "google", "vsphere"),
     )
     user: str = option(
         "root",

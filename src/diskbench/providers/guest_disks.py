@@ -22,6 +22,8 @@ class GuestDisk(Frozen):
     serial: str = ""
     model: str = ""
     wwn: str = ""
+    namespace: int | None = None
+    """The id of an NVMe namespace (NSID), as its controller numbers it."""
     links: tuple[str, ...] = ()
 
     @property
@@ -59,8 +61,9 @@ def parse_disks(text: str) -> tuple[GuestDisk, ...]:
     links: dict[str, list[str]] = {}
     for line in text.splitlines():
         fields = line.split("\t")
-        if fields[0] == "disk" and len(fields) in {7, 8} and fields[3].isdecimal():
-            _, node, number, sectors, identity, serial, model, *wwn = fields
+        if fields[0] == "disk" and 7 <= len(fields) <= 9 and fields[3].isdecimal():
+            _, node, number, sectors, identity, serial, model, *more = fields
+            wwn, namespace = [*more, "", ""][:2]
             found.append(
                 GuestDisk(
                     node=node,
@@ -69,7 +72,8 @@ def parse_disks(text: str) -> tuple[GuestDisk, ...]:
                     identity=identity,
                     serial=serial,
                     model=model,
-                    wwn=wwn[0] if wwn else "",
+                    wwn=wwn,
+                    namespace=int(namespace) if namespace.isdecimal() else None,
                 )
             )
         elif fields[0] == "link" and len(fields) == 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING, TypeVar
 
 import tenacity
@@ -35,18 +36,41 @@ def repeated(
     timing: CloudTiming,
     watch: RentWatch | None,
     again: Callable[[BaseException], bool] = lambda error: isinstance(error, Unanswered),
+    until: float | None = None,
 ) -> T:
     """The answer of `send`; an unanswered or throttled call is repeated with backoff and jitter.
+
+    A wait that the cloud asks for (`Unanswered.retry_after_s`) is kept, and does not count towards
+    `timing.retry_s`; it must end by `until` (Unix seconds), or without one by `timing.retry_s`.
 
     Raises the last error after `timing.retry_s`, an error that `again` does not cover at once,
     and Interrupted when `watch` is stopping.
     """
+    asked_s = 0.0
+
+    def is_over(state: tenacity.RetryCallState) -> bool:
+        nonlocal asked_s
+        wanted, spent_s = _wanted_s(state), state.seconds_since_start or 0.0
+        if not wanted:
+            return spent_s - asked_s >= timing.retry_s
+        asked_s += wanted
+        if until is None:
+            return spent_s + wanted > timing.retry_s
+        return time.time() + wanted > until
+
+    backoff = tenacity.wait_random_exponential(
+        multiplier=timing.first_retry_s, max=timing.max_retry_s
+    )
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),
-        wait=tenacity.wait_random_exponential(
-            multiplier=timing.first_retry_s, max=timing.max_retry_s
-        ),
-        stop=tenacity.stop_after_delay(timing.retry_s),
+        wait=lambda state: max(backoff(state), _wanted_s(state)),
+        stop=is_over,
         sleep=lambda seconds: nap(seconds, timing, watch),
         reraise=True,
     )(send)
+
+
+def _wanted_s(state: tenacity.RetryCallState) -> float:
+    """The wait that the cloud asked for in its last answer; 0 without one."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    return error.retry_after_s if isinstance(error, Unanswered) else 0.0

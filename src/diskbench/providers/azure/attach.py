@@ -12,7 +12,7 @@ from diskbench.providers.azure.provision import alive
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest_disks import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours
-from diskbench.providers.waits import Still
+from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
             "compute", "virtual_machines.begin_update",
             order.group, name, requests.data_disks(attached), insist=False,
         )  # fmt: skip
-    except Busy:
+    except Busy as busy:
+        nap(min(busy.retry_after_s, order.timing.attach_s), order.timing, order.watch)
         return Still("the machine is being changed")
     return Still(what)
 

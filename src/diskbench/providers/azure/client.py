@@ -12,11 +12,15 @@ from diskbench.errors import Busy, HostUnavailable, Unanswered
 from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
+    MISSING,
+    Unlisted,
+    error_code,
     no_region,
     no_subscription,
     translate,
 )
 from diskbench.providers.azure.form import is_azure
+from diskbench.providers.azure.pipeline import request_policies
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.waits import nap
 
@@ -34,6 +38,8 @@ LOCATION_VARIABLE = "AZURE_DEFAULTS_LOCATION"
 """Azure CLI's own name for `az config set defaults.location=`."""
 CA_VARIABLE = "AZURE_CA_FILE"
 """Certificates that verify Azure's endpoint and login; REQUESTS_CA_BUNDLE works as well."""
+PUBLIC = "https://management.azure.com"
+"""Azure's public endpoint."""
 _CLIENTS = {
     "compute": ("azure.mgmt.compute", "ComputeManagementClient"),
     "network": ("azure.mgmt.network", "NetworkManagementClient"),
@@ -49,16 +55,24 @@ class Azure:
     endpoint: str | None
     _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def edge(self, timing: AzureTiming, watch: RentWatch | None = None) -> AzureClient:
-        """Azure's services, called with these timeouts."""
-        return AzureClient(self, timing, watch)
+    def edge(
+        self, timing: AzureTiming, watch: RentWatch | None = None, until: float | None = None
+    ) -> AzureClient:
+        """Azure's services, called with these timeouts. Waits that Azure asks for (Retry-After)
+        must end by `until` (Unix seconds); None: within the timeouts."""
+        return AzureClient(self, timing, watch, until)
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
         """One client per service, made at first use: each imports thousands of models."""
         if service not in self._made:
             module, name = _CLIENTS[service]
             made = getattr(importlib.import_module(module), name)
-            self._made[service] = made(self.credential(), self.subscription, **self._settings())
+            settings = self._settings()
+            scope = token_scope(self.endpoint or PUBLIC)
+            policies = request_policies(self.credential(), scope, settings)
+            self._made[service] = made(
+                self.credential(), self.subscription, policies=policies, **settings
+            )
         return self._made[service]
 
     def emulated_endpoint(self) -> str | None:
@@ -67,8 +81,6 @@ class Azure:
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
-            # `call` repeats instead: it knows which calls may be repeated, and when to stop.
-            "retry_total": 0,
             "connection_timeout": patience.CONNECT_S,
             "read_timeout": patience.ANSWER_S,
             "user_agent": "diskbench",
@@ -94,11 +106,13 @@ class Azure:
 
 @dataclass(frozen=True)
 class AzureClient:
-    """Azure's services. `watch` is checked before each call and each repetition."""
+    """Azure's services. `watch` is checked before each call and each repetition; see Azure.edge
+    for `until`."""
 
     azure: Azure
     timing: AzureTiming
     watch: RentWatch | None = None
+    until: float | None = None
 
     def call(self, action: str, service: str, method: str, *args: object, **more: object) -> Item:
         """Send one request (`virtual_machines.get`) and return the answer as JSON; throttled
@@ -133,7 +147,10 @@ class AzureClient:
     ) -> Item:
         """Wait for the end of a long-running operation. Raises diskbench's errors, RentalFailed
         when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without
-        `insist`, Busy is raised at once, so that the caller can check what is in progress."""
+        `insist`, Busy is raised at once, so that the caller can check what is in progress; its
+        subclass Unlisted where the operation succeeded and its result is not found yet."""
+        from azure.core.exceptions import AzureError
+
         from diskbench.providers.azure.polling import WatchedPolling
 
         def look(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
@@ -141,7 +158,13 @@ class AzureClient:
 
         def run() -> Any:  # noqa: ANN401
             polling = WatchedPolling(what, limit_s, self.timing, self.watch, look)
-            return self._method(service, method)(*args, polling=polling, **more).result()
+            poller = self._method(service, method)(*args, polling=polling, **more)
+            try:
+                return poller.result()
+            except AzureError as error:
+                if polling.succeeded() and error_code(error) in MISSING:
+                    raise Unlisted(f"{what} is made, and Azure does not list it yet") from error
+                raise
 
         answer: Item = _json(self._repeated(action, run, insist=insist))
         return answer
@@ -163,7 +186,7 @@ class AzureClient:
         def again(error: BaseException) -> bool:
             return isinstance(error, Unanswered) and (insist or not isinstance(error, Busy))
 
-        return repeated(once, self.timing, self.watch, again)
+        return repeated(once, self.timing, self.watch, again, self.until)
 
 
 def open_azure(subscription: str | None, endpoint: str | None) -> Azure:

@@ -28,6 +28,8 @@ LONGEST_S = 24 * 3600 - 3600
 """The longest lease that a daily time can express: a day less an hour for the grace."""
 _GRACE = timedelta(minutes=15)
 """Grace after the lease's end, so that a timely release comes first; our choice."""
+SCHEDULE_MADE = "schedule"
+"""The result of `arm` where the schedule is made."""
 _KIND = "Microsoft.DevTestLab/schedules"
 _WRITE = f"{_KIND}/write"
 
@@ -58,6 +60,16 @@ def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
     if claim.expires_at - time.time() > LONGEST_S:
         return "none: the lease is longer than a daily schedule can mean"
     return _armed(edge, schedule(tags(claim), region, machine_id, claim.expires_at))
+
+
+def message(machine: str, armed: str) -> str:
+    """The note for a person about the result of `arm`."""
+    if armed == SCHEDULE_MADE:
+        return f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
+    return (
+        f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
+        "fails, the machine is billed until somebody runs diskbench gc"
+    )
 
 
 def is_schedule(item: Item) -> bool:
@@ -97,7 +109,7 @@ def _armed(edge: AzureClient, request: Request) -> str:
         raise
     except DiskbenchError as error:
         return f"none: {error.message}"
-    return "schedule"
+    return SCHEDULE_MADE
 
 
 def _put(edge: AzureClient, request: Request) -> None:

@@ -7,7 +7,10 @@ Machines documentation, and the exchanges recorded in azure-mgmt-compute's own t
 
 from __future__ import annotations
 
+import contextlib
 import ssl
+import time
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from diskbench.errors import (
@@ -20,6 +23,7 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
     Throttled,
+    Unanswered,
 )
 from diskbench.providers.azure.login import why_no_login
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
@@ -36,7 +40,13 @@ _RAISE_QUOTA = (
 )
 _QUOTA_NAME = (r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota", r"'(?P<quota>[\w.-]+)'")
 _LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
-_MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
+MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
+
+
+class Unlisted(Busy):
+    """A resource is made, and Azure does not list it yet: its listings and reads lag behind its
+    operations."""
+
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -120,7 +130,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}", "correct the value that it names",
-        codes=(*_MISSING, "Invalid.*"), statuses=(400, 404),
+        codes=(*MISSING, "Invalid.*"), statuses=(400, 404),
     ),
     ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
 )  # fmt: skip
@@ -139,7 +149,7 @@ def error_code(error: BaseException | None) -> str:
 
 def is_missing(error: BaseException) -> bool:
     """Whether Azure reports that the resource does not exist, or no longer exists."""
-    return error_code(error) in _MISSING
+    return error_code(error) in MISSING
 
 
 def translate(error: AzureError, action: str) -> DiskbenchError:
@@ -152,7 +162,11 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         why = why_no_login(error.message or type(error).__name__)
         return AccessDenied(f"{why} ({code})" if code else why, advice=_LOG_IN)
     if isinstance(error, sdk.HttpResponseError):
-        return of_code(error_code(error), _message_of(error), action, status=error.status_code or 0)
+        made = of_code(error_code(error), _message_of(error), action, status=error.status_code or 0)
+        if isinstance(made, Unanswered) and (wait_s := retry_after_s(error)):
+            made.retry_after_s = wait_s
+            made.message += f"; it asks to wait {wait_s:,.0f} s"
+        return made
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
         return HostUnavailable(
             f"the certificate of the endpoint is not trusted: {_message_of(error)}",
@@ -162,6 +176,27 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         f"no answer to {action}: {_message_of(error)}",
         look_at="look at the network and --endpoint-url",
     )
+
+
+def retry_after_s(error: HttpResponseError) -> float:
+    """The seconds that Azure asks to wait in the answer's `Retry-After` (seconds or a date),
+    `retry-after-ms` or `x-ms-retry-after-ms` (azure-core 1.41, get_retry_after); 0 without one.
+    Compute's throttling windows last 3 and 30 minutes (Azure Virtual Machines, "Troubleshoot
+    throttling errors")."""
+    told = getattr(error.response, "headers", None) or {}
+    headers = {str(name).lower(): str(value) for name, value in told.items()}
+    for name, unit_s in (
+        ("retry-after", 1.0),
+        ("retry-after-ms", 1e-3),
+        ("x-ms-retry-after-ms", 1e-3),
+    ):
+        if name not in headers:
+            continue
+        with contextlib.suppress(ValueError):
+            return max(0.0, float(headers[name]) * unit_s)
+        with contextlib.suppress(ValueError):
+            return max(0.0, parsedate_to_datetime(headers[name]).timestamp() - time.time())
+    return 0.0
 
 
 def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:

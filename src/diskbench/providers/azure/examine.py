@@ -15,17 +15,24 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.azure import policy
-from diskbench.providers.azure.client import open_scope, token_scope
+from diskbench.providers.azure.client import PUBLIC, open_scope, token_scope
 from diskbench.providers.azure.errors import translate
+from diskbench.providers.azure.registration import (
+    NEEDED,
+    REGISTERED,
+    SWITCH,
+    how_to_register,
+    state_of_provider,
+    without_switch,
+)
 from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
-    from diskbench.providers.azure.client import Azure
+    from diskbench.providers.azure.client import Azure, AzureClient
     from diskbench.providers.azure.timing import AzureTiming
 
 API_VERSION = "2022-04-01"
-_ARM = "https://management.azure.com"
 _NAMES = ("upn", "unique_name", "appid", "oid")
 """Claims of a token that identify its owner, the most specific first."""
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
@@ -50,6 +57,7 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
         Finding(check="credentials", where=where, state="ok", told=told),
         *_clock(where, answers, before),
         *_permissions(where, listed),
+        *_registrations(azure.edge(timing), where),
     ]
 
 
@@ -109,6 +117,35 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
     return [*findings, Finding(check="permissions", where=where, state="ok", told=told)]
 
 
+def _registrations(edge: AzureClient, where: str) -> list[Finding]:
+    """Whether the subscription is registered for the resource providers that a rental uses."""
+    check, findings = "registrations", list[Finding]()
+    for namespace in (*NEEDED, SWITCH):
+        try:
+            state = state_of_provider(edge, namespace)
+        except DiskbenchError as error:
+            findings.append(refusal(check, where, error))
+            continue
+        if state == REGISTERED:
+            findings.append(Finding(check=check, where=where, state="ok", told=f"{namespace}"))
+        elif namespace == SWITCH:
+            findings.append(
+                Finding(
+                    check=check, where=where, state="warning", told=without_switch(state),
+                    advice=how_to_register(namespace),
+                )
+            )  # fmt: skip
+        else:
+            told = f"the subscription is not registered for {namespace} ({state})"
+            findings.append(
+                Finding(
+                    check=check, where=where, state="problem", told=told,
+                    advice=how_to_register(namespace),
+                )
+            )  # fmt: skip
+    return findings
+
+
 def _clock(where: str, answers: list[Any], before: datetime) -> list[Finding]:
     if not answers:
         return []
@@ -119,7 +156,7 @@ def _who(azure: Azure) -> str:
     """The identity in our token. Raises diskbench's errors."""
     from azure.core.exceptions import AzureError
 
-    audience = token_scope(azure.endpoint or _ARM)
+    audience = token_scope(azure.endpoint or PUBLIC)
     try:
         token = azure.credential().get_token(audience).token
     except AzureError as error:

@@ -65,6 +65,13 @@ def check_form(spec: RentSpec) -> None:
                 f"{flag} {value!r} is none of Azure", advice=advice, field=field_of(flag)
             )
     check_ssh(spec, "a group of yours is")
+    if spec.no_public_ip and spec.subnet is None:
+        raise InvalidValue(
+            "--no-public-ip without --subnet: nobody could reach the machine, because the network "
+            "that is made for it has no other members",
+            advice="add --subnet with the id of one that this computer or your jump host reaches",
+            field="no_public_ip",
+        )
     _check_endpoint(spec)
 
 

@@ -1,7 +1,10 @@
 """Disks in an Azure guest: attached ones by LUN, and local ones.
 
 Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and azure-vm-utils (data/by-lun/N,
-local/by-serial/…), by the Azure NVMe document of 2025-09-03.
+local/by-serial/…), by the Azure NVMe document of 2025-09-03. Images without azure-vm-utils, as
+Debian 12, have no link for an NVMe disk: there the namespace says the LUN. The controller of remote
+disks has the OS disk as namespace 1 and LUN N as namespace N + 2 (azure-vm-utils,
+80-azure-disk.rules and azure-nvme-id; Azure Virtual Machines, "SCSI to NVMe").
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
     from diskbench.providers.guest_disks import GuestDisk
 
 _LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")
+_LUN_LINK_BEGINNINGS = tuple(link.partition("{")[0] for link in _LUN_LINKS)
 _RESOURCE = "/dev/disk/azure/resource"
 _LOCAL = "/dev/disk/azure/local/by-serial/"
+_REMOTE_MODEL = "MSFT NVMe Accelerator"
+_FIRST_LUN_NAMESPACE = 2
 _LOCAL_MODEL = "Microsoft NVMe Direct Disk"
 
 
@@ -59,8 +65,11 @@ def find_lun(
 
 
 def is_at_lun(disk: GuestDisk, lun: int) -> bool:
-    """Whether a disk is attached as `lun`, by its names."""
-    return not {link.format(lun=lun) for link in _LUN_LINKS}.isdisjoint(disk.links)
+    """Whether a disk is attached as `lun`: by its names, else by its NVMe namespace."""
+    if any(link.startswith(_LUN_LINK_BEGINNINGS) for link in disk.links):
+        return not {link.format(lun=lun) for link in _LUN_LINKS}.isdisjoint(disk.links)
+    remote = disk.model.startswith(_REMOTE_MODEL)
+    return remote and disk.namespace == lun + _FIRST_LUN_NAMESPACE
 
 
 def identity(disk: GuestDisk) -> str:

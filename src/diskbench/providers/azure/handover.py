@@ -26,7 +26,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = name_of(order.lease, "machine")
     dead_man = deadman.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
-    order.watch.note(f"switch of Azure's own for {name}: {dead_man}")
+    order.watch.note(deadman.message(name, dead_man))
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
         seen, cache_changes = _find_disks(order, made, guest)

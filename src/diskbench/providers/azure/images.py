@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.resolved import AzureImage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from diskbench.providers.azure.client import AzureClient, Item
+    from diskbench.providers.azure.resolved import Interface
 
 _KNOWN = {
     "ubuntu": {
@@ -25,22 +28,59 @@ _KNOWN = {
 """Source: PerfKitBenchmarker's Azure virtual machines, 2026-08-20 (arm64 of Debian: as named
 there for other offers, not tried)."""
 _URN = re.compile(r"[^:/]+:[^:/]+:[^:/]+:[^:/]+")
-_ID = re.compile(r"/(subscriptions|CommunityGalleries|SharedGalleries)/.+", re.IGNORECASE)
+_SUBSCRIPTION = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
+_OWN = re.compile(_SUBSCRIPTION + r"/images/[^/]+", re.IGNORECASE)
+_GALLERY = re.compile(
+    rf"(?P<image>{_SUBSCRIPTION}/galleries/[^/]+/images/[^/]+)(?P<version>/versions/[^/]+)?",
+    re.IGNORECASE,
+)
+_SHARED = re.compile(r"/(CommunityGalleries|SharedGalleries)/.+", re.IGNORECASE)
 _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
+_OWN_VERSION, _GALLERY_VERSION = "2024-11-01", "2024-03-03"
+"""API versions of Microsoft.Compute/images and of galleries (azure-mgmt-compute 39.0.0)."""
+_TERMS = (
+    "/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine"
+    "/publishers/{publisher}/offers/{product}/plans/{name}/agreements/current"
+)
+_TERMS_VERSION = "2021-01-01"
+"""Marketplace Agreements, "Get" (azure-mgmt-marketplaceordering)."""
 
 
 def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
     """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The
     newest version is named, so that a second attempt uses the same. Raises InvalidValue."""
     named = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
-    if _ID.fullmatch(named):
-        return AzureImage(name=named.rpartition("/")[2], reference={"id": named})
-    if not _URN.fullmatch(named):
-        raise InvalidValue(
-            f"--image {typed!r} is no image",
-            advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
-            field="image",
+    if _URN.fullmatch(named):
+        return _of_marketplace(edge, region, named)
+    try:
+        if _OWN.fullmatch(named):
+            return _own(edge, named)
+        if found := _GALLERY.fullmatch(named):
+            return _of_gallery(edge, named, found["image"], found["version"])
+    except DiskbenchError as error:
+        if is_missing(error):
+            raise InvalidValue(
+                f"there is no image {named}: {error.message}",
+                advice="az image list, az sig image-version list",
+                field="image",
+            ) from error
+        raise
+    if _SHARED.fullmatch(named):
+        # What others share is described in the region alone, and has no plan to accept.
+        key = (
+            "communityGalleryImageId"
+            if "community" in named[:10].lower()
+            else "sharedGalleryImageId"
         )
+        return AzureImage(name=named.rpartition("/")[2], reference={key: named})
+    raise InvalidValue(
+        f"--image {typed!r} is no image",
+        advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
+        field="image",
+    )
+
+
+def _of_marketplace(edge: AzureClient, region: str, named: str) -> AzureImage:
     publisher, offer, sku, version = named.split(":")
     where = (region, publisher, offer, sku)
     try:
@@ -54,10 +94,93 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
                 advice="az vm image list --all lists those of a publisher",
             ) from error
         raise
-    reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
+    properties = image.get("properties") or {}
+    name = f"{publisher}:{offer}:{sku}:{version}"
+    plan = _plan(properties.get("plan"))
+    if plan is not None:
+        _check_terms(edge, name, plan)
     return AzureImage(
-        name=f"{publisher}:{offer}:{sku}:{version}", reference=reference, os_gib=_size_gib(image)
+        name=name,
+        reference={"publisher": publisher, "offer": offer, "sku": sku, "version": version},
+        os_gib=_size_gib(properties.get("osDiskImage")),
+        plan=plan,
+        generation=properties.get("hyperVGeneration"),
+        controllers=_controllers(properties),
     )
+
+
+def _own(edge: AzureClient, named: str) -> AzureImage:
+    image = _by_id(edge, "Microsoft.Compute/images/read", named, _OWN_VERSION)
+    properties = image.get("properties") or {}
+    disk = (properties.get("storageProfile") or {}).get("osDisk") or {}
+    return AzureImage(
+        name=named.rpartition("/")[2],
+        reference={"id": named},
+        os_gib=int(disk["diskSizeGB"]) if disk.get("diskSizeGB") else None,
+        generation=properties.get("hyperVGeneration"),
+    )
+
+
+def _of_gallery(edge: AzureClient, named: str, image: str, version: str | None) -> AzureImage:
+    """An image of a gallery: its definition has the plan and the disk controllers."""
+    action = "Microsoft.Compute/galleries/images"
+    definition = _by_id(edge, f"{action}/read", image, _GALLERY_VERSION)
+    properties = definition.get("properties") or {}
+    os_gib = None
+    if version:
+        made = _by_id(edge, f"{action}/versions/read", named, _GALLERY_VERSION)
+        storage = (made.get("properties") or {}).get("storageProfile") or {}
+        os_gib = _size_gib(storage.get("osDiskImage"), "sizeInGB")
+    plan = _plan(properties.get("purchasePlan"))
+    if plan is not None:
+        _check_terms(edge, named, plan)
+    return AzureImage(
+        name=named.rpartition("/")[2],
+        reference={"id": named},
+        os_gib=os_gib,
+        plan=plan,
+        generation=properties.get("hyperVGeneration"),
+        controllers=_controllers(properties),
+    )
+
+
+def _by_id(edge: AzureClient, action: str, named: str, version: str) -> Item:
+    return edge.call(action, "resources", "resources.get_by_id", named, api_version=version)
+
+
+def _check_terms(edge: AzureClient, name: str, plan: Mapping[str, str]) -> None:
+    """Refuse an image whose terms nobody accepted in this subscription: Azure would refuse the
+    machine (Marketplace, "Accept the terms of an image"). Raises InvalidValue."""
+    agreement = edge.call(
+        "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read",
+        "resources", "resources.get_by_id",
+        _TERMS.format(subscription=edge.azure.subscription, **plan), api_version=_TERMS_VERSION,
+    )  # fmt: skip
+    if not (agreement.get("properties") or {}).get("accepted"):
+        raise InvalidValue(
+            f"the terms of image {name} are not accepted in this subscription",
+            advice="read and accept them: az vm image terms accept --publisher "
+            f"{plan['publisher']} --offer {plan['product']} --plan {plan['name']}; or choose "
+            "another --image",
+            field="image",
+        )
+
+
+def _plan(told: Mapping[str, str] | None) -> dict[str, str] | None:
+    """The purchase plan as a machine names it: name, product and publisher."""
+    if not told or not told.get("name"):
+        return None
+    return {key: str(told[key]) for key in ("name", "product", "publisher")}
+
+
+def _controllers(properties: Mapping[str, object]) -> tuple[Interface, ...]:
+    """The disk controllers that the image has drivers for; SCSI alone where it names none (Azure
+    Virtual Machines, "NVMe FAQ": an image must be tagged for NVMe)."""
+    features = cast("list[dict[str, str]]", properties.get("features") or [])
+    value = next((str(f["value"]) for f in features if f.get("name") == "DiskControllerTypes"), "")
+    words = {word.strip().lower() for word in value.split(",")}
+    known: tuple[Interface, ...] = ("scsi", "nvme")
+    return tuple(one for one in known if one in words) or ("scsi",)
 
 
 def _newest(edge: AzureClient, where: tuple[str, str, str, str]) -> str:
@@ -71,7 +194,6 @@ def _as_version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
-def _size_gib(told: Item) -> int | None:
-    disk = (told.get("properties") or {}).get("osDiskImage") or {}
-    size = disk.get("sizeInGb")
-    return int(size) if size else None
+def _size_gib(disk: Mapping[str, object] | None, key: str = "sizeInGb") -> int | None:
+    size = (disk or {}).get(key)
+    return int(str(size)) if size else None

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.client import region_of
+from diskbench.providers.azure.controller import with_controller
 from diskbench.providers.azure.disk_request import check_cache
 from diskbench.providers.azure.images import find_image
+from diskbench.providers.azure.registration import check_registrations
+from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, AzureResolved
 from diskbench.providers.azure.sizes import check_support, offer
 from diskbench.providers.caller import caller_cidr, ssh_cidr
@@ -55,6 +58,7 @@ def look_up(
     UserError."""
     region = region_of(spec)
     here = AzureLookup(azure, azure.edge(timing), spec, wanted, known, region)
+    unswitched = check_registrations(here.edge)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
         raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
@@ -62,6 +66,8 @@ def look_up(
     machine = sold.machine(typed, known) if typed else _cheapest(here, sold)
     check_support(machine, wanted, tuple(sold.disks))
     image = find_image(here.edge, region, spec.image, machine.arch)
+    machine = with_controller(machine, image)
+    check_support(machine, wanted, tuple(sold.disks))
     size_gib = _size_gib(wanted, image, machine)
     return AzureResolved(
         region=region,
@@ -72,9 +78,19 @@ def look_up(
         os_type=_os_type(wanted, machine),
         zones=_zones(here, sold, machine),
         subnet=spec.subnet,
-        ssh_cidr=ssh_cidr(spec, azure.emulated_endpoint(), ask_caller),
+        warnings=tuple(text for text in (unswitched,) if text),
+        ssh_cidr=_ssh_cidr(here, ask_caller),
         emulated=azure.emulated_endpoint() is not None,
     )
+
+
+def _ssh_cidr(here: AzureLookup, ask_caller: Callable[[], str]) -> str | None:
+    """From where SSH is admitted. A machine without a public address is reached from inside its
+    network: this machine's public address would admit nobody."""
+    spec = here.spec
+    if spec.subnet is not None and spec.security_group is None and spec.ssh_cidr is None:
+        return INSIDE
+    return ssh_cidr(spec, here.azure.emulated_endpoint(), ask_caller)
 
 
 def _sold(here: AzureLookup) -> Offer:

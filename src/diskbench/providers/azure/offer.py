@@ -96,6 +96,7 @@ def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
 
 
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
+    yield from details.warnings
     machine, wanted = details.machine, details.wanted
     need = needs(wanted.limits(details.size_gib), wanted.count)
     better = candidates(books.of("azure"), need, wanted)
@@ -114,4 +115,7 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
     if details.subnet is not None:
-        yield "in a subnet of yours the machine has no public address: SSH must get there"
+        yield (
+            "the machine has no public address: SSH must reach its private one, and the machine "
+            "its package mirror (a NAT gateway, or an image with fio)"
+        )

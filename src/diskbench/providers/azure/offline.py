@@ -32,7 +32,8 @@ def foresee(books: Books, spec: RentSpec, asked: AzureDiskRequest) -> Rental:
     entry = book.machines.types.get(size or "")
     if asked.kind == "local" and entry is not None:
         size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
-    prices = tuple(_prices(books, asked, size_gib, size or "", spec.region or "", entry))
+    public = spec.subnet is None
+    prices = tuple(_prices(books, asked, size_gib, size or "", spec.region or "", entry, public))
     cached = f", host cache {asked.caching}" if asked.caching else ""
     what = "its own disk" if asked.kind == "local" else f"{asked.type} of {size_gib:,} GiB{cached}"
     return Rental(
@@ -59,6 +60,7 @@ def _prices(
     size: str,
     region: str,
     entry: MachineEntry | None,
+    public: bool,
 ) -> Iterator[PricePart]:
     yield machine_part(books, "azure", size, region)
     if asked.kind != "root":
@@ -70,7 +72,8 @@ def _prices(
         yield disk_part(books, "azure", asked.spec(size_gib), region, what=what, tier=asked.tier)
     if asked.bursting:
         yield PricePart(name="bursting on demand", hourly_usd=None)
-    yield address_part("azure", region)
+    if public:
+        yield address_part("azure", region)
 
 
 def _warnings(

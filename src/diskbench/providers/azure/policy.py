@@ -26,6 +26,7 @@ CALLED = (
     "Microsoft.Network/publicIPAddresses/write",
     "Microsoft.Network/virtualNetworks/read",
     "Microsoft.Network/virtualNetworks/write",
+    "Microsoft.Resources/subscriptions/providers/read",
     "Microsoft.Resources/subscriptions/resourceGroups/delete",
     "Microsoft.Resources/subscriptions/resourceGroups/read",
     "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
@@ -33,6 +34,14 @@ CALLED = (
     "Microsoft.Resources/tags/write",
 )
 """Actions of a rental. Deleting a resource group requires no permission to delete its content."""
+POLLED = (
+    "Microsoft.Compute/locations/DiskOperations/read",
+    "Microsoft.Compute/locations/operations/read",
+    "Microsoft.Network/locations/operationResults/read",
+    "Microsoft.Network/locations/operations/read",
+    "Microsoft.Resources/subscriptions/operationresults/read",
+)
+"""Actions for the status of an accepted operation, at the address that Azure answers with."""
 JOINED = (
     "Microsoft.Network/networkInterfaces/join/action",
     "Microsoft.Network/networkSecurityGroups/join/action",
@@ -40,6 +49,19 @@ JOINED = (
     "Microsoft.Network/virtualNetworks/subnets/join/action",
 )
 """Actions that Azure requires to connect one resource to another."""
+DELETED_ALONG = (
+    "Microsoft.Network/networkInterfaces/delete",
+    "Microsoft.Network/publicIPAddresses/delete",
+)
+"""Actions for what a machine deletes by its `deleteOption`, beside its disks. No document found
+says whether Azure demands them of whoever deletes the machine."""
+IMAGES = (
+    "Microsoft.Compute/galleries/images/read",
+    "Microsoft.Compute/galleries/images/versions/read",
+    "Microsoft.Compute/images/read",
+    "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read",
+)
+"""Actions for `--image` with an image of the user's own, or with one that has a plan."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
@@ -50,7 +72,7 @@ EXAMINED = (
 
 def actions() -> tuple[str, ...]:
     """All actions, sorted."""
-    return tuple(sorted((*CALLED, *JOINED, *EXAMINED)))
+    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *EXAMINED)))
 
 
 def policy() -> str:

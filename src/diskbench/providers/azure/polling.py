@@ -49,6 +49,10 @@ class WatchedPolling(ARMPolling):
 
         return self.repeated(look)
 
+    def succeeded(self) -> bool:
+        """Whether Azure has reported the end of the operation as a success."""
+        return self.status().lower() == "succeeded"
+
     def _sleep(self, delay: float) -> None:
         if time.monotonic() + delay > self.deadline:
             raise RentalFailed(

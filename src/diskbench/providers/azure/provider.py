@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
@@ -27,6 +29,7 @@ from diskbench.providers.azure.sweep import found
 from diskbench.providers.azure.teardown import release
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.caller import caller_cidr
+from diskbench.providers.cloud_init import age_s
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.today import today
@@ -59,6 +62,8 @@ class AzureProvider:
     ) -> None:
         self.timing = timing
         self.ask_caller = ask_caller
+        self._sent: set[str] = set()
+        """The leases for which this process sent a call to make something."""
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""
@@ -90,6 +95,7 @@ class AzureProvider:
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         order = self._order(claim, rental, watch)
+        self._sent.add(claim.lease_id)
         return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
@@ -105,7 +111,7 @@ class AzureProvider:
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
         return AzureOrder(
-            edge=open_scope(rental.scope).edge(self.timing, watch),
+            edge=open_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
             claim=claim,
             spec=rental.spec,
             details=AzureResolved.model_validate(rental.details),
@@ -124,7 +130,13 @@ class AzureProvider:
     ) -> None:
         """See ports.Renter.release."""
         with giving_back(lease_id):
-            release(open_scope(scope).edge(self.timing), Which(lease_id, made, copied))
+            which = Which(lease_id, made, copied)
+            # Another process's lease is known by its age alone.
+            young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
+            until = time.time() + self.timing.delete_s
+            edge = open_scope(scope).edge(self.timing, until=until)
+            release(edge, which, just_made=young and not copied)
+            self._sent.discard(lease_id)
 
     def extend(
         self,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import AccessDenied, DiskbenchError, Interrupted, RentalFailed
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.inventory import (
     DISKS,
@@ -14,23 +15,29 @@ from diskbench.providers.azure.inventory import (
     MACHINES,
     STOPPED,
     power_of,
+    read,
     read_disk,
     read_machine,
     state_of,
     why,
 )
-from diskbench.providers.azure.put import AzureResource, delete, put
+from diskbench.providers.azure.put import AzureResource, await_gone, delete, put
 from diskbench.providers.azure.requests import AzureLaunch, NewDisk, disk_kind, group_name, name_of
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from diskbench.providers.azure.client import AzureClient, Item
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +95,13 @@ def _group(order: AzureOrder) -> None:
     order.edge.call(
         f"{GROUPS}/write", "resources", "resource_groups.create_or_update", order.group, request
     )
+
+    def listed() -> Item | Still:
+        found = read(order.edge, f"{GROUPS}/read", "resources", "resource_groups.get", order.group)
+        return found or Still("made, not listed yet")
+
+    # A group that Azure does not list yet would be missed by a release.
+    order.until(listed, f"resource-group {order.group}", order.timing.network_s)
     order.watch.note(f"resource-group {order.group} is there")
 
 
@@ -166,7 +180,7 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
 
 def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
     details, spec, wanted = order.details, order.spec, order.details.wanted
-    guest = order.guest(requests.USER)
+    guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
     root = wanted.kind == "root"
     return AzureLaunch(
         region=details.region,
@@ -184,6 +198,8 @@ def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         spot=spec.spot,
         placement=spec.placement,
         lab=order.lab,
+        controller=details.machine.controller,
+        plan=details.image.plan,
     )
 
 
@@ -244,15 +260,30 @@ def ended(machine: Item) -> RentalFailed:
 
 
 def _undo(order: AzureOrder) -> None:
-    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
+    """Delete what was made in a zone without capacity, and wait until it is gone: the next zone's
+    things have the same names. A failed deletion is left to the release; raises AccessDenied, which
+    the next zone would meet as well."""
     machine = name_of(order.lease, "machine")
-    with contextlib.suppress(DiskbenchError):
+    with _leaving_failures():
         delete(order.edge, MACHINES, order.group, machine)
+    with _leaving_failures():
+        interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
+        await_gone(order.edge, interface, order.timing.network_s)
     for role in ("os", *(disk_kind(n) for n in range(order.details.wanted.count))):
         disk = name_of(order.lease, role)
-        with contextlib.suppress(DiskbenchError):
+        with _leaving_failures():
             if read_disk(order.edge, order.lease, disk) is not None:
                 delete(order.edge, DISKS, order.group, disk)
+
+
+@contextlib.contextmanager
+def _leaving_failures() -> Iterator[None]:
+    try:
+        yield
+    except (AccessDenied, Interrupted):
+        raise
+    except DiskbenchError as error:
+        log.warning("not deleted yet: %s", error.message)
 
 
 def _in(zone: str | None) -> str:

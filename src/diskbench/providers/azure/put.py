@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import Busy
+from diskbench.providers.azure.errors import Unlisted
 from diskbench.providers.azure.inventory import DISKS, MACHINES, read, state_of
-from diskbench.providers.waits import Still, until
+from diskbench.providers.waits import Still, nap, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,26 +44,36 @@ def put(
     """The existing resource, or the one made by `request`. Raises diskbench's errors,
     RentalFailed when it takes longer than `limit_s`."""
 
+    made = False
+
     def ask() -> Item | Still:
+        nonlocal made
         existing = thing.read(edge)
         if existing is not None and state_of(existing) in _UNDER_WAY:
             return Still(state_of(existing))
         if existing is not None and state_of(existing) != "Failed":
             return existing
+        if existing is None and made:
+            return Still("made, not listed yet")
         try:
             return edge.finished(
                 f"{thing.role} {thing.name}", limit_s, f"{thing.right}/write",
                 thing.service, f"{thing.methods}.begin_create_or_update",
                 thing.group, thing.name, request(), insist=False,
             )  # fmt: skip
-        except Busy:
+        except Unlisted:
+            made = True
+            return Still("made, not listed yet")
+        except Busy as busy:
+            nap(min(busy.retry_after_s, limit_s), edge.timing, edge.watch)
             return Still("under way already")
 
     return until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)
 
 
 def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) -> None:
-    """Delete a machine or a disk (`kind` is MACHINES or DISKS). Raises diskbench's errors."""
+    """Delete a machine or a disk (`kind` is MACHINES or DISKS), and wait until Azure does not list
+    it any more: what has the same name next must not be taken for it. Raises diskbench's errors."""
     role, methods, limit_s = {
         MACHINES: ("machine", "virtual_machines", edge.timing.machine_s),
         DISKS: ("disk", "disks", edge.timing.disk_s),
@@ -71,3 +82,13 @@ def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) ->
         f"{role} {name}", limit_s, f"{kind}/delete",
         "compute", f"{methods}.begin_delete", group, name, **more,
     )  # fmt: skip
+    await_gone(edge, AzureResource(role, kind, "compute", methods, group, name), limit_s)
+
+
+def await_gone(edge: AzureClient, thing: AzureResource, limit_s: float) -> None:
+    """Wait until Azure does not list a deleted resource any more. Raises RentalFailed."""
+
+    def ask() -> bool | Still:
+        return True if thing.read(edge) is None else Still("deleted, still listed")
+
+    until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)

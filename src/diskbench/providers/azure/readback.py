@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.limits.entry import catalogue
+from diskbench.providers.azure.controller import seen_interface
 from diskbench.providers.azure.inventory import power_of
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.skeleton.readback import differs, refuse
@@ -44,6 +45,8 @@ def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iter
     yield from differs(what, "zone", zone, _zone(machine))
     yield from differs(what, "region", details.region, _region(machine))
     version = image.get("exactVersion") or image.get("version")
+    controller = profile.get("diskControllerType")
+    yield from differs(what, "disk controller", details.machine.controller, controller)
     yield from differs(what, "image version", details.image.reference.get("version"), version)
 
 
@@ -115,7 +118,7 @@ def facts(
         "image": details.image.name,
         "image_reference": profile.get("imageReference"),
         "architecture": size.arch,
-        "disk_interface": size.interface,
+        "disk_interface": seen_interface(seen, profile.get("diskControllerType"), size.interface),
         "uncached": size.uncached.model_dump(mode="json"),
         "cached": size.cached.model_dump(mode="json"),
         "power": power_of(machine),

@@ -25,6 +25,9 @@ EXPIRES_TAG = "diskbench-expires"
 OWNER_TAG = "diskbench-owner"
 USER = "diskbench"
 """The machine's login user, which Azure creates."""
+INSIDE = "VirtualNetwork"
+"""The service tag of a machine's own network, its peers and what is connected to them by VPN
+(Azure virtual networks, "Service tags")."""
 _NETWORK = "10.93.0.0/24"
 """Address range of the lease's own network, which has no other members and no routes."""
 _TAG_VALUE = re.compile(r"[^ -~]")
@@ -154,6 +157,8 @@ class AzureLaunch:
     spot: bool = False
     placement: str | None = None
     lab: str = ""
+    controller: str | None = None
+    plan: Mapping[str, str] | None = None
 
 
 def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
@@ -193,6 +198,8 @@ def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
             ]
         },
     }
+    if launch.controller is not None:
+        properties["storageProfile"]["diskControllerType"] = launch.controller
     if launch.ultra:
         properties["additionalCapabilities"] = {"ultraSSDEnabled": True}
     if launch.spot:
@@ -206,6 +213,8 @@ def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
         "tags": tags(claim, launch.lab),
         "properties": properties,
     }
+    if launch.plan is not None:
+        request["plan"] = dict(launch.plan)
     return {**request, **_zones(launch.zone)}
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from diskbench.model.base import Frozen
 from diskbench.providers.azure.disk_request import AzureDiskRequest
 
+Interface = Literal["scsi", "nvme"]
 DEFAULT_OS_GIB = 30
 """The size of Ubuntu's and Debian's images, for an image that does not report one."""
 
@@ -21,14 +22,16 @@ class DiskPath(Frozen):
 
 class AzureMachine(Frozen):
     """A machine size as Azure describes it. `local_gib` is the size of the temporary disk or,
-    with `local_nvme`, of all local NVMe disks together."""
+    with `local_nvme`, of all local NVMe disks together. `controllers` are the disk controllers that
+    the size offers, `interface` the one to use, and `controller` its name in the request; None
+    where the image cannot choose (Hyper-V generation 1)."""
 
     size: str
     arch: Literal["x86_64", "arm64"]
     vcpus: int
     memory_bytes: int
     premium: bool
-    interface: Literal["scsi", "nvme"]
+    interface: Interface
     uncached: DiskPath
     cached: DiskPath
     cacheable: bool
@@ -36,14 +39,21 @@ class AzureMachine(Frozen):
     local_gib: float = 0
     local_nvme: bool = False
     burstable: bool = False
+    controllers: tuple[Interface, ...] = ("scsi",)
+    controller: str | None = None
 
 
 class AzureImage(Frozen):
-    """The machine's image: a reference with a version, or the id of an image."""
+    """The machine's image: a reference with a version, or the id of an image. `plan` is the
+    purchase plan of a marketplace image; `generation` (V1, V2) and `controllers` are None and empty
+    where the image does not report them."""
 
     name: str
     reference: dict[str, str]
     os_gib: int | None = None
+    plan: dict[str, str] | None = None
+    generation: str | None = None
+    controllers: tuple[Interface, ...] = ()
 
 
 class AzureResolved(Frozen):
@@ -60,3 +70,5 @@ class AzureResolved(Frozen):
     subnet: str | None
     ssh_cidr: str | None
     emulated: bool
+    warnings: tuple[str, ...] = ()
+    """What the lookup found that a user should know before renting."""

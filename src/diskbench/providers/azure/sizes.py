@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import ProviderBook
     from diskbench.providers.azure.disk_request import AzureDiskRequest
+    from diskbench.providers.azure.resolved import Interface
 
 Sku = dict[str, Any]
 _MACHINES = "virtualMachines"
@@ -83,7 +84,8 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
     """One machine size; cache figures missing from the answer come from `book`."""
     capabilities = {str(item["name"]): str(item["value"]) for item in sku.get("capabilities", [])}
     name = str(sku["name"])
-    nvme = capabilities.get("DiskControllerTypes", "").upper() == "NVME"
+    controllers = _controllers(capabilities.get("DiskControllerTypes", ""))
+    nvme = controllers == ("nvme",)
     cached = DiskPath(
         iops=_number(capabilities, "CombinedTempDiskAndCachedIOPS"),
         mb_per_s=_mega(capabilities, "CombinedTempDiskAndCachedReadBytesPerSecond"),
@@ -112,7 +114,15 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
         local_gib=(local_nvme_mib or _number(capabilities, "MaxResourceVolumeMB") or 0) / 1024,
         local_nvme=bool(local_nvme_mib),
         burstable=name.startswith("Standard_B"),
+        controllers=controllers,
     )
+
+
+def _controllers(listed: str) -> tuple[Interface, ...]:
+    """The controllers of the capability (`SCSI,NVMe`); SCSI for a size that reports none."""
+    words = {word.strip().lower() for word in listed.split(",")}
+    known: tuple[Interface, ...] = ("scsi", "nvme")
+    return tuple(one for one in known if one in words) or ("scsi",)
 
 
 def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,17 @@ from diskbench.providers.azure.inventory import (
     inside,
     is_meant,
     is_strange,
+    lease_of,
+    read,
     tagged_groups,
     told,
     told_group,
 )
 from diskbench.providers.azure.put import delete
+from diskbench.providers.azure.requests import group_name
 from diskbench.providers.skeleton import release as skeleton
 from diskbench.providers.skeleton.release import noting
+from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
     from diskbench.model.ours import Which
@@ -42,22 +47,39 @@ class _Listing:
         return tuple(told_group(group) for group in self.groups)
 
 
-def release(edge: AzureClient, which: Which) -> None:
-    """Release the resources of a lease; see skeleton.release.
+def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
+    """Release the resources of a lease; see skeleton.release. `just_made` says that a call to make
+    something may have been sent only just now, so that one empty listing proves nothing.
 
     A group is deleted with its content, so a group with a resource of somebody else stays: its
     machine and disks are deleted, and the failure names the foreign resource.
     """
 
-    def look() -> _Listing:
-        found = tagged_groups(edge, which.lease_id)
+    deleted: set[str] = set()
+
+    def once() -> _Listing:
+        found = _groups(edge, which)
         meant = tuple(group for group in found if is_meant(group, which))
         return _Listing(meant, tuple(told_group(group) for group in found if group not in meant))
+
+    def look() -> _Listing:
+        """The listing, repeated for a while where it may lag: nothing is listed of a lease that is
+        only just made, or what was deleted is listed still."""
+        end = time.monotonic() + edge.timing.settle_s
+        while True:
+            found = once()
+            names = set(found.names())
+            lags = bool(names & deleted) if names else just_made and not deleted
+            if not lags or time.monotonic() >= end:
+                return found
+            nap(edge.timing.first_poll_s, edge.timing, edge.watch)
 
     def give_back(found: _Listing, failures: Failures) -> None:
         for group in found.groups:
             if why := _give_back(edge, which, group):
                 failures[told_group(group)] = why
+            else:
+                deleted.add(told_group(group))
 
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""
@@ -68,6 +90,17 @@ def release(edge: AzureClient, which: Which) -> None:
         return ", ".join([name, *(told(item) for item in held)])
 
     skeleton.release(which, edge.azure.subscription, look, give_back, tell)
+
+
+def _groups(edge: AzureClient, which: Which) -> list[Item]:
+    """The groups with the lease's tag, and the group with its name, which a listing by tag may not
+    show yet."""
+    found = tagged_groups(edge, which.lease_id)
+    own = group_name(which.lease_id)
+    if any(str(group["name"]).lower() == own.lower() for group in found):
+        return found
+    named = read(edge, f"{GROUPS}/read", "resources", "resource_groups.get", own)
+    return found if named is None or lease_of(named) != which.lease_id else [*found, named]
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:

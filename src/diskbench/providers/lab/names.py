@@ -12,7 +12,7 @@ import string
 from dataclasses import dataclass
 from typing import Literal
 
-Style = Literal["aws-nvme", "aws-xen", "azure", "google", "vsphere"]
+Style = Literal["aws-nvme", "aws-xen", "azure", "azure-nvme", "google", "vsphere"]
 
 _LETTERS = string.ascii_lowercase
 
@@ -45,6 +45,9 @@ def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
             return DeviceNames(
                 f"/dev/sd{_LETTERS[index + 2]}", (f"/dev/disk/azure/scsi1/lun{index}",)
             )
+        case "azure-nvme":
+            # Namespace 1 is the system's disk (azure-vm-utils, azure-nvme-id).
+            return DeviceNames(f"/dev/nvme0n{index + 2}", (f"/dev/disk/azure/data/by-lun/{index}",))
         case "google":
             links = (f"{by_id}/google-{volume}", f"{by_id}/scsi-0Google_PersistentDisk_{volume}")
             return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
@@ -62,7 +65,7 @@ def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> st
     match style:
         case "aws-nvme" | "aws-xen":
             return f"vol-0{digest[:16]}"
-        case "azure":
+        case "azure" | "azure-nvme":
             return f"diskbench-{lease_id}-{of_turn}{index}"
         case "google":
             return f"diskbench-{of_turn}{index}"
@@ -70,6 +73,13 @@ def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> st
             return f"6000c29{digest[:25]}"
 
 
-MAX_DISKS = {"aws-nvme": 27, "aws-xen": 11, "azure": 24, "google": 25, "vsphere": 25}
+MAX_DISKS = {
+    "aws-nvme": 27,
+    "aws-xen": 11,
+    "azure": 24,
+    "azure-nvme": 24,
+    "google": 25,
+    "vsphere": 25,
+}
 """How many disks a style has names for here: Nitro's default number of EBS volumes, Xen's f to p,
 and one letter each for the others."""

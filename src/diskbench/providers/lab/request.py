@@ -23,6 +23,7 @@ _CLOUDS: dict[Style, str] = {
     "aws-nvme": "aws",
     "aws-xen": "aws",
     "azure": "azure",
+    "azure-nvme": "azure",
     "google": "gcp",
 }
 _LEASE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")

@@ -1,5 +1,5 @@
 # Prints every whole disk that has a node in /dev, and the links that clouds know disks by:
-#   disk NODE MAJOR:MINOR SECTORS IDENTITY SERIAL MODEL WWN      link PATH MAJOR:MINOR
+#   disk NODE MAJOR:MINOR SECTORS IDENTITY SERIAL MODEL WWN NSID     link PATH MAJOR:MINOR
 # with tabs between. A SCSI disk has its WWN for identity. It goes by /dev and not by /sys, which a
 # container shares with its host.
 first_line() {
@@ -23,8 +23,9 @@ for node in /dev/nvme*n[0-9] /dev/nvme*n[0-9][0-9] /dev/xvd[a-z] /dev/xvd[a-z][a
     [ -n "$identity" ] || identity=$wwn
     [ -n "$identity" ] || identity=$(first_line "$sys/loop/backing_file")
     [ -n "$identity" ] || identity=$(first_line "$sys/device/nodename")
-    printf 'disk\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$node" "$number" "$(first_line "$sys/size")" \
-        "$identity" "$serial" "$(first_line "$sys/device/model")" "$wwn"
+    printf 'disk\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$node" "$number" "$(first_line "$sys/size")" \
+        "$identity" "$serial" "$(first_line "$sys/device/model")" "$wwn" \
+        "$(first_line "$sys/nsid")"
 done
 for link in /dev/disk/by-id/nvme-Amazon* /dev/disk/by-id/google-* /dev/disk/by-id/wwn-0x* \
     /dev/disk/azure/scsi1/lun* /dev/disk/azure/data/by-lun/* /dev/disk/azure/resource \

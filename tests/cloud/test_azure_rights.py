@@ -1,0 +1,107 @@
+"""The role that `doctor --print-policy azure` prints: all of diskbench's work can be done with it,
+and none of it without any one of its rights.
+
+What a request demands is in emulators/azure/rights.py; it is refused as Resource Manager does.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from emulators.azure.rights import allows
+from tests.cloud.azure_rig import PREMIUM, Rig
+from tests.cloud.rented_azure import REGION, Azure
+
+from diskbench.errors import AccessDenied, DiskbenchError
+from diskbench.providers.azure import attach, policy
+from diskbench.providers.azure.provision import provision
+from diskbench.providers.azure.put import delete
+
+pytestmark = pytest.mark.slow
+
+ROLE = tuple(json.loads(policy.policy())["Actions"])
+MACHINES = "Microsoft.Compute/virtualMachines"
+IMAGE = "/subscriptions/00000000-0000-0000-0000-00000d15c0de/resourceGroups/golden/providers"
+OWN_IMAGES = (
+    f"{IMAGE}/Microsoft.Compute/images/mine",
+    f"{IMAGE}/Microsoft.Compute/galleries/shared/images/mine/versions/1.0.0",
+)
+NOT_DEMANDED = {
+    "Microsoft.Network/locations/operationResults/read":
+        "of an operation that answers with a location alone; none of these does in the emulator",
+}  # fmt: skip
+GOES_ON = {
+    "Microsoft.DevTestLab/schedules/write": "the run goes on without the schedule, and says so",
+    **dict.fromkeys(policy.EXAMINED, "only the doctor asks, and warns"),
+}
+
+
+@pytest.fixture
+def rig(azure: Azure, monkeypatch, tmp_path) -> Rig:
+    for name, value in azure.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Rig(azure)
+
+
+def rent_without_a_guest(rig: Rig) -> None:
+    """Every call of a rental and its end, with a machine that never answers SSH: an image of each
+    kind, a disk attached and swapped, a zone without capacity, a later end."""
+    rig.faults.never_ready()
+    for image in (*OWN_IMAGES, "Contoso:appliance:basic:latest"):
+        rig.resolve(image=image)
+    rental = rig.resolve()
+    order = rig.provider._order(rig.claim(), rental, rig.watch)
+    rig.faults.capacity(zone="1")
+    made = provision(order)
+    for lun, disk in enumerate(made.disks):
+        attach._attach_one(order, disk, lun)
+    rig.provider.found(rental.scope)
+    rig.extend(7200)
+    delete(order.edge, MACHINES, order.group, "diskbench-one-machine")
+    rig.provider.release("one", rental.scope)
+
+
+def test_a_whole_run_passes_with_exactly_the_printed_role(rig: Rig) -> None:
+    rig.faults.grant(ROLE)
+    rig.acquire(spec=PREMIUM)
+    rig.extend(7200)
+    rig.release()
+    assert rig.left() == []
+
+
+def test_every_right_of_the_role_is_demanded_and_no_other(rig: Rig) -> None:
+    rig.faults.grant(ROLE)
+    rent_without_a_guest(rig)
+    scope = rig.scope()
+    assert all(one.state == "ok" for one in rig.provider.examine(scope))
+    rig.provider.quotas(scope)
+    # The deaf machine has neither schedule nor cache; the run above has.
+    demanded = {one.lower() for one in rig.faults.demanded}
+    wanted = {one.lower() for one in ROLE if one not in NOT_DEMANDED}
+    assert demanded == wanted | {one.lower() for one in NOT_DEMANDED} & demanded
+
+
+@pytest.mark.parametrize("right", [one for one in ROLE if one not in {*NOT_DEMANDED, *GOES_ON}])
+def test_without_any_one_right_it_fails_and_names_it(rig: Rig, right: str) -> None:
+    rest = [one for one in ROLE if one != right]
+    assert not allows(rest, right)
+    rig.faults.grant(rest)
+    with pytest.raises(DiskbenchError) as failed:
+        rent_without_a_guest(rig)
+    assert right.lower() in f"{failed.value.message} {failed.value.advice}".lower()
+
+
+@pytest.mark.parametrize("right", policy.EXAMINED)
+def test_what_only_the_doctor_reads_is_missed_by_the_doctor_alone(rig: Rig, right: str) -> None:
+    rig.faults.grant(one for one in ROLE if one != right)
+    rent_without_a_guest(rig)
+    scope = rig.scope()
+    states = [one.state for one in rig.provider.examine(scope)]
+    try:
+        rig.provider.quotas(scope)
+    except AccessDenied as error:
+        states.append(error.message)
+    assert set(states) != {"ok"}
+    assert scope.region == REGION

@@ -18,6 +18,7 @@ class Options:
     port: int = 0
     time_scale: float = 1.0
     limit_s: float = 3600.0
+    lag: int = 0
 
 
 @dataclass(frozen=True)

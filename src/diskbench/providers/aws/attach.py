@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.errors import error_code
+from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.guest import Volume, find_stores, find_volume
 from diskbench.providers.aws.inventory import ENDING
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
@@ -69,7 +69,9 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
     for item, name in zip(made.volumes, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
     if names:
-        order.ec2.call("modify_instance_attribute", requests.end_with_machine(instance_id, names))
+        request = requests.end_with_machine(instance_id, names)
+        what = f"deletion with {instance_id}"
+        order.until(lambda: _goes_along(order, request), what, order.timing.attach_s)
     return tuple(
         _appeared(order, guest, item, name, before)
         for item, name in zip(made.volumes, names, strict=True)
@@ -142,9 +144,22 @@ def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: st
     except DiskbenchError as error:
         _alive(order, instance_id)
         # An earlier attempt, or a call whose answer was lost, may be in progress already.
-        if error_code(error) != "VolumeInUse":
+        if error_code(error) != "VolumeInUse" and not is_missing(error):
             raise
     return Still("attaching")
+
+
+def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
+    """Have EC2 delete the volumes with their machine; Still while it does not know of their
+    attachment yet."""
+    try:
+        order.ec2.call("modify_instance_attribute", request)
+    except DiskbenchError as error:
+        if error_code(error) != "InvalidInstanceAttributeValue" and not is_missing(error):
+            raise
+        _alive(order, str(request["InstanceId"]))
+        return Still(error.message)
+    return True
 
 
 def _attachment(volume: Item, instance_id: str) -> Item | None:

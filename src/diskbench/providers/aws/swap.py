@@ -60,11 +60,12 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
             advice="start a new run",
         )
     machine = there.live[0]
-    zone = machine["Placement"]["AvailabilityZone"]
-    place = next((candidate for candidate in order.details.places if candidate.zone == zone), None)
+    place = order.details.place_of(machine)
     if place is None:
+        zone = machine["Placement"]["AvailabilityZone"]
         raise RentalFailed(
-            f"instance {machine['InstanceId']} is in {zone}, where no such disk is to be had",
+            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
+            "this disk cannot be rented for it",
             advice="start a new run",
         )
     return machine, place

@@ -3,8 +3,8 @@ refused where the caller's policy lacks one.
 
 `service_reference.json` has, for each action, the kinds of resource that it is authorized on (`!`
 required, `q` with the tags of the request, `r` with the tags of the resource). Beyond it: tags in a
-create demand ec2:CreateTags with ec2:CreateAction (EC2 User Guide, "Grant permission to tag resources
-during creation"); GetCallerIdentity demands nothing (STS API Reference). The account's owner may do
+create demand ec2:CreateTags with ec2:CreateAction (EC2 User Guide, "Grant permission to tag
+resources during creation"); GetCallerIdentity demands nothing (STS API Reference). The account's owner may do
 everything.
 """
 
@@ -125,6 +125,15 @@ def kms_demands(call: Call, key: str) -> list[Demand]:
         Demand("kms:CreateGrant", key, grant),
         *(Demand(f"kms:{word}", key, via) for word in words),
     ]
+
+
+def opens_volumes(cloud: Cloud, call: Call) -> bool:
+    """Whether the caller may use the key with which the account encrypts its volumes."""
+    if cloud.encrypts_with is None or call.access_key == OWNER_KEY:
+        return True
+    wanted = kms_demands(call, cloud.encrypts_with)
+    cloud.demanded.extend(wanted)
+    return cloud.policy is None or all(allows(cloud.policy, one) for one in wanted)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.guest import Volume, find_stores, find_volume
 from diskbench.providers.aws.inventory import ENDING
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
     from diskbench.providers.guest import Guest
     from diskbench.providers.guest_disks import GuestDisk
+
+
+NOT_YET = frozenset(
+    {
+        "VolumeInUse", "InvalidVolume.NotFound", "InvalidInstanceID.NotFound",
+        "InvalidInstanceAttributeValue",
+    }
+)  # fmt: skip
+"""EC2's codes where volume, machine or attachment are not listed everywhere yet, or where an earlier
+attempt is in progress."""
 
 
 def address_of(order: AwsOrder, made: AwsProvisioned) -> str:
@@ -144,7 +154,7 @@ def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: st
     except DiskbenchError as error:
         _alive(order, instance_id)
         # An earlier attempt, or a call whose answer was lost, may be in progress already.
-        if error_code(error) != "VolumeInUse" and not is_missing(error):
+        if error_code(error) not in NOT_YET:
             raise
     return Still("attaching")
 
@@ -155,7 +165,7 @@ def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
     try:
         order.ec2.call("modify_instance_attribute", request)
     except DiskbenchError as error:
-        if error_code(error) != "InvalidInstanceAttributeValue" and not is_missing(error):
+        if error_code(error) not in NOT_YET:
             raise
         _alive(order, str(request["InstanceId"]))
         return Still(error.message)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAX_ALTERNATIVES = 2
-DEARER = 1.1
+DEARER = 1.25
 """How many further types are tried without capacity, and how much more each may cost; our
 choice."""
 

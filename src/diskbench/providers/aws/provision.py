@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Made = tuple[str, requests.Request]
 """The call that deletes a resource, and its request."""
-_NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
+NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
 """EC2's codes where a launch names a key pair or group that was made a moment ago."""
 
 
@@ -244,7 +244,7 @@ def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
     try:
         made: Item = order.ec2.call("run_instances", request)["Instances"][0]
     except DiskbenchError as error:
-        if error_code(error) not in _NEW_THINGS:
+        if error_code(error) not in NEW_THINGS:
             raise
         return Still(f"not known yet: {error.message}")
     return made

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.resolved import AwsZone
     from diskbench.providers.guest import Guest
 
-_GOING = frozenset({"VolumeInUse", "IncorrectState"})
+GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
@@ -111,7 +111,7 @@ def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:
-        if error_code(error) in _GOING:
+        if error_code(error) in GOING:
             return False
         if not is_missing(error):
             raise

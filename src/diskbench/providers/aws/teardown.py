@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.timing import AwsTiming
     from diskbench.providers.skeleton.release import Failures
 
-_LATER = frozenset(
+LATER = frozenset(
     {
         "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
         "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
@@ -109,7 +109,7 @@ def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | 
     except DiskbenchError as error:
         if is_missing(error):
             return True
-        if error_code(error) in _LATER:
+        if error_code(error) in LATER:
             return Still(error.message)
         raise
     return True

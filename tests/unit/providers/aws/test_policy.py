@@ -11,7 +11,8 @@ from diskbench.providers.aws import policy
 
 ROOT = Path(__file__).parents[4]
 SERVICES = {
-    "ec2": "ec2", "pricing": "pricing", "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
+    "ec2": "ec2", "pricing": "pricing", "service-quotas": "servicequotas", "ssm": "ssm",
+    "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
 BY_THE_WAY = {"ec2:CreateTags", policy.KEY, *policy.KEY_USE}

@@ -15,6 +15,7 @@ from diskbench.units import GIB
 from emulators import guests
 from emulators.aws import volume_rules
 from emulators.aws.call import Refusal
+from emulators.aws.rights import opens_volumes
 from emulators.aws.transitions import Transition
 
 if TYPE_CHECKING:
@@ -88,8 +89,10 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     described(volume)
     volume.emulated_status = "creating"
 
+    state = None if opens_volumes(cloud, call) else "error"
+
     def made() -> None:
-        volume.emulated_status = None
+        volume.emulated_status = state
 
     looks = float("inf") if cloud.faults.volumes_are_stuck else cloud.pace.volume
     cloud.transitions.add("volume", name, Transition(looks, None, made, cloud.failed))

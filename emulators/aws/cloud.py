@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from diskbench.providers.aws.policy import policy as printed_policy
 from emulators.aws.faults import Faults
+from emulators.aws.lag import Late
+from emulators.aws.policies import Demand
 from emulators.aws.tokens import Tokens
 from emulators.aws.transitions import Pace, Transitions
 from emulators.guests import Guest
@@ -39,6 +42,15 @@ class Cloud:
     state: Path
     time_scale: float = 1.0
     limit_s: float = 3600.0
+    lag: int = 0
+    """Looks for which new things are absent and deleted ones present."""
+    policy: str | None = field(default_factory=printed_policy)
+    """What users may do, as a policy of IAM; None is everything."""
+    encrypts_with: str | None = None
+    """The ARN of a customer's key with which all volumes are encrypted by default."""
+    demanded: list[Demand] = field(default_factory=list)
+    """What requests demanded of the policy, in order."""
+    late: Late = field(default_factory=Late)
     faults: Faults = field(default_factory=Faults)
     pace: Pace = field(default_factory=Pace)
     tokens: Tokens = field(default_factory=Tokens)

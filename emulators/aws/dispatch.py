@@ -19,7 +19,10 @@ from emulators.aws import (
     images,
     instances,
     key_pairs,
+    lag,
     launch_rules,
+    rights,
+    service_limits,
     service_model,
     tokens,
 )
@@ -32,8 +35,8 @@ if TYPE_CHECKING:
     from emulators.aws.cloud import Cloud
 
 HOOKS: tuple[ModuleType, ...] = (
-    faults, service_model, dry_run, tokens, images, launch_rules, groups, key_pairs, attachments,
-    instances,
+    faults, service_model, service_limits, images, rights, dry_run, tokens, lag, launch_rules,
+    groups, key_pairs, attachments, instances,
 )  # fmt: skip
 """In the order in which a request passes them."""
 GOVERNED = frozenset({"ec2", "ssm", "sts"})

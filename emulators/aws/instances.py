@@ -15,6 +15,7 @@ from emulators.aws import instance_types, launch_rules, mappings
 from emulators.aws.call import Refusal
 from emulators.aws.cloud import Machine
 from emulators.aws.images import default_user
+from emulators.aws.rights import opens_volumes
 from emulators.aws.transitions import Transition
 from emulators.behaviour import behaving
 from emulators.ssh_config import Reach
@@ -40,6 +41,9 @@ GUEST = (
     "Client.InstanceInitiatedShutdown",
     "Client.InstanceInitiatedShutdown: Instance initiated shutdown",
 )
+KEY_REFUSED = ("Client.InternalError", "Client.InternalError: Client error on launch")
+"""The reason where the disks' key may not be used; "Server.InternalError" was reported as code, too
+(aws/karpenter-provider-aws issue 1407)."""
 BROKEN = ("Server.InternalError", "Server.InternalError: Internal error on launch")
 
 
@@ -128,7 +132,9 @@ def _launch(
     cloud.machines[instance.id] = machine
     _set_state(instance, "pending", None)
     instance.emulated_checks = "initializing"
-    if cloud.faults.instances_are_never_ready:
+    if not opens_volumes(cloud, call):
+        begin, finish = None, partial(end, cloud, machine, KEY_REFUSED)
+    elif cloud.faults.instances_are_never_ready:
         begin, finish = None, partial(_came_up_deaf, cloud, machine)
     else:
         begin = partial(queue.submit, _boot, cloud, machine, local, volumes)

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from emulators.aws.rights import OWNER_KEY
+
 
 def rented(ec2: Any) -> Mapping[str, list[str]]:
     """The ids of everything that is rented, or can be left behind, by kind."""
@@ -42,7 +44,9 @@ def main() -> int:
     parser.add_argument("--endpoint-url", required=True)
     parser.add_argument("--region", required=True)
     given = parser.parse_args()
-    found = rented(boto3.client("ec2", endpoint_url=given.endpoint_url, region_name=given.region))
+    owner = {"aws_access_key_id": OWNER_KEY, "aws_secret_access_key": "no-secret"}
+    ec2 = boto3.client("ec2", endpoint_url=given.endpoint_url, region_name=given.region, **owner)
+    found = rented(ec2)
     for kind, names in found.items():
         print(f"  {kind:20} {len(names)}  {' '.join(names)}".rstrip())
     return 1 if any(found.values()) else 0

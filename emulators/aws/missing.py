@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from emulators.aws.call import Refusal
+from emulators.aws.policies import Demand
+from emulators.aws.rights import OWNER_KEY, check
+
+if TYPE_CHECKING:
+    from emulators.aws.cloud import Cloud
 
 QUOTAS = {
     ("ec2", "L-1216C47A"): ("Running On-Demand Standard instances", 64.0),
@@ -22,7 +29,7 @@ Respond = Callable[[str, list[tuple[str, str]]], Any]
 App = Callable[[dict[str, Any], Respond], Iterable[bytes]]
 
 
-def answering(app: App) -> App:
+def answering(app: App, cloud: Cloud) -> App:
     """`app`, with answers of our own to what it does not know."""
 
     def application(environ: dict[str, Any], respond: Respond) -> Iterable[bytes]:
@@ -31,7 +38,8 @@ def answering(app: App) -> App:
         if service not in {"AWSPriceListService", "ServiceQuotasV20190624"}:
             return app(environ, respond)
         length = int(environ.get("CONTENT_LENGTH") or 0)
-        status, answer = _answer(action, json.loads(environ["wsgi.input"].read(length) or b"{}"))
+        asked = json.loads(environ["wsgi.input"].read(length) or b"{}")
+        status, answer = _denied(cloud, environ, target) or _answer(action, asked)
         body = json.dumps(answer).encode()
         headers = [
             ("Content-Type", "application/x-amz-json-1.1"),
@@ -41,6 +49,22 @@ def answering(app: App) -> App:
         return [body]
 
     return application
+
+
+def _denied(
+    cloud: Cloud, environ: dict[str, Any], target: str
+) -> tuple[str, dict[str, Any]] | None:
+    """The refusal of a caller whose policy lacks the action."""
+    service, _, action = target.partition(".")
+    if OWNER_KEY in environ.get("HTTP_AUTHORIZATION", ""):
+        return None
+    prefix = {"AWSPriceListService": "pricing"}.get(service, "servicequotas")
+    try:
+        with cloud.lock:
+            check(cloud, [Demand(f"{prefix}:{action}", "*")], prefix)
+    except Refusal as error:
+        return f"{error.status} Bad Request", {"__type": error.code, "Message": error.message}
+    return None
 
 
 def _answer(action: str, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -23,7 +23,9 @@ _PROFILE = "--profile burst --set runtime=40s --set size=1g"
 @contextmanager
 def serve(options: Options) -> Iterator[Told]:
     """As serving.Serve."""
-    cloud = Cloud(options.state, time_scale=options.time_scale, limit_s=options.limit_s)
+    cloud = Cloud(
+        options.state, time_scale=options.time_scale, limit_s=options.limit_s, lag=options.lag
+    )
     with running(cloud, port=options.port) as endpoint:
         warm_up(cloud, endpoint)
         where = ["--region", REGION, "--endpoint-url", endpoint]

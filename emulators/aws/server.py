@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diskbench.providers.aws.policy import policy as printed_policy
 from emulators import guests
 from emulators.aws.cloud import Cloud
 from emulators.aws.dispatch import forget_everything, installed
 from emulators.aws.missing import answering
+from emulators.aws.rights import OWNER_KEY
 from emulators.ssh_config import write_ssh_config
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
         _clear(cloud)
         write_ssh_config(cloud.ssh_config, {})
         with installed(cloud):
-            server = _start(port)
+            server = _start(port, cloud)
             host, bound = server.get_host_and_port()
             try:
                 yield f"http://{host}:{bound}"
@@ -66,7 +68,7 @@ def warm_up(cloud: Cloud, endpoint: str) -> None:
             service,  # type: ignore[call-overload]
             endpoint_url=endpoint,
             region_name=REGION,
-            aws_access_key_id=ACCESS_KEY,
+            aws_access_key_id=OWNER_KEY,
             aws_secret_access_key=SECRET,
         )
         getattr(client, action)()
@@ -82,6 +84,9 @@ def fresh(cloud: Cloud) -> None:
         cloud.tokens.seen.clear()
         cloud.transitions.under_way.clear()
         cloud.regions.clear()
+        cloud.demanded.clear()
+        cloud.late.clear()
+        cloud.policy, cloud.encrypts_with = printed_policy(), None
         write_ssh_config(cloud.ssh_config, {})
 
 
@@ -133,7 +138,7 @@ def _rented(ec2: Any) -> Iterator[str]:
         yield from (f"group {group.name}" for group in groups.values() if group.name != "default")
 
 
-def _start(port: int) -> ThreadedMotoServer:
+def _start(port: int, cloud: Cloud) -> ThreadedMotoServer:
     from moto.moto_server.werkzeug_app import (
         DomainDispatcherApplication,
         MotoRequestHandler,
@@ -146,7 +151,7 @@ def _start(port: int) -> ThreadedMotoServer:
         """moto's, with answers of ours before it."""
 
         def _server_entry(self) -> None:
-            app = answering(DomainDispatcherApplication(create_backend_app))
+            app = answering(DomainDispatcherApplication(create_backend_app), cloud)
             self._server = make_server(
                 self._ip_address, self._port, app, threaded=True, request_handler=MotoRequestHandler
             )

@@ -42,7 +42,7 @@ def eager(timing: Timing, **limits: float) -> Timing:
     )
 
 
-AWS = eager(AwsTiming())
+AWS = eager(AwsTiming(), settle_s=0.5)
 AZURE = eager(AzureTiming(), settle_s=5.0)
 GCP = eager(GceTiming())
 VSPHERE = eager(VsphereTiming(), disk_s_per_gib=0)

@@ -51,6 +51,15 @@ class OnAws:
         return AwsCloud(aws, monkeypatch, tmp_path / "data")
 
 
+class OnLaggingAws(OnAws):
+    """New things are absent from the first three looks at them, and deleted ones still there."""
+
+    @pytest.fixture
+    def rig(self, aws, tmp_path, monkeypatch):
+        monkeypatch.setattr(aws.cloud, "lag", 3)
+        return AwsCloud(aws, monkeypatch, tmp_path / "data")
+
+
 class OnAzure:
     @pytest.fixture
     def rig(self, azure, tmp_path, monkeypatch):
@@ -81,6 +90,10 @@ class TestAwsEndToEnd(OnAws, EndToEndContract):
     pass
 
 
+class TestLaggingAwsEndToEnd(OnLaggingAws, EndToEndContract):
+    pass
+
+
 class TestAzureEndToEnd(OnAzure, EndToEndContract):
     pass
 
@@ -95,6 +108,11 @@ class TestVsphereEndToEnd(OnVsphere, EndToEndContract):
 
 @pytest.mark.thorough
 class TestAws(OnAws, RenterContract, SwapContract):
+    pass
+
+
+@pytest.mark.thorough
+class TestLaggingAws(OnLaggingAws, RenterContract, SwapContract):
     pass
 
 

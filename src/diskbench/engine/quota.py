@@ -70,7 +70,8 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
 
 def _is_idle_family(quota: Quota) -> bool:
     """Whether it is the quota of one of about 100 machine families, none of whose machines run."""
-    return quota.kind.endswith("vcpus") and bool(quota.of) and not quota.used
+    is_family = quota.kind.endswith("vcpus") and bool(quota.of) and not quota.common
+    return is_family and not quota.used
 
 
 def _finding(where: str, state: str, text: str, advice: str = "") -> Finding:

@@ -28,7 +28,8 @@ class Quota(Frozen):
 
     `kind` is ours (machines, vcpus, spot-vcpus, disks, disk-gib, addresses), `of` the disk types
     or the family of machines that it counts (none: all), `name` the cloud's own word. `used` is
-    None where the cloud does not say.
+    None where the cloud does not say. `common`: it counts the usual machines, so it is shown even
+    where none of them runs.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Quota(Frozen):
     region: str
     limit: float
     used: float | None = None
+    common: bool = False
 
 
 class Need(Frozen):

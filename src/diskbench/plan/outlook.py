@@ -6,6 +6,7 @@ The document is what `diskbench matrix plan --output json` prints.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.prices.cost import CellCost
@@ -223,7 +224,9 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
             spot = "spot-" if block.spot else ""
             kinds.setdefault(("machines", ""), []).append(1)
             if block.vcpus is not None:
-                kinds.setdefault((f"{spot}vcpus", ""), []).append(block.vcpus)
+                family = re.match(r"[a-z]*", block.instance_type or "")
+                of = family[0] if family else ""
+                kinds.setdefault((f"{spot}vcpus", of), []).append(block.vcpus)
             if block.disks:
                 kinds.setdefault(("disks", ""), []).append(block.disks)
                 kinds.setdefault(("disk-gib", block.disk or ""), []).append(

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
     from diskbench.providers.guest_disks import GuestDisk
 
 
+NOT_YET = frozenset(
+    {
+        "VolumeInUse", "InvalidVolume.NotFound", "InvalidInstanceID.NotFound",
+        "InvalidInstanceAttributeValue",
+    }
+)  # fmt: skip
+"""EC2's codes where volume, machine or attachment are not listed everywhere yet, or where an earlier
+attempt is in progress."""
+
+
 def address_of(order: AwsOrder, made: AwsProvisioned) -> str:
     """The address to connect to: the machine's public address, else its private one."""
     instance_id = str(made.instance["InstanceId"])
@@ -69,7 +79,9 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
     for item, name in zip(made.volumes, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
     if names:
-        order.ec2.call("modify_instance_attribute", requests.end_with_machine(instance_id, names))
+        request = requests.end_with_machine(instance_id, names)
+        what = f"deletion with {instance_id}"
+        order.until(lambda: _goes_along(order, request), what, order.timing.attach_s)
     return tuple(
         _appeared(order, guest, item, name, before)
         for item, name in zip(made.volumes, names, strict=True)
@@ -142,9 +154,22 @@ def _start_attaching(order: AwsOrder, volume_id: str, instance_id: str, name: st
     except DiskbenchError as error:
         _alive(order, instance_id)
         # An earlier attempt, or a call whose answer was lost, may be in progress already.
-        if error_code(error) != "VolumeInUse":
+        if error_code(error) not in NOT_YET:
             raise
     return Still("attaching")
+
+
+def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
+    """Have EC2 delete the volumes with their machine; Still while it does not know of their
+    attachment yet."""
+    try:
+        order.ec2.call("modify_instance_attribute", request)
+    except DiskbenchError as error:
+        if error_code(error) not in NOT_YET:
+            raise
+        _alive(order, str(request["InstanceId"]))
+        return Still(error.message)
+    return True
 
 
 def _attachment(volume: Item, instance_id: str) -> Item | None:

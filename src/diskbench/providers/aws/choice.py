@@ -12,8 +12,16 @@ from diskbench.model.base import Frozen
 from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from diskbench.catalog.books import ProviderBook
     from diskbench.catalog.machines.machine_book import MachineEntry
+
+
+MAX_ALTERNATIVES = 2
+DEARER = 1.25
+"""How many further types are tried without capacity, and how much more each may cost; our
+choice."""
 
 
 class EbsFigures(Frozen):
@@ -45,6 +53,21 @@ def candidates(
         and (not local_disks or _has_local(entry, local_disks))
     ]
     return tuple(name for _, name in sorted(good))
+
+
+def alternatives(book: ProviderBook, names: Sequence[str]) -> tuple[str, ...]:
+    """The types of `names` (cheapest first) to rent where there is no capacity for the first: with
+    as many processors, and no more than DEARER times its price, so that the plan stays true."""
+    first, *others = names
+    usd, entry = book.prices.machine_hourly_usd(first), book.machines.types[first]
+    assert usd is not None, "candidates have prices"
+    alike = [
+        name
+        for name in others
+        if book.machines.types[name].vcpus == entry.vcpus
+        and (book.prices.machine_hourly_usd(name) or 0) <= DEARER * usd
+    ]
+    return tuple(alike[:MAX_ALTERNATIVES])
 
 
 def figures(entry: MachineEntry) -> EbsFigures:

@@ -6,12 +6,12 @@ import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable
 from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.aws.errors import no_region, translate
+from diskbench.providers.aws.partitions import is_amazon
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.unanswered import repeated
 
@@ -201,12 +201,6 @@ def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aw
             advice="log in to that account, or set AWS_PROFILE",
         )
     return aws
-
-
-def is_amazon(url: str) -> bool:
-    """Whether an endpoint belongs to AWS."""
-    host = urlsplit(url).hostname or ""
-    return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
 
 
 def _camel(operation: str) -> str:

@@ -19,9 +19,10 @@ from diskbench.providers.asked import (
     check_ssh,
     whole_throughput,
 )
-from diskbench.providers.aws.client import is_amazon
+from diskbench.providers.aws.partitions import REGION, region_of
 from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
+from diskbench.providers.private_network import NetworkOptions
 
 if TYPE_CHECKING:
     from diskbench.catalog.limits.lookup import DiskLimits
@@ -34,7 +35,6 @@ ROOT_TYPE = "gp3"
 MAX_COUNT = 21
 """/dev/sdf to /dev/sdz: the names that AWS reserves for EBS volumes (User Guide,
 device_naming.md, 2023)."""
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 _FORMS = {
     "subnet": re.compile(r"subnet-[0-9a-f]+"),
     "security_group": re.compile(r"sg-[0-9a-f]+"),
@@ -160,7 +160,7 @@ def _check_form(spec: RentSpec) -> None:
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
             raise InvalidValue(
-                f"--{name.replace('_', '-')} {value!r} is none of AWS",
+                f"--{name.replace('_', '-')} {value!r} has not the form that AWS uses",
                 advice={
                     "subnet": "it looks like subnet-0123456789abcdef0",
                     "security_group": "it looks like sg-0123456789abcdef0",
@@ -168,20 +168,62 @@ def _check_form(spec: RentSpec) -> None:
                 }[name],
                 field=name,
             )
-    if spec.region is not None and not _REGION.fullmatch(spec.region):
+    if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise InvalidValue(
-            f"--region {spec.region!r} is none of AWS",
-            advice="it looks like eu-central-1",
+            f"--region {spec.region!r} has not the form of a region of AWS",
+            advice="use a name such as eu-central-1, without the letter of a zone",
             field="region",
         )
-    if spec.zone is not None and spec.region and not spec.zone.startswith(spec.region):
+    _check_zone(spec)
+    check_ssh(spec, "a group of yours is")
+    _check_network(spec)
+    _check_endpoint(spec)
+
+
+def _check_zone(spec: RentSpec) -> None:
+    if spec.zone is None:
+        return
+    region = region_of(spec.zone)
+    if region is None:
+        raise InvalidValue(
+            f"--zone {spec.zone!r} has not the form of a zone of AWS",
+            advice="use a name such as eu-central-1a, or us-east-1-bos-1a for a Local Zone",
+            field="zone",
+        )
+    if "-wlz-" in spec.zone:
+        raise InvalidValue(
+            f"--zone {spec.zone} is a Wavelength Zone: its machines have addresses of a mobile "
+            "network, which diskbench does not reach",
+            advice=f"use a zone such as {region}a",
+            field="zone",
+        )
+    if spec.region is not None and spec.region != region:
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",
             advice=f"use a zone of it, such as {spec.region}a",
             field="zone",
         )
-    check_ssh(spec, "a group of yours is")
-    _check_endpoint(spec)
+
+
+def _check_network(spec: RentSpec) -> None:
+    """Refuse --no-public-ip where the machine could not be reached, or could not load packages."""
+    if not NetworkOptions.of(spec).no_public_ip:
+        return
+    if spec.subnet is None:
+        raise InvalidValue(
+            "--no-public-ip needs a --subnet: a default subnet reaches the internet by public "
+            "addresses only, and the machine installs fio from there",
+            advice="add --subnet subnet-… of a network with a NAT gateway or a mirror, or leave "
+            "--no-public-ip out",
+            field="no_public_ip",
+        )
+    if spec.ssh_cidr is None and spec.security_group is None:
+        raise InvalidValue(
+            "--no-public-ip needs the network from which SSH comes: this machine's public address "
+            "is not the one that the guest sees",
+            advice="add --ssh-cidr, such as --ssh-cidr 10.0.0.0/16, or --security-group",
+            field="no_public_ip",
+        )
 
 
 def _check_endpoint(spec: RentSpec) -> None:
@@ -198,5 +240,5 @@ def _check_endpoint(spec: RentSpec) -> None:
             advice="use https, or an emulator on this machine",
             field="endpoint_url",
         )
-    emulated = url is not None and is_loopback(url) and not is_amazon(url)
+    emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import (
     AccessDenied,
@@ -23,7 +23,7 @@ from diskbench.errors import (
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from botocore.exceptions import BotoCoreError, ClientError
 
@@ -49,7 +49,10 @@ _QUOTAS = (
 )  # fmt: skip
 """Code → service and name of the quota in the console."""
 _NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
-_LOG_IN = "log in: aws sso login{flag} (single sign-on) or aws configure{flag} (access keys)"
+_LOG_IN = (
+    "log in: aws login{flag} (console credentials), aws sso login{flag} (single sign-on) or "
+    "aws configure{flag} (access keys)"
+)
 _REFUSED = "AWS refuses {action}: {told}"
 _FAILED = ErrorRow(Throttled, "AWS failed at {action}: {told}", "look at health.aws.amazon.com")
 _CORRECT = "correct the value that it names"
@@ -60,9 +63,20 @@ TABLE: ErrorTable = (
         NoCapacity, _NO_CAPACITY, _ELSEWHERE,
         codes=(
             "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
-            "InsufficientReservedInstanceCapacity", "InsufficientVolumeCapacity",
+            "InsufficientReservedInstances?Capacity", "InsufficientVolumeCapacity",
             "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
+            "InsufficientAddressCapacity", "UnfulfillableCapacity", "VolumeTypeNotAvailableInZone",
         ),
+    ),
+    # The limit of one call or one resource, which no quota raises.
+    ErrorRow(
+        RentalFailed, _REFUSED, "report it: one call of diskbench asks for more than EC2 takes",
+        codes=("(Filter|Tag)LimitExceeded", "RequestResourceCountExceeded"),
+    ),
+    ErrorRow(
+        InvalidValue, "the machine takes no more disks: {told}",
+        "choose a larger --instance-type, or a smaller --count",
+        codes=("AttachmentLimitExceeded",),
     ),
     # EC2 answers this where a zone does not offer the machine type, and to some invalid settings of
     # a machine too; the next zones then answer the same.
@@ -99,15 +113,22 @@ TABLE: ErrorTable = (
         ),
     ),
     ErrorRow(
+        AccessDenied, "the AWS account may not do that: {told}",
+        "settle it at {page}: an image of the AWS Marketplace needs a subscription to its product",
+        codes=("OptInRequired",),
+        found=(r"(?P<page>https://[^\s]*[^\s.,;)])",),
+        otherwise={"page": "https://aws.amazon.com/marketplace"},
+    ),
+    ErrorRow(
         AccessDenied, "the AWS account may not do that: {told}", "settle it with AWS",
-        codes=("Blocked", "OptInRequired", "PendingVerification"),
+        codes=("Blocked", "PendingVerification"),
     ),
     ErrorRow(
         AccessDenied, "these AWS credentials may not do {named}: {told}",
         "allow {named}; docs/aws.md has the whole policy",
         codes=(
             "AccessDenied", "AccessDeniedException", "UnauthorizedOperation",
-            "UnauthorizedException", "NotAuthorized",
+            "UnauthorizedException", "NotAuthorized", "DependencyAccessDeniedException",
         ),
         found=(r"not authorized to perform: (?P<named>[a-z0-9-]+:[A-Za-z]+)",),
         otherwise={"named": "{action}"},
@@ -115,8 +136,8 @@ TABLE: ErrorTable = (
     replace(
         _FAILED,
         codes=(
-            "InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable",
-            "Unavailable",
+            "InternalError(Exception)?", "InternalFailure", "InternalServerError",
+            "ServiceException", "ServiceUnavailable", "Unavailable",
         ),
     ),
     ErrorRow(InvalidValue, _REFUSED, _CORRECT, codes=("Invalid.*",)),
@@ -127,13 +148,60 @@ TABLE: ErrorTable = (
         codes=(
             "(Malformed|Missing|Unknown|Unsupported).*",
             ".*(NotFound|NotFoundException|ValidationError|ValidationException)",
+            "IllegalArgumentException", "UnknownVolumeType",
         ),
     ),
     ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON),
 )  # fmt: skip
 """Errors by the service's code."""
 
+_BY_A_PERSON = "somebody or something ended it; start a new run"
+STATE_TABLE: ErrorTable = (
+    ErrorRow(
+        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
+        codes=(r"Server\.Insufficient\w*Capacity", r"Server\.InternalError"),
+    ),
+    ErrorRow(
+        RentalFailed, "AWS took the spot machine away: {told}", "start a new run, without --spot",
+        codes=(r"Server\.SpotInstance(Termination|Shutdown)",),
+    ),
+    ErrorRow(
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA, codes=(r"Client\.VolumeLimitExceeded",),
+        otherwise={
+            "service": "Amazon EBS", "quota": "Storage for volumes of that type, in TiB",
+        },
+    ),
+    ErrorRow(
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
+        codes=(r"(Client|Server)\.(?P<quota>\w*)LimitExceeded",),
+        otherwise={"service": "Amazon EC2"},
+    ),
+    # EC2 User Guide, "Troubleshoot instance launch issues": the caller may not use the key of the
+    # volumes, or the key is disabled or deleted.
+    ErrorRow(
+        AccessDenied, "AWS could not open the encrypted disk of {what}: {told}",
+        "allow the key that encrypts EBS volumes by default (docs/aws.md, UseTheKeyOfTheVolumes) "
+        "and enable it, or choose another default key",
+        codes=(r"Client\.InternalError", r"Client\.InvalidKMSKey\..*"),
+    ),
+    ErrorRow(
+        RentalFailed, "{what} is {state}: {told}", _BY_A_PERSON,
+        codes=(r"Client\.(User|Instance)Initiated\w+", r"Client\.InstanceTerminated"),
+    ),
+    ErrorRow(RentalFailed, "{what} is {state}: {told}", "start a new run"),
+)  # fmt: skip
+"""Why an instance ended, by the code of its StateReason (EC2 API Reference, StateReason, 2026)."""
+
 SDK_TABLE: ErrorTable = (
+    ErrorRow(
+        AccessDenied, _NOT_ACCEPTED, "allow signin:CreateOAuth2Token, then: aws login{flag}",
+        codes=("LoginInsufficientPermissions",),
+    ),
+    ErrorRow(AccessDenied, _NOT_ACCEPTED, "log in: aws login{flag}", codes=("LoginError",)),
+    ErrorRow(
+        HostUnavailable, "the AWS SDK lacks a part that these credentials need: {said}",
+        "install it: pip install 'botocore[crt]'", codes=("MissingDependencyException",),
+    ),
     ErrorRow(
         AccessDenied, _NOT_ACCEPTED, "log in: aws sso login{flag}",
         codes=(
@@ -161,6 +229,7 @@ SDK_TABLE: ErrorTable = (
 """Errors by botocore's exception class or a base class of it."""
 
 _ENCODED = re.compile(r"(?P<before>.*)Encoded authorization failure message: (?P<text>\S+)", re.S)
+_STATE_CODE = re.compile(r"((?:Client|Server)\.[\w.]*\w)(?=:|$)")
 _DECODED_ACTION = re.compile(r'"action"\s*:\s*"([a-z0-9-]+:[A-Za-z]+)"')
 
 
@@ -235,6 +304,20 @@ def of_code(
         if found is not None:
             text += f" (not authorized to perform: {found[1]})"
     return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
+
+
+def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:
+    """The error for an instance that ended, by the code of its state's reason; `why` is EC2's
+    text."""
+    reason = instance.get("StateReason") or {}
+    # Live accounts reported "Server.InternalError" with the message "Client.InternalError: Client
+    # error on launch" (aws/karpenter-provider-aws issue 1407, 2022): the message decides.
+    named = _STATE_CODE.match(str(reason.get("Message") or ""))
+    code = named[1] if named else str(reason.get("Code") or "")
+    more = {"what": f"instance {instance['InstanceId']}", "state": instance["State"]["Name"]}
+    return error_of(
+        STATE_TABLE, CloudError((code,), why, "ec2:RunInstances", 0, {**more, "told": why})
+    )
 
 
 def _of_sdk(error: BotoCoreError | Exception, action: str, profile: str | None) -> DiskbenchError:

@@ -134,16 +134,8 @@ def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
             "PublicKeyMaterial": _KEY.encode(),
             "TagSpecifications": tagged("key-pair"),
         },
-        "run_instances": {
-            "ImageId": image.id,
-            "InstanceType": _MACHINE,
-            "MinCount": 1,
-            "MaxCount": 1,
-            "TagSpecifications": [
-                *tagged("instance"), *tagged("volume"), *tagged("network-interface"),
-            ],
-        },
-    }  # fmt: skip
+        "run_instances": requests.dry_launch(image.id, _MACHINE),
+    }
     look = [_operation(action) for action in policy.LOOK if action.startswith("ec2:")]
     return [*((name, {}) for name in look), *make.items()]
 

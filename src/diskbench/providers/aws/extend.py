@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import open_scope
-from diskbench.providers.aws.inventory import inventory, tag, told
+from diskbench.providers.aws.inventory import inventory_by_all, tag, told
 from diskbench.providers.aws.sweep import regions_of
 from diskbench.providers.guest import move_timer
 
@@ -37,7 +37,7 @@ def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: 
 
 def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all resources of the lease, including those that are deleted with the machine."""
-    listing = inventory(ec2, which)
+    listing = inventory_by_all(ec2, which)
     for kind, item in listing.things():
         yield _id(kind, item)
         if kind == "instances" and "SpotInstanceRequestId" in item:

@@ -10,6 +10,7 @@ from diskbench.providers.aws import attach, readback
 from diskbench.providers.aws.inventory import inventory, told
 from diskbench.providers.aws.machine_type import find_machine
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
+from diskbench.providers.aws.requests import name_of
 from diskbench.providers.guest import ROOT_DIRECTORY
 from diskbench.providers.skeleton.handover import Seen, acquired, reached
 from diskbench.units import GIB
@@ -56,7 +57,11 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
     listed = inventory(order.ec2, Which(order.lease)).names()
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
     volumes = [f"volume {one}" for one in (*attached, *(v["VolumeId"] for v in made.volumes))]
-    return tuple(sorted({*listed, told("instances", instance), *volumes}))
+    known = [told("instances", instance), *volumes]
+    known.append(told("keys", {"KeyName": name_of(order.lease, "key")}))
+    if made.group is not None:
+        known.append(told("groups", {"GroupId": made.group}))
+    return tuple(sorted({*listed, *known}))
 
 
 def _volume(order: AwsOrder, volume_id: str) -> Item:

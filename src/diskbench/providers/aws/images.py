@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.providers.aws.errors import is_missing
+from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.resolved import AwsImage
 
 if TYPE_CHECKING:
@@ -26,22 +26,28 @@ _USERS = {
     "099720109477": "ubuntu",  # Canonical
     "136693071363": "admin",  # Debian
     "792107900819": "rocky",
+    # Canonical in GovCloud and in China ("Finding Ubuntu images with the AWS Command Line
+    # Interface", Canonical's documentation, read 2026-11-23).
+    "513442679011": "ubuntu",
+    "837727238323": "ubuntu",
 }
 """The default user of images by their owner; ec2-user elsewhere. Source as above."""
 _DEFAULT_USER = "ec2-user"
+_NAMED_USERS = {"ubuntu": "ubuntu"}
+"""The user of images that were found by their SSM parameter, whoever owns them in the partition."""
 
 
 def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:
     """The image of `--image`: an AMI, an SSM parameter, `ubuntu` or `amazon-linux`; without the
     option, the first of these two that the region offers. Raises InvalidValue."""
     if typed is None:
-        return _image(ec2, _first_known(ssm, arch))
+        return _first_known(ec2, ssm, arch)
     if typed.startswith("ami-"):
         return _image(ec2, typed)
     if typed.startswith("/"):
         return _image(ec2, _parameter(ssm, typed))
     if typed in _PARAMETERS:
-        return _image(ec2, _parameter(ssm, _PARAMETERS[typed][arch]))
+        return _named(ec2, ssm, typed, arch)
     raise InvalidValue(
         f"--image {typed!r} is no image",
         advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
@@ -49,18 +55,23 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
     )
 
 
-def _first_known(ssm: AwsClient, arch: str) -> str:
+def _first_known(ec2: AwsClient, ssm: AwsClient, arch: str) -> AwsImage:
     tried = []
-    for parameters in _PARAMETERS.values():
+    for name, parameters in _PARAMETERS.items():
         try:
-            return _parameter(ssm, parameters[arch])
+            return _named(ec2, ssm, name, arch)
         except DiskbenchError as error:
-            if not is_missing(error):
+            if error_code(error) != "ParameterNotFound":
                 raise
             tried.append(parameters[arch])
     raise InvalidValue(
         f"this region names no image: {', '.join(tried)} do not exist", advice="add --image ami-…"
     )
+
+
+def _named(ec2: AwsClient, ssm: AwsClient, name: str, arch: str) -> AwsImage:
+    image = _image(ec2, _parameter(ssm, _PARAMETERS[name][arch]))
+    return image.model_copy(update={"user": _NAMED_USERS.get(name, image.user)})
 
 
 def _parameter(ssm: AwsClient, name: str) -> str:
@@ -89,5 +100,13 @@ def _image(ec2: AwsClient, image_id: str) -> AwsImage:
         arch=str(image.get("Architecture", "x86_64")),
         root_device=root,
         root_gib=int(mapped.get("VolumeSize", 8)),
+        product=next(
+            (
+                str(code["ProductCodeId"])
+                for code in image.get("ProductCodes", [])
+                if code.get("ProductCodeType") == "marketplace"
+            ),
+            None,
+        ),
         user=_USERS.get(str(image.get("OwnerId")), _DEFAULT_USER),
     )

@@ -9,12 +9,13 @@ from diskbench.providers.aws.requests import (
     EXPIRES_TAG,
     LEASE_TAG,
     OWNER_TAG,
+    name_of,
     of_any_lease,
     of_lease,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from diskbench.model.ours import Which
     from diskbench.providers.aws.client import AwsClient
@@ -108,6 +109,58 @@ def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) 
         snapshots = tuple(ec2.listed("describe_snapshots", "Snapshots", mine))
         listed = replace(listed, images=images, snapshots=snapshots)
     return listed if of is None else _meant(listed, of)
+
+
+def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
+    """What `inventory` finds by the lease's tag, with copies, and what is found by the names and
+    ids that the lease is known to have: tags may be listed later than their resources, and a
+    listing may lag behind a create (Amazon EC2 Developer Guide, "Eventual consistency"). Raises
+    diskbench's errors."""
+    tagged = inventory(ec2, which, copies=True)
+    if which.copied:
+        return tagged
+    made = [resource.partition(" ") for resource in which.made]
+
+    def listed(operation: str, key: str, name: str, values: list[str]) -> list[Item]:
+        if not values:
+            return []
+        request = {"Filters": [{"Name": name, "Values": values}]}
+        return ec2.listed(operation, key, request)
+
+    def ids(word: str) -> list[str]:
+        return [identifier for kind, _, identifier in made if kind == word]
+
+    reservations = listed("describe_instances", "Reservations", "instance-id", ids("instance"))
+    group, key = name_of(which.lease_id, "group"), name_of(which.lease_id, "key")
+    found: dict[str, list[Item]] = {
+        "instances": [item for held in reservations for item in held["Instances"]],
+        "volumes": [
+            item
+            for item in listed("describe_volumes", "Volumes", "volume-id", ids("volume"))
+            if item["State"] not in {"deleting", "deleted"}
+        ],
+        "groups": listed("describe_security_groups", "SecurityGroups", "group-name", [group]),
+        "keys": listed("describe_key_pairs", "KeyPairs", "key-name", [key]),
+    }
+    return replace(
+        tagged,
+        **{kind: _with(kind, getattr(tagged, kind), items, which) for kind, items in found.items()},
+    )
+
+
+def _with(
+    kind: str, known: tuple[Item, ...], found: Sequence[Item], which: Which
+) -> tuple[Item, ...]:
+    """`known`, and those of `found` that belong to the lease: by their names, or, where no tag is
+    listed yet, by their ids."""
+    there = {told(kind, item) for item in known}
+    ours = [
+        item
+        for item in found
+        if which.takes(called(kind, item), told(kind, item))
+        or (not item.get("Tags") and told(kind, item) in which.made)
+    ]
+    return (*known, *(item for item in ours if told(kind, item) not in there))
 
 
 def _meant(listed: AwsInventory, which: Which) -> AwsInventory:

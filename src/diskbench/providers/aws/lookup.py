@@ -1,17 +1,22 @@
-"""Resolve a rental by read-only calls: account, image, machine, zones and network access."""
+"""Resolve a rental by calls that change nothing: account, image, machine, zones and network
+access."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.aws.choice import candidates
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.providers.aws.choice import alternatives, candidates
+from diskbench.providers.aws.disk_request import ROOT_TYPE
+from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
-from diskbench.providers.aws.resolved import AwsResolved, AwsZone
+from diskbench.providers.aws.requests import dry_launch
+from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.needs import needs
+from diskbench.providers.private_network import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +25,16 @@ if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
     from diskbench.providers.aws.client import Aws, AwsClient
     from diskbench.providers.aws.disk_request import AwsDiskRequest
-    from diskbench.providers.aws.resolved import AwsImage, AwsMachine
+    from diskbench.providers.aws.resolved import AwsImage
     from diskbench.providers.aws.timing import AwsTiming
+
+Choice = tuple[AwsMachine, tuple[str, ...]]
+"""A machine type, and the zones that offer it."""
+MAX_FILTER_VALUES = 200
+"""Values that EC2 takes in the filters of one call ("The maximum number of filter values specified
+on a single call is 200", FilterLimitExceeded; gjbae1212/gossm issue 47, 2021-10-06)."""
+LOCAL_ZONE_ROOT = "gp2"
+"""The type of a root disk in a Local Zone: not every Local Zone has gp3; our choice."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +61,21 @@ def look_up(
     UserError."""
     here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
     account_id = aws.account_id(timing)
-    if spec.zone is not None:
-        _check_zone(here, spec.zone)
+    local_zone = spec.zone is not None and _is_local(_zone(here, spec.zone))
     typed = _typed_machine(here)
     image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
     size_gib = _size_gib(wanted, image)
     if typed is None:
-        machine, zones = _cheapest(here, image, size_gib)
+        chosen = _cheapest(here, image, size_gib)
     else:
-        machine, zones = typed, _offered(here, [typed.type])[typed.type]
+        chosen = ((typed, _offered(here, [typed.type])[typed.type]),)
+    machine = chosen[0][0]
     _check_pair(image, machine)
     check_support(machine, wanted)
-    places = _places(here, machine, zones)
+    places = _places(here, chosen)
     _check_group(here, places)
+    if image.product is not None:
+        _check_subscription(here, image, machine)
     local = machine.local if wanted.kind == "instance-store" else None
     return AwsResolved(
         account_id=account_id,
@@ -68,7 +83,9 @@ def look_up(
         wanted=wanted,
         size_gib=int(local.size_gb * 1e9 / 2**30) if local else size_gib,
         machine=machine,
+        others=tuple(other for other, _ in chosen[1:]),
         image=image,
+        root_type=LOCAL_ZONE_ROOT if local_zone else ROOT_TYPE,
         places=places,
         ssh_cidr=ssh_cidr(spec, aws.emulated_endpoint(), ask_caller),
         emulated=aws.emulated_endpoint() is not None,
@@ -94,10 +111,9 @@ def _size_gib(wanted: AwsDiskRequest, image: AwsImage) -> int:
     return size
 
 
-def _cheapest(
-    here: AwsLookup, image: AwsImage, size_gib: int
-) -> tuple[AwsMachine, tuple[str, ...]]:
-    """The cheapest machine that sustains the disk and is offered, with its zones."""
+def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, ...]:
+    """The cheapest machine that sustains the disk and is offered, with its zones; after it, those
+    to rent where no zone has capacity for it."""
     wanted = here.wanted
     need = needs(wanted.limits(size_gib), wanted.count)
     local = wanted.count if wanted.kind == "instance-store" else 0
@@ -108,10 +124,13 @@ def _cheapest(
             f"{need.mb_per_s:,.0f} MB/s to {wanted.count} disks ({image.arch})",
             advice="choose one with --instance-type: its limit is measured then",
         )
-    offered = _offered(here, names)
-    for name in names:
-        if name in offered:
-            return find_machine(here.ec2, name, names), offered[name]
+    for start in range(0, len(names), MAX_FILTER_VALUES):
+        some = names[start : start + MAX_FILTER_VALUES]
+        offered = _offered(here, some)
+        found = [name for name in some if name in offered]
+        if found:
+            chosen = (found[0], *alternatives(here.known, found))
+            return tuple((find_machine(here.ec2, name, names), offered[name]) for name in chosen)
     raise InvalidValue(
         f"{here.aws.region} offers none of {', '.join(names[:5])}",
         advice="choose one with --instance-type, or another --region",
@@ -153,32 +172,21 @@ def _check_pair(image: AwsImage, machine: AwsMachine) -> None:
         )
 
 
-def _places(here: AwsLookup, machine: AwsMachine, zones: Sequence[str]) -> tuple[AwsZone, ...]:
-    """The zones to try, in order: those that offer the machine and have a subnet."""
-    typed = here.spec.subnet
-    request: dict[str, Any] = (
-        {"SubnetIds": [typed]}
-        if typed
-        else {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}
-    )
-    subnets = here.ec2.listed("describe_subnets", "Subnets", request)
-    known = {subnet["AvailabilityZone"] for subnet in subnets}
+def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
+    """The zones to try, in order: those that offer the machine and have a subnet, for each machine
+    in turn."""
+    subnets = _subnets(here)
+    machine, zones = chosen[0]
     found = [
-        AwsZone(
-            zone=subnet["AvailabilityZone"],
-            zone_id=subnet.get("AvailabilityZoneId"),
-            subnet=subnet["SubnetId"],
-            vpc=subnet["VpcId"],
-            # A default subnet has internet access; a subnet of the user may be reachable by other
-            # means.
-            public=None if typed else True,
-        )
-        for subnet in subnets
-        if subnet["AvailabilityZone"] in zones
+        _place(here, subnet, None if other is machine else other.type)
+        for other, offered in chosen
+        for subnet in sorted(subnets, key=lambda subnet: str(subnet["AvailabilityZone"]))
+        if subnet["AvailabilityZone"] in offered
     ]
-    if found:
-        return tuple(sorted(found, key=lambda place: place.zone))
-    if typed:
+    if found and found[0].machine is None:
+        return tuple(found)
+    if typed := here.spec.subnet:
+        known = {subnet["AvailabilityZone"] for subnet in subnets}
         raise InvalidValue(
             f"--subnet {typed} is in {', '.join(sorted(known))}, where {machine.type} is not",
             advice=f"{machine.type} is offered in {', '.join(zones)}",
@@ -190,11 +198,76 @@ def _places(here: AwsLookup, machine: AwsMachine, zones: Sequence[str]) -> tuple
     )
 
 
-def _check_zone(here: AwsLookup, zone: str) -> None:
-    listed = here.ec2.call("describe_availability_zones")["AvailabilityZones"]
-    names = [item["ZoneName"] for item in listed]
-    if zone not in names:
-        raise UnknownName(f"zone of {here.aws.region}", zone, names, field="zone")
+def _place(here: AwsLookup, subnet: dict[str, Any], machine: str | None) -> AwsZone:
+    # A default subnet has internet access; a subnet of the user may be reachable by other means.
+    public = None if here.spec.subnet else True
+    return AwsZone(
+        zone=subnet["AvailabilityZone"],
+        zone_id=subnet.get("AvailabilityZoneId"),
+        subnet=subnet["SubnetId"],
+        vpc=subnet["VpcId"],
+        public=False if NetworkOptions.of(here.spec).no_public_ip else public,
+        machine=machine,
+    )
+
+
+def _subnets(here: AwsLookup) -> list[dict[str, Any]]:
+    """The user's subnet, or the default ones. Raises InvalidValue for a subnet in which no machine
+    of diskbench can be reached."""
+    typed = here.spec.subnet
+    request: dict[str, Any] = (
+        {"SubnetIds": [typed]}
+        if typed
+        else {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}
+    )
+    subnets = here.ec2.listed("describe_subnets", "Subnets", request)
+    for subnet in subnets if typed else ():
+        if subnet.get("Ipv6Native"):
+            raise InvalidValue(
+                f"--subnet {typed} has IPv6 addresses only, and SSH goes to an IPv4 address",
+                advice="use a subnet with IPv4 addresses",
+                field="subnet",
+            )
+        if subnet.get("OutpostArn"):
+            raise InvalidValue(
+                f"--subnet {typed} is on an Outpost, whose disks are not those of the catalogue",
+                advice="use a subnet of the region itself",
+                field="subnet",
+            )
+    return [subnet for subnet in subnets if not subnet.get("Ipv6Native")]
+
+
+def _zone(here: AwsLookup, zone: str) -> dict[str, Any]:
+    """The zone as EC2 describes it. Raises UnknownName, or InvalidValue where the account has not
+    opted in to it."""
+    listed = here.ec2.call("describe_availability_zones", {"AllAvailabilityZones": True})
+    items = {item["ZoneName"]: item for item in listed["AvailabilityZones"]}
+    ready = [name for name, item in items.items() if item.get("OptInStatus") != "not-opted-in"]
+    if zone in ready:
+        return dict(items[zone])
+    if zone in items:
+        raise InvalidValue(
+            f"the account has not opted in to --zone {zone}",
+            advice="opt in: aws ec2 modify-availability-zone-group --opt-in-status opted-in "
+            f"--group-name {items[zone].get('GroupName', zone[:-1])}",
+            field="zone",
+        )
+    raise UnknownName(f"zone of {here.aws.region}", zone, ready, field="zone")
+
+
+def _is_local(zone: dict[str, Any]) -> bool:
+    return zone.get("ZoneType") == "local-zone"
+
+
+def _check_subscription(here: AwsLookup, image: AwsImage, machine: AwsMachine) -> None:
+    """Let EC2 check, without renting, that the account may use an image of the AWS Marketplace.
+    Raises AccessDenied with the page on which its product is subscribed to."""
+    try:
+        here.ec2.call("run_instances", dry_launch(image.id, machine.type))
+    except DiskbenchError as error:
+        if error_code(error) == "OptInRequired":
+            raise
+        # DryRunOperation is the answer where it would succeed; what else is wrong is told later.
 
 
 def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:

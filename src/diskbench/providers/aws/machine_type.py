@@ -45,7 +45,10 @@ def machine(told: dict[str, Any]) -> AwsMachine:
     """The machine type in one item of DescribeInstanceTypes."""
     ebs = told.get("EbsInfo", {})
     store = told.get("InstanceStorageInfo")
-    limits = ebs.get("EbsOptimizedInfo", {})
+    cards = sorted(ebs.get("EbsCards", []), key=lambda card: int(card.get("EbsCardIndex", 0)))
+    # EC2 attaches a volume to the first card unless told otherwise (AttachVolume, EbsCardIndex,
+    # botocore 1.44.5): that card's limits count, not the sum of all.
+    limits = cards[0] if len(cards) > 1 else ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
     hypervisor = str(told.get("Hypervisor", "nitro"))  # bare metal has no such field
     return AwsMachine(
@@ -63,6 +66,8 @@ def machine(told: dict[str, Any]) -> AwsMachine:
             max_iops=limits.get("MaximumIops"),
             max_mb_per_s=limits.get("MaximumThroughputInMBps"),
         ),
+        ebs_cards=max(len(cards), 1),
+        bare_metal=bool(told.get("BareMetal")),
         max_disks=ebs.get("MaximumEbsAttachments"),
         disks_apart=ebs.get("AttachmentLimitType") == "dedicated",
         burstable=bool(told.get("BurstablePerformanceSupported")),

@@ -8,9 +8,8 @@ from diskbench.catalog.limits.promise import promise
 from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.aws.choice import candidates, too_small
+from diskbench.providers.aws.choice import DEARER, candidates, too_small
 from diskbench.providers.aws.client import account_name
-from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.needs import needs
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
         spec=spec,
         offer=_words(spec, details),
         promise=promise(limits, spec.time_scale) if limits else "",
-        zones=tuple(place.zone for place in details.places),
+        zones=tuple(place.zone for place in details.places if place.machine is None),
         instance_type=machine.type,
         image=details.image.id,
         disk=wanted.spec(details.size_gib),
@@ -50,7 +49,8 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
 
 
 def _words(spec: RentSpec, details: AwsResolved) -> str:
-    wanted, zones = details.wanted, [place.zone for place in details.places]
+    wanted = details.wanted
+    zones = [place.zone for place in details.places if place.machine is None]
     size = f"{details.size_gib:,} GiB"
     what = {
         "volume": f"{wanted.type} of {size}",
@@ -73,13 +73,14 @@ def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
     region, wanted = details.region, details.wanted
     yield machine_part(books, "aws", details.machine.type, region)
     if wanted.kind != "root":
-        root = DiskSpec(type=ROOT_TYPE, size_gib=details.image.root_gib)
+        root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
         yield disk_part(books, "aws", root, region, what="root disk")
     if wanted.kind != "instance-store":
         what = "root disk" if wanted.kind == "root" else "disk"
         yield disk_part(books, "aws", wanted.spec(details.size_gib), region, what=what)
     # A subnet of the user may assign a public address or not: the price assumes that it does.
-    yield address_part("aws", region)
+    if details.places[0].public is not False:
+        yield address_part("aws", region)
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:
@@ -100,6 +101,19 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
                 f"the catalogue says {machine.type} sustains {ours[0]} IOPS and {ours[1]} MB/s, "
                 f"EC2 says {theirs[0]} and {theirs[1]}; EC2's figures are used"
             )
+    if details.others:
+        names = " or ".join(other.type for other in details.others)
+        yield (
+            f"where no zone has capacity for {machine.type}, {names} is rented, for at most "
+            f"{DEARER - 1:.0%} more; name one with --instance-type to rent no other"
+        )
+    if machine.ebs_cards > 1:
+        yield (
+            f"{machine.type} has {machine.ebs_cards} EBS cards: all disks are attached to the "
+            "first, whose limits count"
+        )
+    if len(details.places[0].zone) > len(details.region) + 1:
+        yield f"{details.places[0].zone} is a Local Zone: prices are those of {details.region}"
     if spec.spot:
         yield "a spot machine may be taken away at any time, and costs at most the price shown"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):

@@ -10,7 +10,9 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.aws.disk_request import ROOT_TYPE
+from diskbench.providers.aws.partitions import region_of
 from diskbench.providers.needs import needs
+from diskbench.providers.private_network import NetworkOptions
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
     entry = book.machines.types.get(machine or "")
     if asked.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
-    region = spec.region or (spec.zone[:-1] if spec.zone else None)
-    prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
+    region = spec.region or (region_of(spec.zone) if spec.zone else None)
+    public = not NetworkOptions.of(spec).no_public_ip
+    prices = tuple(_prices(books, asked, size_gib, machine or "", region or "", public=public))
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
@@ -60,7 +63,7 @@ def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
 
 
 def _prices(
-    books: Books, asked: AwsDiskRequest, size_gib: int, machine: str, region: str
+    books: Books, asked: AwsDiskRequest, size_gib: int, machine: str, region: str, *, public: bool
 ) -> Iterator[PricePart]:
     yield machine_part(books, "aws", machine, region)
     if asked.kind != "root":
@@ -69,7 +72,8 @@ def _prices(
     if asked.kind != "instance-store":
         what = "root disk" if asked.kind == "root" else "disk"
         yield disk_part(books, "aws", asked.spec(size_gib), region, what=what)
-    yield address_part("aws", region)
+    if public:
+        yield address_part("aws", region)
 
 
 def _words(asked: AwsDiskRequest, size_gib: int, machine: str | None) -> str:

@@ -11,10 +11,11 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.aws.options:AwsOptions",
+        "diskbench.providers.private_network:NetworkOptions",
         "diskbench.providers.emulation:EmulationOptions",
     ),
     account_option="profile_name",
-    zone_region=r"([a-z]{2}(?:-[a-z]+)+-\d+)[a-z]",
+    zone_region=r"([a-z]+(?:-[a-z]+)+-\d+)(?:[a-z]|-[a-z0-9-]+)",
     label="AWS",
     guest=GUEST,
     errors="diskbench.providers.aws.errors:TABLE",

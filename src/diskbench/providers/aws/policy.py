@@ -27,12 +27,13 @@ LOOK = (
     "ec2:DescribeSnapshots",
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
+    "pricing:GetProducts",
     "servicequotas:GetServiceQuota",
     "ssm:GetParameter",
     "sts:DecodeAuthorizationMessage",
-    "sts:GetCallerIdentity",
 )
-"""Read-only actions; EC2 has no conditions for them."""
+"""Read-only actions; EC2 has no conditions for them. sts:GetCallerIdentity needs no permission (STS
+API Reference)."""
 MAKE = {
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreateVolume": ("volume",),
@@ -67,9 +68,22 @@ CHANGE = (
 """Actions that change or delete; allowed only on resources with the lease's tag."""
 
 
+KEY = "kms:CreateGrant"
+KEY_USE = (
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:GenerateDataKeyWithoutPlaintext",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
+)
+"""Needed only where an account encrypts its volumes by default with a key of its own, and then only
+through EC2 (EBS User Guide, "Requirements for Amazon EBS encryption", read 2026-11-23)."""
+_THROUGH_EC2 = {"StringLike": {"kms:ViaService": "ec2.*.amazonaws.com*"}}
+
+
 def actions() -> frozenset[str]:
     """All actions."""
-    return frozenset({*LOOK, *MAKE, TAG, *CHANGE})
+    return frozenset({*LOOK, *MAKE, TAG, *CHANGE, KEY, *KEY_USE})
 
 
 def policy() -> str:
@@ -110,6 +124,12 @@ def policy() -> str:
                 "ChangeWhatCarriesTheTag",
                 CHANGE,
                 condition={"Null": {f"aws:ResourceTag/{LEASE_TAG}": "false"}},
+            ),
+            _statement("UseTheKeyOfTheVolumes", KEY_USE, condition=_THROUGH_EC2),
+            _statement(
+                "LetTheMachineUseTheKey",
+                (KEY,),
+                condition={**_THROUGH_EC2, "Bool": {"kms:GrantIsForAWSResource": "true"}},
             ),
         ],
     }

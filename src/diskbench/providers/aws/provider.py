@@ -17,6 +17,7 @@ from diskbench.providers.aws.inventory import inventory, why_ended
 from diskbench.providers.aws.lookup import look_up
 from diskbench.providers.aws.offer import rental
 from diskbench.providers.aws.offline import foresee
+from diskbench.providers.aws.partitions import region_of
 from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
 from diskbench.providers.aws.quotas import quotas
@@ -89,7 +90,8 @@ class AWSProvider:
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
         order = self._order(claim, rental, watch)
-        return hand_over(order, provision(order))
+        made = provision(order)
+        return hand_over(order.at(made.place), made)
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
@@ -106,18 +108,22 @@ class AWSProvider:
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
         order = self._order(claim, rental, watch)
-        return hand_over(order, swapped(order))
+        made = swapped(order)
+        return hand_over(order.at(made.place), made)
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
         aws = open_scope(rental.scope, self.timing)
+        details = AwsResolved.model_validate(rental.details)
+        machines = (details.machine, *details.others)
+        metal = any(machine.bare_metal for machine in machines)
         return AwsOrder(
             ec2=aws.edge("ec2", self.timing, watch),
             claim=claim,
             spec=rental.spec,
-            details=AwsResolved.model_validate(rental.details),
+            details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
-            timing=self.timing,
+            timing=self.timing.for_bare_metal() if metal else self.timing,
         )
 
     def release(
@@ -191,4 +197,4 @@ class AWSProvider:
 
 def _region(region: str | None, zone: str | None) -> str | None:
     """The given region, or the region of the given zone, whose name contains it."""
-    return region or (zone[:-1] if zone else None)
+    return region or (region_of(zone) if zone else None)

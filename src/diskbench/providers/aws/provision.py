@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, NoCapacity, RentalFailed
+from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.disk_request import ROOT_TYPE
-from diskbench.providers.aws.errors import error_code, is_missing, of_code
-from diskbench.providers.aws.inventory import ENDING, inventory, tag, why_ended
+from diskbench.providers.aws.errors import error_code, is_missing, of_state
+from diskbench.providers.aws.inventory import inventory, tag, why_ended
 from diskbench.providers.aws.resolved import AwsResolved, AwsZone
+from diskbench.providers.aws.settling import note_create
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.inventory import AwsInventory, Item
 
 
+Made = tuple[str, requests.Request]
+"""The call that deletes a resource, and its request."""
+NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
+"""EC2's codes where a launch names a key pair or group that was made a moment ago."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
     """The AWS resources to make; `ec2` is the API in one region."""
@@ -39,6 +45,10 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
     def lab(self) -> str:
         """The configuration of an emulated cloud; empty for the real one."""
         return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
+
+    def at(self, place: AwsZone) -> AwsOrder:
+        """The same order with the machine type that is rented in `place`."""
+        return replace(self, details=self.details.at(place))
 
     @property
     def volume(self) -> DiskSpec | None:
@@ -52,16 +62,18 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
         wanted = self.details.wanted
         if wanted.kind == "root":
             return wanted.spec(self.details.size_gib)
-        return DiskSpec(type=ROOT_TYPE, size_gib=self.details.image.root_gib)
+        return DiskSpec(type=self.details.root_type, size_gib=self.details.image.root_gib)
 
 
 @dataclass(frozen=True)
 class AwsProvisioned:
-    """A running machine, and its volumes in the same zone, in order."""
+    """A running machine, and its volumes in the same zone, in order; `group` is the lease's own
+    security group."""
 
     instance: Item
     volumes: tuple[Item, ...]
     place: AwsZone
+    group: str | None = None
 
 
 def provision(order: AwsOrder) -> AwsProvisioned:
@@ -72,23 +84,28 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     """
     listing = inventory(order.ec2, Which(order.lease))
     _key_pair(order, listing)
-    group = order.spec.security_group or _security_group(order, listing)
-    held = listing.live[0]["Placement"]["AvailabilityZone"] if listing.live else None
+    own = None if order.spec.security_group else _security_group(order, listing)
+    group = order.spec.security_group or own
+    assert group is not None, "the lease has a group of its own where the user named none"
+    here: list[Made] = []
     places = order.details.places
-    return in_first_with_capacity(
-        zones_from(places, next((place for place in places if place.zone == held), None)),
-        lambda place: _in_zone(order, group, place),
-        lambda: _undo(order),
+    held = order.details.place_of(listing.live[0]) if listing.live else None
+    made = in_first_with_capacity(
+        zones_from(places, held),
+        lambda place: _in_zone(order.at(place), group, place, here),
+        lambda: _undo(order, here),
         order.watch,
         region=order.details.region,
-        name=lambda place: place.zone,
+        name=lambda place: place.name,
     )
+    return replace(made, group=own)
 
 
 def _key_pair(order: AwsOrder, there: AwsInventory) -> None:
     if there.keys:
         return
     request = requests.import_key_pair(order.claim, order.keys.user_public)
+    note_create(order.lease)
     with _made_before("InvalidKeyPair.Duplicate"):
         order.ec2.call("import_key_pair", request)
 
@@ -114,6 +131,7 @@ def _new_group(order: AwsOrder) -> str:
     lost."""
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
+    note_create(order.lease)
     try:
         return str(order.ec2.call("create_security_group", request)["GroupId"])
     except DiskbenchError as error:
@@ -152,17 +170,20 @@ def _made_before(code: str) -> Iterator[None]:
             raise
 
 
-def _in_zone(order: AwsOrder, group: str, place: AwsZone) -> AwsProvisioned:
-    """Machine and volumes in one zone, running and available. Raises NoCapacity."""
+def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> AwsProvisioned:
+    """Machine and volumes in one zone, running and available; what was made there is added to
+    `made`. Raises NoCapacity."""
+    made.clear()
     listing = inventory(order.ec2, Which(order.lease))
     live = [i for i in listing.live if i["Placement"]["AvailabilityZone"] == place.zone]
     instance = live[0] if live else _launch(order, group, place, len(listing.ended))
     instance_id = str(instance["InstanceId"])
-    ids = [
-        _volume(order, listing, disk, place, index)
-        for disk in ([order.volume] if order.volume else [])
-        for index in range(disk.count)
-    ]
+    made.append(("terminate_instances", {"InstanceIds": [instance_id]}))
+    ids = []
+    for index in range(order.volume.count if order.volume else 0):
+        assert order.volume is not None
+        ids.append(_volume(order, listing, order.volume, place, index))
+        made.append(("delete_volume", {"VolumeId": ids[-1]}))
     running = order.until(
         lambda: _running(order.ec2, instance_id),
         f"instance {instance_id}",
@@ -209,10 +230,23 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
         lab=order.lab,
     )
     request = requests.run_instances(order.claim, launch, generation)
-    made: Item = order.ec2.call("run_instances", request)["Instances"][0]
+    what = f"the launch in {place.name}"
+    made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
     order.watch.note(
         f"instance {made['InstanceId']} is starting: {details.machine.type} in {place.zone}"
     )
+    return made
+
+
+def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
+    """The instance; Still while EC2 does not know the lease's new key pair or group yet."""
+    note_create(order.lease)
+    try:
+        made: Item = order.ec2.call("run_instances", request)["Instances"][0]
+    except DiskbenchError as error:
+        if error_code(error) not in NEW_THINGS:
+            raise
+        return Still(f"not known yet: {error.message}")
     return made
 
 
@@ -225,6 +259,7 @@ def _volume(
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order.claim, disk, place.zone, index, order.lab)
+    note_create(order.lease)
     made = order.ec2.call("create_volume", request)
     order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
     return str(made["VolumeId"])
@@ -262,17 +297,7 @@ def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
 def ended(instance: Item) -> DiskbenchError:
     """The error for an instance that ended, by EC2's reason; capacity and quota have classes of
     their own."""
-    state, why = instance["State"]["Name"], why_ended(instance)
-    code = str((instance.get("StateReason") or {}).get("Code") or "").rpartition(".")[2]
-    error = of_code(code, why, "ec2:RunInstances") if code else None
-    if error is not None and (isinstance(error, NoCapacity) or code.endswith("LimitExceeded")):
-        return error
-    return RentalFailed(
-        f"instance {instance['InstanceId']} is {state}: {why}",
-        advice="somebody or something ended it; start a new run"
-        if instance["State"]["Name"] in ENDING
-        else "start a new run",
-    )
+    return of_state(instance, why_ended(instance))
 
 
 def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
@@ -301,13 +326,15 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
     )
 
 
-def _undo(order: AwsOrder) -> None:
-    """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
+def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
+    """Delete what was made in a zone without capacity, by the ids that its creates returned and by
+    the listing; a failed deletion is left to the release."""
     listing = inventory(order.ec2, Which(order.lease))
-    for instance in listing.live:
+    found = [
+        *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
+        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.volumes
+          if v["State"] == "available"),
+    ]  # fmt: skip
+    for operation, request in [*made, *(one for one in found if one not in made)]:
         with contextlib.suppress(DiskbenchError):
-            order.ec2.call("terminate_instances", {"InstanceIds": [instance["InstanceId"]]})
-    for volume in listing.volumes:
-        if volume["State"] == "available":
-            with contextlib.suppress(DiskbenchError):
-                order.ec2.call("delete_volume", {"VolumeId": volume["VolumeId"]})
+            order.ec2.call(operation, request)

@@ -12,17 +12,16 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Quota
 from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.quota_families import FAMILIES, family_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from diskbench.model.rental import Scope
     from diskbench.providers.aws.client import AwsClient
+    from diskbench.providers.aws.quota_families import QuotaFamily
     from diskbench.providers.aws.timing import AwsTiming
 
-STANDARD = frozenset("acdhimrtz")
-"""Families, by their first letter, that the quota of standard instances counts in vCPUs."""
-_VCPUS = {"vcpus": ("ec2", "L-1216C47A"), "spot-vcpus": ("ec2", "L-34B43A08")}
 _TIB = {
     "gp2": ("ebs", "L-D18FCD1D"),
     "gp3": ("ebs", "L-7A658B76"),
@@ -46,18 +45,9 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
-    found = []
-    for kind, code in _VCPUS.items():
-        if (quota := _limit(quotas_api, *code)) is not None:
-            found.append(
-                Quota(
-                    kind=kind,
-                    name=f"{quota['QuotaName']} (vCPUs)",
-                    region=aws.region,
-                    limit=quota["Value"],
-                    used=vcpus[kind],
-                )
-            )
+    found = [
+        quota for family in FAMILIES for quota in _of_family(quotas_api, aws.region, family, vcpus)
+    ]
     for disk, code in _TIB.items():
         if (quota := _limit(quotas_api, *code)) is not None:
             found.append(
@@ -73,6 +63,26 @@ def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     return found
 
 
+def _of_family(
+    quotas_api: AwsClient, region: str, family: QuotaFamily, used: Counter[tuple[str, str]]
+) -> Iterator[Quota]:
+    """The quotas of a family of machines on demand and for spot."""
+    for kind, code in (("vcpus", family.on_demand), ("spot-vcpus", family.spot)):
+        taken = used[kind, family.name]
+        if code is None:
+            continue
+        if (quota := _limit(quotas_api, "ec2", code)) is not None:
+            yield Quota(
+                kind=kind,
+                of=family.letters,
+                name=f"{quota['QuotaName']} (vCPUs)",
+                region=region,
+                limit=quota["Value"],
+                used=taken,
+                common=family is FAMILIES[0],
+            )
+
+
 def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
     try:
         answer = told.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
@@ -84,18 +94,20 @@ def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
     return quota
 
 
-def _vcpus(ec2: AwsClient) -> Counter[str]:
-    """The vCPUs of running instances of the standard families, on demand and spot."""
+def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
+    """The vCPUs of running instances by kind (on demand, spot) and family."""
     running: Counter[tuple[str, str]] = Counter()
     for held in ec2.listed("describe_instances", "Reservations", {}):
         for item in held["Instances"]:
-            if item["State"]["Name"] in _TAKING and item["InstanceType"][0] in STANDARD:
+            if item["State"]["Name"] in _TAKING and family_of(item["InstanceType"]) is not None:
                 kind = "spot-vcpus" if item.get("InstanceLifecycle") == "spot" else "vcpus"
                 running[kind, item["InstanceType"]] += 1
     sizes = _sizes(ec2, sorted({name for _, name in running}))
-    found: Counter[str] = Counter()
+    found: Counter[tuple[str, str]] = Counter()
     for (kind, name), count in running.items():
-        found[kind] += count * sizes[name]
+        family = family_of(name)
+        assert family is not None, "types without a family are not counted"
+        found[kind, family.name] += count * sizes[name]
     return found
 
 

@@ -47,6 +47,8 @@ def _of_instance(
         what, "zone", place.zone, instance.get("Placement", {}).get("AvailabilityZone")
     )
     yield from differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
+    if place.public is False:
+        yield from differs(what, "public address", "none", instance.get("PublicIpAddress"))
     if details.machine.ebs_optimized == "supported":
         yield from differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
     for name, asked in details.machine.ebs:
@@ -107,6 +109,9 @@ def facts(
         "ebs_interface": "nvme" if machine.ebs_nvme else "xen-blkfront",
         "ebs_optimized": instance.get("EbsOptimized"),
         "ebs": machine.ebs.model_dump(mode="json"),
+        "ebs_cards": machine.ebs_cards,
+        "bare_metal": machine.bare_metal,
+        "public_address": bool(instance.get("PublicIpAddress")),
         "spot": instance.get("InstanceLifecycle") == "spot",
         "placement_group": instance.get("Placement", {}).get("GroupName") or None,
         "launched_at": str(instance.get("LaunchTime")),

@@ -13,11 +13,12 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from diskbench.model.rental import Claim
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim
     from diskbench.providers.emulation import EmulationOptions
 
 Request = dict[str, Any]
@@ -185,6 +186,21 @@ def run_instances(claim: Claim, launch: AwsLaunch, generation: int = 0) -> Reque
         tagged.append(_tagged("spot-instances-request", tags(claim, "spot")))
     request["TagSpecifications"] = tagged
     return {**request, "ClientToken": token(claim.lease_id, f"machine-{generation}", request)}
+
+
+def dry_launch(image: str, instance_type: str) -> Request:
+    """Ask EC2 whether a machine could be launched, tagged as the policy demands, without launching
+    it."""
+    nobody = Claim(lease_id="doctor", expires_at=0, owner="doctor", version="0")
+    kinds = ("instance", "volume", "network-interface")
+    return {
+        "ImageId": image,
+        "InstanceType": instance_type,
+        "MinCount": 1,
+        "MaxCount": 1,
+        "TagSpecifications": [_tagged(kind, tags(nobody, "doctor")) for kind in kinds],
+        "DryRun": True,
+    }
 
 
 def root_disk(disk: DiskSpec) -> Request:

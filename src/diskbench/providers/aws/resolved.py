@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from diskbench.model.base import Frozen
 from diskbench.providers.aws.choice import EbsFigures
-from diskbench.providers.aws.disk_request import AwsDiskRequest
+from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest
 
 
 class AwsZone(Frozen):
     """A zone to try; its id is the same in all accounts, its name is not. `public` requests a
-    public address; None lets the subnet decide."""
+    public address, False none; None lets the subnet decide. `machine` is the type to rent there
+    where it is not the first choice."""
 
     zone: str
     zone_id: str | None = None
     subnet: str
     vpc: str
     public: bool | None = None
+    machine: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The zone for messages, with the machine type where it is not the first choice."""
+        return f"{self.zone} ({self.machine})" if self.machine else self.zone
 
 
 class AwsLocalDisks(Frozen):
@@ -29,7 +37,9 @@ class AwsLocalDisks(Frozen):
 
 
 class AwsMachine(Frozen):
-    """A machine type as EC2 describes it. `ebs_nvme` says how its volumes appear in the guest."""
+    """A machine type as EC2 describes it. `ebs_nvme` says how its volumes appear in the guest.
+    `ebs` are the limits of the EBS card to which volumes are attached (the first); `ebs_cards` is
+    how many the machine has."""
 
     type: str
     arch: str
@@ -39,6 +49,8 @@ class AwsMachine(Frozen):
     ebs_nvme: bool
     ebs_optimized: Literal["default", "supported", "unsupported"]
     ebs: EbsFigures
+    ebs_cards: int = 1
+    bare_metal: bool = False
     max_disks: int | None = None
     disks_apart: bool = False
     burstable: bool = False
@@ -46,7 +58,8 @@ class AwsMachine(Frozen):
 
 
 class AwsImage(Frozen):
-    """The machine's image and its login user."""
+    """The machine's image and its login user; `product` is the AWS Marketplace product that the
+    account must have subscribed to."""
 
     id: str
     name: str
@@ -54,17 +67,35 @@ class AwsImage(Frozen):
     root_device: str
     root_gib: int
     user: str
+    product: str | None = None
 
 
 class AwsResolved(Frozen):
-    """A rental's details."""
+    """A rental's details. `others` are the machine types to rent where no zone has capacity for
+    `machine`; each stands in some of `places`. `root_type` is the type of a root disk that is not
+    measured."""
 
     account_id: str
     region: str
     wanted: AwsDiskRequest
     size_gib: int
     machine: AwsMachine
+    others: tuple[AwsMachine, ...] = ()
     image: AwsImage
+    root_type: str = ROOT_TYPE
     places: tuple[AwsZone, ...]
     ssh_cidr: str | None
     emulated: bool
+
+    def at(self, place: AwsZone) -> Self:
+        """The same with the machine type that is rented in `place`."""
+        found = next((one for one in self.others if one.type == place.machine), self.machine)
+        return self.model_copy(update={"machine": found})
+
+    def place_of(self, instance: Mapping[str, Any]) -> AwsZone | None:
+        """The place of an instance, by its zone and type; None where none fits."""
+        zone, machine = instance["Placement"]["AvailabilityZone"], instance.get("InstanceType")
+        for place in self.places:
+            if place.zone == zone and machine in {None, place.machine or self.machine.type}:
+                return place
+        return None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.resolved import AwsZone
     from diskbench.providers.guest import Guest
 
-_GOING = frozenset({"VolumeInUse", "IncorrectState"})
+GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
@@ -60,11 +60,12 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
             advice="start a new run",
         )
     machine = there.live[0]
-    zone = machine["Placement"]["AvailabilityZone"]
-    place = next((candidate for candidate in order.details.places if candidate.zone == zone), None)
+    place = order.details.place_of(machine)
     if place is None:
+        zone = machine["Placement"]["AvailabilityZone"]
         raise RentalFailed(
-            f"instance {machine['InstanceId']} is in {zone}, where no such disk is to be had",
+            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
+            "this disk cannot be rented for it",
             advice="start a new run",
         )
     return machine, place
@@ -110,7 +111,7 @@ def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
     try:
         order.ec2.call(operation, request)
     except DiskbenchError as error:
-        if error_code(error) in _GOING:
+        if error_code(error) in GOING:
             return False
         if not is_missing(error):
             raise

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.inventory import ENDED, inventory, told
+from diskbench.providers.aws.inventory import ENDED, inventory_by_all, told
+from diskbench.providers.aws.settling import settled
 from diskbench.providers.skeleton import release as skeleton
 from diskbench.providers.skeleton.release import noting
 from diskbench.providers.waits import Still, until
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.timing import AwsTiming
     from diskbench.providers.skeleton.release import Failures
 
-_LATER = frozenset(
+LATER = frozenset(
     {
         "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
         "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
@@ -42,7 +43,17 @@ call and its id parameter."""
 
 
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
-    """Release the resources of a lease in one region; see skeleton.release."""
+    """Release the resources of a lease in one region; see skeleton.release.
+
+    One empty listing proves nothing just after a create, nor does a listing that still shows what
+    was deleted a moment ago: EC2 is asked again until both have had the time to show.
+    """
+    given: set[str] = set()
+
+    def look() -> AwsInventory:
+        what = f"the listing of {which.lease_id}"
+        found = until(partial(_unlisted, ec2, which, given), what, timing.delete_s, timing)
+        return found if found.names() else settled(ec2, which, timing, found)
 
     def give_back(found: AwsInventory, failures: Failures) -> None:
         _instances(ec2, found, timing, failures)
@@ -56,10 +67,16 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
                         timing.delete_s,
                         timing,
                     )
+        given.update(name for name in found.names() if name not in failures)
 
-    skeleton.release(
-        which, ec2.session.region, lambda: inventory(ec2, which, copies=True), give_back
-    )
+    skeleton.release(which, ec2.session.region, look, give_back)
+
+
+def _unlisted(ec2: AwsClient, which: Which, given: set[str]) -> AwsInventory | Still:
+    """The listing, once it shows nothing of what was deleted."""
+    found = inventory_by_all(ec2, which)
+    held = given.intersection(found.names())
+    return Still(f"{', '.join(sorted(held))} is still listed") if held else found
 
 
 def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures: Failures) -> None:
@@ -92,7 +109,7 @@ def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | 
     except DiskbenchError as error:
         if is_missing(error):
             return True
-        if error_code(error) in _LATER:
+        if error_code(error) in LATER:
             return Still(error.message)
         raise
     return True

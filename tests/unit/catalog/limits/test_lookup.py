@@ -8,7 +8,7 @@ from diskbench.catalog.limits.bucket import Allowance
 from diskbench.catalog.limits.entry import catalogue, clouds
 from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.units import MIB
+from diskbench.units import KIB, MIB
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,18 @@ def test_gp2_earns_three_iops_a_gib_between_floor_and_ceiling(
 
 
 def test_gp2_moves_128_mib_a_second_up_to_170_gib() -> None:
-    rates = [limits("aws", "gp2", size).pools[0].bytes_per_s for size in (170, 171)]
-    assert rates == [Allowance(128 * MIB), Allowance(250 * MIB)]
+    rates = [limits("aws", "gp2", size).pools[0].bytes_per_s for size in (1, 170, 334, 16384)]
+    assert rates == [Allowance(rate * MIB) for rate in (128, 128, 250, 250)]
+
+
+@pytest.mark.parametrize(("size", "baseline"), [(171, 128.25), (200, 150), (333, 249.75)])
+def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline) -> None:
+    """Both buckets end at one moment: bytes are paid in I/O credits, 256 KiB each."""
+    (pool,) = limits("aws", "gp2", size).pools
+    assert pool.bytes_per_s == Allowance(baseline * MIB, 250 * MIB, 1_350_000 * MIB)
+    assert pool.iops is not None
+    rate = 250 * MIB / (256 * KIB)
+    assert 5_400_000 / (rate - pool.iops.baseline) == pytest.approx(1_350_000 / (250 - baseline))
 
 
 def test_io1_throughput_follows_its_iops() -> None:

@@ -304,8 +304,9 @@ def test_without_capacity_for_the_volume_nothing_stays_in_the_first_zone(cloud: 
     assert {v["AvailabilityZone"] for v in cloud.volumes()} == {"us-east-1b"}
 
 
-def test_capacity_that_ends_while_starting_moves_on_too(cloud: Cloud) -> None:
-    state = {"name": "terminated", "code": "Server.InsufficientInstanceCapacity", "why": "none"}
+@pytest.mark.parametrize("code", ["Server.InsufficientInstanceCapacity", "Server.InternalError"])
+def test_capacity_that_ends_while_starting_moves_on_too(cloud: Cloud, code: str) -> None:
+    state = {"name": "terminated", "code": code, "why": "none"}
     cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
                      in_state(**state))  # fmt: skip
     assert cloud.acquire().facts["zone"] == "us-east-1b"
@@ -409,7 +410,9 @@ def test_a_machine_that_ends_by_itself_is_told_with_ec2s_reason(cloud: Cloud) ->
     state = {"name": "terminated", "code": "Client.InternalError", "why": "Client error on launch"}
     cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
                      in_state(**state))  # fmt: skip
-    fails(cloud, RentalFailed, r"Client error on launch \(Client.InternalError\)")
+    error = fails(cloud, AccessDenied, r"Client error on launch \(Client.InternalError\)")
+    assert "key" in error.advice
+    assert "somebody" not in str(error)
 
 
 def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Cloud) -> None:

@@ -1,0 +1,376 @@
+"""What a live account answers that a lenient emulator does not: limits of one call, things that are
+not listed yet, partitions, zones of other kinds, machines without a public address."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import botocore.exceptions as sdk
+import pytest
+from tests.books import SHIPPED
+from tests.unit.providers.aws.rig import (
+    CLAIM,
+    GP2,
+    REGION,
+    Answer,
+    Cloud,
+    cell,
+    changed,
+    refusal,
+)
+
+from diskbench.errors import (
+    AccessDenied,
+    DiskbenchError,
+    HostUnavailable,
+    InvalidValue,
+    NoCapacity,
+    UnknownName,
+)
+from diskbench.model.rental import RentSpec
+from diskbench.providers.aws import lookup
+from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.aws.errors import translate
+from diskbench.providers.aws.machine_type import machine
+from diskbench.providers.aws.partitions import is_amazon, region_of
+from diskbench.providers.aws.plugin import PLUGIN
+from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.aws.quota_families import family_of
+
+pytestmark = pytest.mark.slow
+
+
+# One call's limits, and capacity
+
+
+def as_ec2_limits(wire: Any, call: Any) -> Answer:
+    _, request = wire.calls[-1]
+    values = [value for one in request["Filters"] for value in one["Values"]]
+    if len(values) > 200:
+        raise refusal("FilterLimitExceeded", "The maximum number of filter values is 200")
+    answer: Answer = call()
+    return answer
+
+
+def test_many_machines_are_asked_for_in_batches_the_cheapest_first(cloud: Cloud, monkeypatch):
+    names = (*(f"z{index}.large" for index in range(420)), "m5.large")
+    monkeypatch.setattr(lookup, "candidates", lambda *_, **__: names)
+    cloud.wire.always("DescribeInstanceTypeOfferings", as_ec2_limits)
+    assert cloud.resolve().instance_type == "m5.large"
+    asked = cloud.wire.requests("DescribeInstanceTypeOfferings")
+    sizes = [len(request["Filters"][0]["Values"]) for request in asked]
+    assert sizes == [200, 200, 21]
+
+
+def without(instance_type: str):
+    """No capacity for one type, in any zone."""
+
+    def spoil(wire: Any, call: Any) -> Answer:
+        if wire.calls[-1][1]["InstanceType"] == instance_type:
+            raise refusal("UnfulfillableCapacity", "none", 500)
+        answer: Answer = call()
+        return answer
+
+    return spoil
+
+
+def test_the_next_type_is_rented_where_no_zone_has_the_first(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    others = [one["type"] for one in rental.details["others"]]
+    assert others
+    assert any(f"{others[0]} is rented" in warning for warning in rental.warnings)
+    cloud.wire.always("RunInstances", without(str(rental.instance_type)))
+    acquired = cloud.acquire_of(rental)
+    assert acquired.facts["instance_type"] == others[0]
+    assert cloud.acquire_of(rental) == acquired
+    cloud.provider.release(CLAIM.lease_id, rental.scope, made=acquired.made)
+    assert cloud.left() == []
+
+
+def test_a_typed_machine_is_never_replaced(cloud: Cloud) -> None:
+    rental = cloud.resolve(instance_type="m5.large")
+    assert rental.details["others"] == []
+    cloud.wire.always("RunInstances", without("m5.large"))
+    with pytest.raises(NoCapacity):
+        cloud.acquire_of(rental)
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert cloud.left() == []
+
+
+@pytest.mark.parametrize(
+    "code", ["VolumeTypeNotAvailableInZone", "InsufficientAddressCapacity", "UnfulfillableCapacity"]
+)
+def test_every_code_of_capacity_leads_to_the_next_zone(cloud: Cloud, code: str) -> None:
+    cloud.wire.spoil("RunInstances", refusal(code, "none", 500))
+    assert cloud.acquire().facts["zone"] == "us-east-1b"
+
+
+# What is not listed yet
+
+
+def test_a_key_or_group_that_is_not_known_yet_is_waited_for(cloud: Cloud) -> None:
+    late = [refusal("InvalidKeyPair.NotFound"), refusal("InvalidGroup.NotFound")]
+    cloud.wire.spoil("RunInstances", *late, refusal("InvalidGroup.NotFound"))
+    cloud.acquire()
+    tokens = {request["ClientToken"] for request in cloud.wire.requests("RunInstances")}
+    assert len(tokens) == 1
+
+
+def empty(key: str):
+    return changed(lambda answer: answer.update({key: []}))
+
+
+def hide_once(cloud: Cloud) -> None:
+    """The next listing by tag shows nothing."""
+    cloud.wire.spoil("DescribeInstances", empty("Reservations"))
+    cloud.wire.spoil("DescribeVolumes", empty("Volumes"))
+    cloud.wire.spoil("DescribeSecurityGroups", empty("SecurityGroups"))
+    cloud.wire.spoil("DescribeKeyPairs", empty("KeyPairs"))
+    cloud.wire.spoil("DescribeNetworkInterfaces", empty("NetworkInterfaces"))
+
+
+def settling(cloud: Cloud) -> None:
+    timing = dataclasses.replace(cloud.provider.timing, settle_s=3.0, settle_looks=2)
+    cloud.provider = AWSProvider(timing, cloud.provider.ask_caller)
+
+
+def test_one_empty_listing_closes_no_lease_whose_ids_are_known(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    acquired = cloud.acquire_of(rental)
+    hide_once(cloud)
+    cloud.provider.release(CLAIM.lease_id, rental.scope, made=acquired.made)
+    assert cloud.left() == []
+
+
+def test_one_empty_listing_closes_no_lease_just_after_a_create(cloud: Cloud) -> None:
+    settling(cloud)
+    rental = cloud.resolve()
+    cloud.acquire_of(rental)
+    for operation in ("DescribeSecurityGroups", "DescribeKeyPairs"):
+        key = {"DescribeSecurityGroups": "SecurityGroups", "DescribeKeyPairs": "KeyPairs"}
+        cloud.wire.spoil(operation, empty(key[operation]))
+    hide_once(cloud)
+    cloud.provider.release(CLAIM.lease_id, rental.scope)
+    assert cloud.left() == []
+
+
+def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(
+    cloud: Cloud,
+) -> None:
+    def none_and_unlisted(*_: Any) -> Answer:
+        hide_once(cloud)
+        raise refusal("InsufficientVolumeCapacity", "none", 500)
+
+    cloud.wire.spoil("CreateVolume", none_and_unlisted)
+    cloud.acquire()
+    assert {i["Placement"]["AvailabilityZone"] for i in cloud.live()} == {"us-east-1b"}
+
+
+# Partitions, zones, subnets
+
+
+@pytest.mark.parametrize(
+    ("host", "amazon"),
+    [
+        ("ec2.us-east-1.amazonaws.com", True),
+        ("ec2.cn-north-1.amazonaws.com.cn", True),
+        ("ec2.eusc-de-east-1.amazonaws.eu", True),
+        ("ec2.us-iso-east-1.c2s.ic.gov", True),
+        ("ec2.us-isob-east-1.sc2s.sgov.gov", True),
+        ("ec2.us-east-1.api.aws", True),
+        ("amazonaws.eu.example.com", False),
+        ("notamazonaws.com", False),
+        ("127.0.0.1", False),
+    ],
+)
+def test_endpoints_of_every_partition_are_amazons(host: str, *, amazon: bool) -> None:
+    assert is_amazon(f"https://{host}/") == amazon
+
+
+def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
+    for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
+        wanted(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
+    with pytest.raises(InvalidValue, match="has not the form of a region"):
+        wanted(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [
+        ("us-east-1a", "us-east-1"),
+        ("eusc-de-east-1a", "eusc-de-east-1"),
+        ("us-east-1-bos-1a", "us-east-1"),
+        ("us-west-2-lax-1b", "us-west-2"),
+        ("us-east-1-wl1-bos-wlz-1", "us-east-1"),
+        ("us-east-1", None),
+        ("fake-1a", "fake-1"),
+    ],
+)
+def test_the_region_of_a_zone_is_read_from_its_whole_name(zone: str, region: str | None) -> None:
+    assert region_of(zone) == PLUGIN.region_of(zone) == region
+
+
+def test_a_wavelength_zone_is_refused_by_name() -> None:
+    with pytest.raises(InvalidValue, match="Wavelength"):
+        wanted(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
+
+
+def local_zone(opt_in: str):
+    item = {
+        "ZoneName": "us-east-1-bos-1a", "ZoneType": "local-zone", "OptInStatus": opt_in,
+        "GroupName": "us-east-1-bos-1", "RegionName": REGION, "State": "available",
+    }  # fmt: skip
+    return changed(lambda answer: answer["AvailabilityZones"].append(item))
+
+
+def test_a_local_zone_without_opt_in_says_how_to_opt_in(cloud: Cloud) -> None:
+    cloud.wire.spoil("DescribeAvailabilityZones", local_zone("not-opted-in"))
+    with pytest.raises(InvalidValue) as refused:
+        cloud.resolve(zone="us-east-1-bos-1a")
+    assert "--group-name us-east-1-bos-1" in refused.value.advice
+    with pytest.raises(UnknownName):
+        cloud.resolve(zone="us-east-1-bos-2a")
+
+
+def test_a_local_zone_has_a_root_disk_that_every_local_zone_sells(cloud: Cloud) -> None:
+    zone = "us-east-1-bos-1a"
+    cloud.wire.spoil("DescribeAvailabilityZones", local_zone("opted-in"))
+    offering = {"InstanceType": "m5.large", "LocationType": "availability-zone", "Location": zone}
+    cloud.wire.spoil(
+        "DescribeInstanceTypeOfferings",
+        changed(lambda answer: answer["InstanceTypeOfferings"].append(offering)),
+    )
+    there = changed(lambda answer: answer["Subnets"][0].update(AvailabilityZone=zone))
+    cloud.wire.spoil("DescribeSubnets", there)
+    rental = cloud.resolve(zone=zone, instance_type="m5.large")
+    assert (rental.details["root_type"], rental.scope.region) == ("gp2", REGION)
+    assert any("Local Zone" in warning for warning in rental.warnings)
+
+
+def a_subnet(cloud: Cloud) -> str:
+    subnets = cloud.client().describe_subnets()["Subnets"]
+    found = next(one for one in subnets if one["AvailabilityZone"] == "us-east-1a")
+    return str(found["SubnetId"])
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [({"Ipv6Native": True}, "IPv6 addresses only"), ({"OutpostArn": "arn:x"}, "on an Outpost")],
+)
+def test_a_subnet_in_which_no_machine_is_reached_is_refused(cloud: Cloud, told: Answer, says: str):
+    subnet = a_subnet(cloud)
+    change = changed(lambda answer: answer["Subnets"][0].update(told))
+    cloud.wire.spoil("DescribeSubnets", change)
+    with pytest.raises(InvalidValue, match=says):
+        cloud.resolve(subnet=subnet, ssh_cidr="10.0.0.0/8")
+
+
+# Without a public address
+
+
+PRIVATE = {"network": {"no_public_ip": True}}
+
+
+def test_a_machine_without_a_public_address_is_reached_at_its_private_one(cloud: Cloud) -> None:
+    spec = {**PRIVATE, "subnet": a_subnet(cloud), "ssh_cidr": "172.31.0.0/16"}
+    rental = cloud.resolve(**spec)
+    assert not any("address" in part.name for part in rental.prices)
+    acquired = cloud.acquire_of(rental)
+    (request,) = cloud.wire.requests("RunInstances")
+    assert request["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is False
+    (instance,) = cloud.live()
+    assert acquired.address == instance["PrivateIpAddress"]
+    assert acquired.facts["public_address"] is False
+    foreseen = cloud.provider.foresee(cell(GP2, **spec), SHIPPED)
+    assert len(foreseen.prices) == len(rental.prices)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [({}, "needs a --subnet"), ({"subnet": "subnet-0a"}, "network from which SSH comes")],
+)
+def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answer, says: str):
+    with pytest.raises(InvalidValue, match=says) as refused:
+        wanted(RentSpec(disk="gp2", size_gib=20, **PRIVATE, **more))
+    assert refused.value.field == "no_public_ip"
+
+
+# Credentials, images, machines
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "advice"),
+    [
+        (sdk.LoginRefreshRequired(), AccessDenied, "log in: aws login --profile work"),
+        (sdk.LoginTokenLoadError(error_msg="x"), AccessDenied, "log in: aws login --profile work"),
+        (sdk.LoginInsufficientPermissions(), AccessDenied, "signin:CreateOAuth2Token"),
+        (sdk.MissingDependencyException(msg="crt"), HostUnavailable, "pip install 'botocore[crt]'"),
+    ],
+)
+def test_the_console_login_says_what_to_do(
+    error: Exception, kind: type[DiskbenchError], advice: str
+) -> None:
+    told = translate(error, "sts:GetCallerIdentity", profile="work")
+    assert type(told) is kind
+    assert advice in told.advice
+
+
+def test_an_image_of_the_marketplace_is_refused_before_renting_without_subscription(cloud: Cloud):
+    codes = [{"ProductCodeId": "abc", "ProductCodeType": "marketplace"}]
+    change = changed(lambda answer: answer["Images"][0].update(ProductCodes=codes))
+    cloud.wire.spoil("DescribeImages", change)
+    page = "https://aws.amazon.com/marketplace/pp?sku=abc"
+    cloud.wire.spoil("RunInstances", refusal("OptInRequired", f"please visit {page}", 401))
+    with pytest.raises(AccessDenied) as refused:
+        cloud.resolve()
+    assert page in refused.value.advice
+    (request,) = cloud.wire.requests("RunInstances")
+    assert request["DryRun"] is True
+    assert cloud.left() == []
+
+
+def test_bare_metal_has_the_time_that_its_firmware_needs(cloud: Cloud) -> None:
+    timing = dataclasses.replace(cloud.provider.timing, ssh_s=0.2, metal_s=60.0)
+    cloud.provider = AWSProvider(timing, cloud.provider.ask_caller)
+    cloud.guest.refusals = 40
+    acquired = cloud.acquire(instance_type="m5.metal")
+    assert acquired.facts["bare_metal"] is True
+
+
+def test_of_several_ebs_cards_the_first_counts() -> None:
+    def card(index: int) -> Answer:
+        return {
+            "EbsCardIndex": index, "BaselineIops": 100 + index, "BaselineThroughputInMBps": 10.0,
+            "MaximumIops": 200, "MaximumThroughputInMBps": 20.0,
+        }  # fmt: skip
+
+    told = {
+        "InstanceType": "r8gb.metal-48xl", "BareMetal": True,
+        "ProcessorInfo": {"SupportedArchitectures": ["arm64"]}, "VCpuInfo": {"DefaultVCpus": 192},
+        "MemoryInfo": {"SizeInMiB": 1024},
+        "EbsInfo": {
+            "EbsCards": [card(1), card(0)], "MaximumEbsCards": 2,
+            "EbsOptimizedInfo": {"BaselineIops": 201, "BaselineThroughputInMBps": 20.0},
+        },
+    }  # fmt: skip
+    found = machine(told)
+    assert (found.ebs.baseline_iops, found.ebs.baseline_mb_per_s) == (100, 10)
+    assert (found.ebs_cards, found.bare_metal) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "family"),
+    [
+        ("m7i.large", "Standard"), ("i3en.metal", "Standard"), ("im4gn.large", "Standard"),
+        ("is4gen.large", "Standard"), ("inf2.xlarge", "Inf"), ("trn1.2xlarge", "Trn"),
+        ("dl1.24xlarge", "DL"), ("d3.xlarge", "Standard"), ("hpc7g.4xlarge", "HPC"),
+        ("h1.2xlarge", "Standard"), ("mac2.metal", None), ("g5.xlarge", "G and VT"),
+        ("gr6.4xlarge", "G and VT"), ("vt1.3xlarge", "G and VT"), ("p5.48xlarge", "P"),
+        ("f1.2xlarge", "F"), ("x2gd.large", "X"), ("u-6tb1.112xlarge", "High Memory"),
+        ("u7i-12tb.224xlarge", "High Memory"), ("t3.micro", "Standard"),
+    ],
+)  # fmt: skip
+def test_a_type_counts_in_the_quota_of_its_family(instance_type: str, family: str | None) -> None:
+    found = family_of(instance_type)
+    assert (found.name if found else None) == family

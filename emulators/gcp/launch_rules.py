@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from emulators.gcp import (
+    constraints,
     disk_types,
     disks,
     images,
@@ -71,6 +72,10 @@ def read(cloud: Cloud, call: Call, path: str) -> Launch:
         raise invalid(
             "resource.disks[0]", image.name, f"Its architecture {image.arch} is not the machine's."
         )
+    constraints.check_instance(cloud, call, path, image)
+    if body.get("shieldedInstanceConfig") and not image.uefi:
+        why = "Shielded VM Config can only be set when using a UEFI-compatible disk."
+        raise Refusal(400, "invalid", why)
     row = {
         **body,
         "zone": link(call.scope),

@@ -23,6 +23,9 @@ from diskbench.testing import (
 
 pytestmark = pytest.mark.slow
 
+LAG = 3
+"""Looks for which a new thing is absent, and a deleted one present."""
+
 
 class TestFake(RenterContract, SwapContract):
     @pytest.fixture
@@ -60,6 +63,14 @@ class OnGcp:
         return GcpCloud(gcp, monkeypatch, tmp_path / "data")
 
 
+class OnGcpWithLag(OnGcp):
+    @pytest.fixture
+    def rig(self, gcp, tmp_path, monkeypatch):
+        gcp.cloud.lag = LAG
+        yield GcpCloud(gcp, monkeypatch, tmp_path / "data")
+        gcp.cloud.lag = 0
+
+
 class OnVsphere:
     @pytest.fixture
     def rig(self, vsphere, tmp_path, monkeypatch):
@@ -95,6 +106,11 @@ class TestAzure(OnAzure, RenterContract, SwapContract):
 @pytest.mark.thorough
 class TestGcp(OnGcp, RenterContract, SwapContract):
     pass
+
+
+@pytest.mark.thorough
+class TestGcpLag(OnGcpWithLag, RenterContract, SwapContract):
+    """Parameter gcp-lag of the suite."""
 
 
 @pytest.mark.thorough

@@ -38,6 +38,8 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     if failures:
         reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
+    deleted = [f"disk {place(disk)}" for disk in earlier]
+    await_unlisted(order.compute, Which(order.lease), deleted)
     return in_zone(order, zone)
 
 

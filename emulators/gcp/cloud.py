@@ -57,6 +57,10 @@ class Cloud:
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     """Account → the permissions of its role; an account that is not here owns the project."""
     constraints: Constraints = field(default_factory=Constraints)
+    custom_mode: bool = False
+    """Whether the network is in custom mode: its subnetworks have names of their own then."""
+    stack: str = "IPV4_ONLY"
+    """What addresses machines get in the network."""
     lag: int = 0
     """Looks for which a new thing is absent from get and list, and a deleted one is present."""
     sightings: Sightings = field(default_factory=Sightings)

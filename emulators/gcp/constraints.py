@@ -99,6 +99,8 @@ def answer(cloud: Cloud, path: str, caller: str) -> tuple[int, dict[str, Any]] |
     except Refusal as refusal:
         return refusal.status, refusal.body()
     on = found["name"] in cloud.constraints.enforced
-    rule = {"enforce": on} if found["name"] != EXTERNAL_IP else {"denyAll" if on else "allowAll": True}
+    rule = {"enforce": on}
+    if found["name"] == EXTERNAL_IP:
+        rule = {"denyAll" if on else "allowAll": True}
     name = f"projects/{cloud.project}/policies/{found['name']}"
     return 200, {"name": name, "spec": {"rules": [rule]}}

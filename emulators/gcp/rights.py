@@ -127,9 +127,7 @@ def held(cloud: Cloud, caller: str, asked: tuple[str, ...]) -> tuple[str, ...]:
     """Those of the permissions that the caller has. One whom no role was given owns the project."""
     given = cloud.roles.get(caller)
     lacking = cloud.faults.forbidden()
-    return tuple(
-        name for name in asked if (given is None or name in given) and name not in lacking
-    )
+    return tuple(name for name in asked if (given is None or name in given) and name not in lacking)
 
 
 def check(cloud: Cloud, call: Call) -> None:

@@ -8,6 +8,7 @@ kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from diskbench.errors import (
@@ -28,6 +29,16 @@ _BUSY = (
     "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
     "RESOURCE_NOT_READY",
 )  # fmt: skip
+
+CONSTRAINTS = {
+    "compute.vmExternalIpAccess": "add --iap (IAP TCP forwarding), or --no-public-ip where the "
+    "machine's private address is reached",
+    "compute.requireOsLogin": "diskbench does not use OS Login, as the lease's own key is the only "
+    "one that is let in: rent in a project that is exempt",
+    "compute.requireShieldedVm": "choose an --image that is UEFI_COMPATIBLE, as ubuntu is",
+}
+"""Constraint of an organisation → what to do. Compute Engine names it in the message alone."""
+_CONSTRAINT = re.compile(r"[Cc]onstraint (?:constraints/)?(?P<name>[A-Za-z]+\.[A-Za-z.]+)")
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -62,6 +73,18 @@ TABLE: ErrorTable = (
         AccessDenied, "the project does not use the Compute Engine API: {told}",
         "gcloud services enable compute.googleapis.com",
         codes=("accessNotConfigured", "SERVICE_DISABLED"),
+    ),
+    *(
+        ErrorRow(
+            AccessDenied, f"the organisation's constraint {name} forbids it: {{told}}", advice,
+            codes=(f"(?:conditionNotMet|CONDITION_NOT_MET)/{name}",),
+        )
+        for name, advice in CONSTRAINTS.items()
+    ),
+    ErrorRow(
+        AccessDenied, "the organisation's constraint {constraint} forbids it: {told}",
+        "ask whoever keeps the organisation's policies",
+        codes=("(?:conditionNotMet|CONDITION_NOT_MET)/(?P<constraint>.*)",),
     ),
     ErrorRow(
         AccessDenied, _NOT_ACCEPTED, _LOG_IN,
@@ -171,7 +194,10 @@ def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> Diskbe
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
     text = f"{said} ({reason})" if reason and reason not in said else said
-    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": text}))
+    codes = (reason,)
+    if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (named := _CONSTRAINT.search(said)):
+        codes = (f"{reason}/{named['name']}",)
+    error = error_of(TABLE, CloudError(codes, said, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
     return error
 

@@ -30,7 +30,7 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
         if kind == "disk":
             seen = Seen(attach.attach(order, made, guest))
         elif kind == "local-ssd":
-            seen = Seen(attach.local_ssds(order, guest))
+            seen = Seen(attach.local_ssds(order, made, guest))
         await_first_boot(order, guest, order.machine_name)
     details = order.details
     instance = attach.alive(order, made)

@@ -212,6 +212,7 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         local_interface=wanted.interface or "nvme",
         spot=spec.spot,
         placement=spec.placement,
+        shielded=shielded(details),
         lab=order.lab,
     )
     request = requests.insert_instance(order.claim, launch)
@@ -227,12 +228,21 @@ def run_s(claim: Claim, now: float) -> float:
 
 
 def _interface(order: GcpOrder) -> requests.Request:
-    """The machine's network interface, with a public address where one is needed."""
+    """The machine's network interface, with a public address unless it is reached without."""
     network = order.details.network
-    where = (
+    where: requests.Request = (
         {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
     )
+    if order.details.reach != "public":
+        return where
     return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
+
+
+def shielded(details: GcpResolved) -> bool:
+    """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
+    one. Only x86-64 is: of Secure Boot on Arm and on bare metal we found nothing to rely on."""
+    metal = details.machine.type.endswith("-metal")
+    return details.image.uefi and details.machine.arch == "x86_64" and not metal
 
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,8 +81,7 @@ def test_a_tunnel_of_iaps_reaches_a_machine_that_nobody_else_does(
     (rule,) = user.gcp.cloud.of_kind("firewalls").values()
     assert rule["sourceRanges"] == ["35.235.240.0/20"]
     assert acquired.ssh is not None
-    with open(acquired.ssh.config) as config:
-        assert "start-iap-tunnel" in config.read()
+    assert "start-iap-tunnel" in Path(acquired.ssh.config).read_text()
 
 
 def test_without_gcloud_a_tunnel_is_refused_before_anything_is_rented(

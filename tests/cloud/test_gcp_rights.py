@@ -124,6 +124,6 @@ def test_without_the_right_to_tunnel_the_machine_is_never_reached(
     rental = user.resolved(gcp=GcpOptions(iap=True))
     user.gcp.cloud.roles[ACCOUNT] = frozenset(permissions()) - {"iap.tunnelInstances.accessViaIAP"}
     user.provider.timing = dataclasses.replace(GCP, ssh_s=2.0)
-    with pytest.raises(DiskbenchError, match="not authorized|4033|took longer"):
+    with pytest.raises(DiskbenchError, match=r"not authorized|4033|took longer"):
         user.provider.acquire(claim("one"), rental, RigOnlooker())
     fresh(user.gcp.cloud)

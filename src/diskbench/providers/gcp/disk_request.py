@@ -51,7 +51,7 @@ class GcpDiskRequest(Frozen):
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
-        if self.kind == "local-ssd" and self.interface != "nvme":
+        if self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB):
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 

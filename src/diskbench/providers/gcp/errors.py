@@ -65,14 +65,15 @@ TABLE: ErrorTable = (
         "raise it in the console: IAM & Admin > Quotas; or give back what is not needed "
         "(diskbench gc)",
         codes=(
-            ".*(quotaExceeded|QUOTA_EXCEEDED|limitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
+            ".*(quotaExceeded|QUOTA_EXCEEDED|[lL]imitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
+            "variableTermExpiredDailyExceeded",
         ),
         found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
     ),
     ErrorRow(
         AccessDenied, "the project does not use the Compute Engine API: {told}",
         "gcloud services enable compute.googleapis.com",
-        codes=("accessNotConfigured", "SERVICE_DISABLED"),
+        codes=("accessNotConfigured", "SERVICE_DISABLED", "unknownApi"),
     ),
     *(
         ErrorRow(
@@ -88,12 +89,20 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         AccessDenied, _NOT_ACCEPTED, _LOG_IN,
-        codes=("authError", "required", "UNAUTHENTICATED"), statuses=(401,),
+        codes=(
+            "authError", "required", "UNAUTHENTICATED", "expired", "keyExpired", "keyInvalid",
+            "userAccessBlocked",
+        ),
+        statuses=(401,),
     ),
     ErrorRow(
         AccessDenied, "these Google credentials may not do {named}: {told}",
         "grant {named}; docs/gcp.md has all that is needed",
-        codes=("forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"), statuses=(403,),
+        codes=(
+            "forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR", "insufficientPermissions",
+            "insufficientAuthorizedParty",
+        ),
+        statuses=(403,),
         found=(
             r"'(?P<named>[a-z]+\.[A-Za-z]+\.[A-Za-z]+)'",
             r"Required '(?P<named>[a-z.A-Za-z]+)' permission",
@@ -104,14 +113,25 @@ TABLE: ErrorTable = (
         Throttled, "Google failed at {action}: {told}", "look at status.cloud.google.com",
         codes=(
             "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
-            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED",
+            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED", "badGateway",
+            "gatewayTimeout", "TIMEOUT", "ABORTED", "UNKNOWN",
         ),
         statuses=(500, *range(502, 600)),
     ),
     ErrorRow(RentalFailed, _REFUSED, "try again later", codes=_BUSY),
     ErrorRow(
         InvalidValue, _REFUSED, "correct the value that it names",
-        codes=("invalid", "badRequest", "notFound"), statuses=(400, 404, 412),
+        codes=(
+            "invalid.*", "badRequest", "notFound", "RESOURCE_NOT_FOUND", "NOT_FOUND",
+            "fieldSizeTooLarge", "uploadTooLarge", "parseError", "INVALID_.*", "OUT_OF_RANGE",
+            "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION", "unsupportedProtocol",
+            "conditionNotMet", "CONDITION_NOT_MET", "preconditionFailed",
+        ),
+        statuses=(400, 404, 412, 413),
+    ),
+    ErrorRow(
+        RentalFailed, "the subnet has no address left: {told}", "use another --subnet",
+        codes=("IP_SPACE_EXHAUSTED(_WITH_DETAILS)?",),
     ),
     ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
 )  # fmt: skip
@@ -194,7 +214,8 @@ def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> Diskbe
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
     text = f"{said} ({reason})" if reason and reason not in said else said
-    codes = (reason,)
+    # `required` is said of a field that a request lacks, and of a login that it lacks.
+    codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
     if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (named := _CONSTRAINT.search(said)):
         codes = (f"{reason}/{named['name']}",)
     error = error_of(TABLE, CloudError(codes, said, action, status, {"told": text}))

@@ -7,13 +7,16 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from emulators.gcp import discovery, instances, places, schema
-from emulators.gcp.call import Call, LostAnswer, Refusal
-from emulators.gcp.handlers import HANDLERS
+from emulators.gcp import discovery, instances, places, rights, schema
+from emulators.gcp.call import Call, LostAnswer, Refusal, not_found
+from emulators.gcp.handlers import HANDLERS, Handler
 from emulators.gcp.request_ids import once
 
 if TYPE_CHECKING:
     from emulators.gcp.cloud import Cloud
+
+_LAGGING = frozenset({"instances", "disks", "firewalls"})
+"""The collections of what users make."""
 
 
 def answer(
@@ -39,7 +42,9 @@ def _answered(
         cloud.faults.check_credentials(caller)
         cloud.faults.check_refusals(call)
         call = _checked(cloud, method, call)
+        rights.check(cloud, call)
         instances.end_those_due(cloud)
+        cloud.sightings.note(cloud.resources, cloud.lag)
     handler = HANDLERS.get(method.name)
     if handler is None:
         raise Refusal(501, "notImplemented", f"{method.name} is not emulated here.")
@@ -47,7 +52,8 @@ def _answered(
         told = handler(cloud, call)
     else:
         with cloud.lock:
-            told = copy.deepcopy(once(cloud, call, partial(handler, cloud, call)))
+            told = copy.deepcopy(once(cloud, call, partial(_handled, cloud, call, handler)))
+            cloud.sightings.note(cloud.resources, cloud.lag)
     if wrong := schema.answer_problems(method, told):
         error = AssertionError(f"{method.name} would answer what Google never does: {wrong}")
         cloud.errors.append(error)
@@ -55,6 +61,20 @@ def _answered(
     if cloud.faults.loses_answer(method.name):
         raise LostAnswer(method.name)
     return told
+
+
+def _handled(cloud: Cloud, call: Call, handler: Handler) -> dict[str, Any]:
+    """The handler's answer; of a thing that one look shows otherwise, what that look shows."""
+    collection, _, verb = call.method.rpartition(".")
+    name = collection.removesuffix("s")
+    if verb == "get" and collection in _LAGGING:
+        path = call.names(name, collection)
+        shown = cloud.sightings.look(path)
+        if shown is False:
+            raise not_found(path)
+        if isinstance(shown, dict):
+            return shown
+    return handler(cloud, call)
 
 
 def _checked(cloud: Cloud, method: discovery.Method, call: Call) -> Call:

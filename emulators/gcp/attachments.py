@@ -156,7 +156,7 @@ def plug_local(machine: Machine, one: dict[str, Any], number: int) -> None:
         node = f"/dev/nvme0n{number + 1}"
     else:
         node = f"/dev/sd{_LETTERS[machine.indices[name] + 1]}"
-    size = launch_rules.LOCAL_GB * GIB
+    size = int(one["diskSizeGb"]) * GIB
     guests.plug_local(machine.guest.name, name, size, node, (link_to,))
 
 

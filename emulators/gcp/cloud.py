@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from emulators.gcp.call import not_found
+from emulators.gcp.constraints import Constraints
 from emulators.gcp.faults import Faults
 from emulators.gcp.operations import Operations
+from emulators.gcp.sightings import Sightings
 from emulators.guests import Guest
 
 PROJECT = "diskbench-emulated"
@@ -52,6 +54,16 @@ class Cloud:
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Everything that users make, by path: `projects/p/zones/z/disks/d`."""
     machines: dict[str, Machine] = field(default_factory=dict)
+    roles: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Account → the permissions of its role; an account that is not here owns the project."""
+    constraints: Constraints = field(default_factory=Constraints)
+    custom_mode: bool = False
+    """Whether the network is in custom mode: its subnetworks have names of their own then."""
+    stack: str = "IPV4_ONLY"
+    """What addresses machines get in the network."""
+    lag: int = 0
+    """Looks for which a new thing is absent from get and list, and a deleted one is present."""
+    sightings: Sightings = field(default_factory=Sightings)
     request_ids: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     started_at: float = field(default_factory=time.time)
@@ -71,6 +83,11 @@ class Cloud:
         """The key file of the service account that users act as."""
         return self.state / "credentials.json"
 
+    @property
+    def programs(self) -> Path:
+        """The directory of programs that users of the cloud have: gcloud, for its tunnels."""
+        return self.state / "bin"
+
     def now(self) -> float:
         """Seconds since the epoch, by the cloud's clock."""
         return time.time() + self.later_s
@@ -88,6 +105,10 @@ class Cloud:
         if path not in self.resources:
             raise not_found(path)
         return self.resources[path]
+
+    def shown(self, collection: str, below: str = "") -> dict[str, dict[str, Any]]:
+        """What a listing shows of a collection, below a path; it is a look at each of them."""
+        return self.sightings.listed(self.of_kind(collection, below), collection, below)
 
     def of_kind(self, collection: str, below: str = "") -> dict[str, dict[str, Any]]:
         """All resources of a collection (`disks`), below a path."""

@@ -112,7 +112,7 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
     """The disks of a zone."""
     look_at(cloud, f"{call.scope}/disks/")
-    rows = list(cloud.of_kind("disks", f"{call.scope}/").values())
+    rows = list(cloud.shown("disks", f"{call.scope}/").values())
     return lists.listed(call, "compute#diskList", rows)
 
 
@@ -120,7 +120,7 @@ def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All disks by zone."""
     for path in list(cloud.of_kind("disks")):
         look_at(cloud, path)
-    rows = cloud.of_kind("disks")
+    rows = cloud.shown("disks")
     return lists.aggregated(call, "compute#diskAggregatedList", "disks", rows)
 
 

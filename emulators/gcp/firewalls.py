@@ -78,14 +78,17 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All rules."""
     look_at(cloud, f"{call.scope}/firewalls/")
-    rows = list(cloud.of_kind("firewalls", f"{call.scope}/").values())
+    rows = list(cloud.shown("firewalls", f"{call.scope}/").values())
     return lists.listed(call, "compute#firewallList", rows)
 
 
 def delete(cloud: Cloud, call: Call) -> dict[str, Any]:
     """Delete a rule."""
     path = call.names("firewall", "firewalls")
+    look_at(cloud, path)
     cloud.resource(path)
+    if cloud.operations.under_way(path):
+        raise Refusal(400, "resourceNotReady", f"The resource '{path}' is not ready")
 
     def gone() -> None:
         cloud.resources.pop(path, None)
@@ -106,13 +109,17 @@ def open_ways(cloud: Cloud) -> None:
             continue  # it is booting; its own end of that comes here again
         told = [nic["networkIP"], *(one["natIP"] for one in nic.get("accessConfigs", ()))]
         address, port = machine.reach
-        if not _lets_in(cloud, row):
+        if not lets_in(cloud, row, CALLER):
             address, port = guests.silent_address(), SSH_PORT
         ways[machine.guest.name] = Reach(tuple(told), address, port)
     write_ssh_config(cloud.ssh_config, ways)
 
 
-def _lets_in(cloud: Cloud, instance: dict[str, Any]) -> bool:
+def lets_in(
+    cloud: Cloud,
+    instance: dict[str, Any],
+    source: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> bool:
     """Rules by priority, deny before allow; without any, ingress is denied."""
     tags = set(instance.get("tags", {}).get("items", ()))
     (nic,) = instance["networkInterfaces"]
@@ -123,7 +130,7 @@ def _lets_in(cloud: Cloud, instance: dict[str, Any]) -> bool:
         and rule["direction"] == "INGRESS"
         and path_of(rule["network"], cloud.project) == path_of(nic["network"], cloud.project)
         and (not rule.get("targetTags") or tags & set(rule["targetTags"]))
-        and any(CALLER in ipaddress.ip_network(one) for one in rule.get("sourceRanges", ()))
+        and any(source in ipaddress.ip_network(one) for one in rule.get("sourceRanges", ()))
         and any(_is_ssh(one) for one in rule.get("allowed") or rule["denied"])
     ]
     fitting.sort(key=lambda rule: (rule["priority"], "allowed" in rule))

@@ -23,6 +23,11 @@ from emulators.gcp.cloud import Cloud
 Handler = Callable[[Cloud, Call], dict[str, Any]]
 
 
+def _operations_everywhere(cloud: Cloud, call: Call) -> dict[str, Any]:
+    kind = "compute#operationAggregatedList"
+    return lists.aggregated(call, kind, "operations", operations.everywhere(cloud))
+
+
 def _operations_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     return lists.listed(call, "compute#operationList", operations.rows(cloud, call.scope))
 
@@ -66,6 +71,7 @@ HANDLERS: dict[str, Handler] = {
     "instances.attachDisk": attachments.attach,
     "instances.detachDisk": attachments.detach,
     "instances.setDiskAutoDelete": attachments.set_auto_delete,
+    "globalOperations.aggregatedList": _operations_everywhere,
     **{f"{scope}Operations.get": operations.get for scope in ("zone", "region", "global")},
     **{f"{scope}Operations.list": _operations_list for scope in ("zone", "region", "global")},
     **{f"{scope}Operations.wait": operations.wait for scope in ("zone", "region", "global")},

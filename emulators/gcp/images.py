@@ -6,6 +6,7 @@ user by it; all have Google's guest agent, which makes the users that `ssh-keys`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ class Image:
     size_gb: int = 10
     cloud_init: bool = True
     deprecated: bool = False
+    uefi: bool = True
+    """Whether it can be the boot disk of a Shielded VM."""
 
     @property
     def path(self) -> str:
@@ -51,6 +54,10 @@ IMAGES = (
     _ubuntu("ubuntu-2604-lts-arm64", "ubuntu-2604-resolute-arm64-v20261101", arch="ARM64"),
     Image("debian-cloud", "debian-12", "debian-12-bookworm-v20261101", None, cloud_init=False),
     Image("rhel-cloud", "rhel-9", "rhel-9-v20261101", None, size_gb=20, cloud_init=False),
+    # Somebody's own: made before Shielded VM, with cloud-init.
+    Image(
+        "bring-your-own", "seasoned", "seasoned-v20180101", None, uefi=False,
+    ),
     Image(
         "rocky-linux-cloud", "rocky-linux-9", "rocky-linux-9-v20261101", None,
         size_gb=20, cloud_init=False,
@@ -92,6 +99,12 @@ def list_(_: Cloud, call: Call) -> dict[str, Any]:
     return lists.listed(call, "compute#imageList", rows)
 
 
+def _features(image: Image) -> Iterator[str]:
+    yield from ("VIRTIO_SCSI_MULTIQUEUE", "GVNIC")
+    if image.uefi:
+        yield "UEFI_COMPATIBLE"
+
+
 def _row(image: Image) -> dict[str, Any]:
     row = regions.fixed(
         "image",
@@ -101,7 +114,7 @@ def _row(image: Image) -> dict[str, Any]:
         status="READY",
         sourceType="RAW",
         architecture=image.arch,
-        guestOsFeatures=[{"type": "VIRTIO_SCSI_MULTIQUEUE"}, {"type": "GVNIC"}],
+        guestOsFeatures=[{"type": name} for name in _features(image)],
     )
     if image.deprecated:
         row["deprecated"] = {"state": "DEPRECATED"}

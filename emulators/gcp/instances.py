@@ -80,7 +80,7 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
     """The instances of a zone."""
     look_at(cloud, f"{call.scope}/instances/")
-    rows = list(cloud.of_kind("instances", f"{call.scope}/").values())
+    rows = list(cloud.shown("instances", f"{call.scope}/").values())
     return lists.listed(call, "compute#instanceList", rows)
 
 
@@ -88,7 +88,7 @@ def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All instances by zone."""
     for path in list(cloud.of_kind("instances")):
         look_at(cloud, path)
-    rows = cloud.of_kind("instances")
+    rows = cloud.shown("instances")
     return lists.aggregated(call, "compute#instanceAggregatedList", "instances", rows)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from emulators.gcp import (
+    constraints,
     disk_types,
     disks,
     images,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 DEVICE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?")
 _TAG = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
-LOCAL_GB = 375
 RUN_S = (30, 120 * 86_400)
 """Seconds a machine's run may be limited to: Compute Engine, "Limit the run time of a VM"."""
 
@@ -71,6 +71,10 @@ def read(cloud: Cloud, call: Call, path: str) -> Launch:
         raise invalid(
             "resource.disks[0]", image.name, f"Its architecture {image.arch} is not the machine's."
         )
+    constraints.check_instance(cloud, call, path, image)
+    if body.get("shieldedInstanceConfig") and not image.uefi:
+        why = "Shielded VM Config can only be set when using a UEFI-compatible disk."
+        raise Refusal(400, "invalid", why)
     row = {
         **body,
         "zone": link(call.scope),
@@ -179,7 +183,7 @@ def _local(
     number = sum(row["type"] == "SCRATCH" for row in rows)
     taken = [row["deviceName"] for row in rows]
     name = device_name(one.get("deviceName", f"local-ssd-{number}"), taken, len(rows), where)
-    return attached_row({**one, "interface": interface}, len(rows), name, LOCAL_GB)
+    return attached_row({**one, "interface": interface}, len(rows), name, kind.series.local_gb)
 
 
 def _existing(cloud: Cloud, call: Call, given: str, where: str) -> tuple[str, dict[str, Any]]:
@@ -263,6 +267,9 @@ def _interfaces(cloud: Cloud, call: Call) -> list[dict[str, Any]]:
         raise invalid("resource.networkInterfaces", len(asked), why)
     (one,) = asked
     region = ZONES[call.path["zone"]]
+    if "subnetwork" not in one and cloud.custom_mode:
+        why = "Subnetwork should be specified for custom subnetmode network"
+        raise invalid("resource.networkInterfaces[0]", one, why)
     if "subnetwork" in one:
         of = places.subnetwork_region(cloud, one["subnetwork"], call.project)
         if of != region:
@@ -272,7 +279,7 @@ def _interfaces(cloud: Cloud, call: Call) -> list[dict[str, Any]]:
     network = places.network(cloud, one.get("network", default), call.project)
     if len(one.get("accessConfigs", ())) > 1:
         raise invalid("resource.networkInterfaces[0].accessConfigs", "", "At most one is allowed.")
-    subnetwork = f"projects/{cloud.project}/regions/{region}/subnetworks/{DEFAULT_NETWORK}"
+    subnetwork = places.subnetwork_path(cloud, region)
     row = {
         "kind": "compute#networkInterface",
         "name": "nic0",

@@ -37,7 +37,7 @@ def aggregated(
     test = compile_filter(call.query.get("filter", ""))
     page, token = _page(call, [path for path, row in rows.items() if test(row)])
     items: dict[str, Any] = {}
-    for scope in (*(f"zones/{zone}" for zone in regions.ZONES), *_regions()):
+    for scope in (*(f"zones/{zone}" for zone in regions.ZONES), *_regions(), "global"):
         below = f"projects/{call.project}/{scope}/"
         found = [rows[path] for path in page if path.startswith(below)]
         items[scope] = {collection: found} if found else {"warning": _empty(scope)}

@@ -38,7 +38,9 @@ class Series:
     new: bool = False
     arch: str = "X86_64"
     bundled: dict[int, int] = field(default_factory=dict)
-    """vCPUs → local SSDs of its `-lssd` types."""
+    """vCPUs → local SSDs of its `-lssd` types, or of every type where it has no other."""
+    always: bool = False
+    local_gb: int = 375
 
 
 _CLASSES = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}
@@ -85,6 +87,16 @@ SERIES = {
         {"hyperdisk-balanced": 0, "hyperdisk-extreme": 96},
         new=True,
     ),
+    # How many disks each type has is our choice; their size is not.
+    "z3": Series(
+        {"highmem": 8.0},
+        (8, 88),
+        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 0},
+        new=True,
+        bundled={8: 1, 88: 12},
+        always=True,
+        local_gb=3000,
+    ),
     "m3": Series(
         {"ultramem": 30.5},
         (32, 64, 128),
@@ -121,8 +133,9 @@ def _sold() -> dict[str, MachineType]:
         for kind, memory in series.memory.items():
             for cpus in series.cpus:
                 full = f"{name}-{kind}-{cpus}"
-                found[full] = MachineType(full, series, cpus, int(memory * cpus * 1024))
-        for cpus, disks in series.bundled.items():
+                own = series.bundled[cpus] if series.always else 0
+                found[full] = MachineType(full, series, cpus, int(memory * cpus * 1024), own)
+        for cpus, disks in () if series.always else series.bundled.items():
             full = f"{name}-standard-{cpus}-lssd"
             found[full] = MachineType(full, series, cpus, 4096 * cpus, disks)
     for size, memory_mb in (("micro", 1024), ("small", 2048), ("medium", 4096)):

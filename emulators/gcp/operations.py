@@ -179,6 +179,11 @@ def rows(cloud: Cloud, scope: str) -> list[dict[str, Any]]:
     return [dict(one.row) for one in found if one.path.startswith(f"{scope}/operations/")]
 
 
+def everywhere(cloud: Cloud) -> dict[str, dict[str, Any]]:
+    """All operations by path."""
+    return {path: dict(one.row) for path, one in cloud.operations.known.items()}
+
+
 def _find(cloud: Cloud, call: Call) -> Operation:
     path = call.names("operation", "operations")
     named = cloud.operations.known.get(path)

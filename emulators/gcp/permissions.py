@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from emulators.gcp import rights
 from emulators.gcp.call import Refusal
 
 if TYPE_CHECKING:
@@ -32,5 +33,4 @@ def answer(cloud: Cloud, path: str, body: bytes, caller: str) -> tuple[int, dict
             raise Refusal(400, "badRequest", f"At most {_MOST} permissions can be tested.")
     except Refusal as refusal:
         return refusal.status, refusal.body()
-    lacking = cloud.faults.forbidden()
-    return 200, {"permissions": [one for one in asked if one not in lacking]}
+    return 200, {"permissions": list(rights.held(cloud, caller, tuple(asked)))}

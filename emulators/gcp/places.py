@@ -36,11 +36,17 @@ def network(cloud: Cloud, reference: str, project: str) -> str:
     return path
 
 
+def subnetwork_path(cloud: Cloud, region: str) -> str:
+    """The path of the network's subnetwork in a region."""
+    name = f"own-{region}" if cloud.custom_mode else DEFAULT_NETWORK
+    return f"projects/{cloud.project}/regions/{region}/subnetworks/{name}"
+
+
 def subnetwork_region(cloud: Cloud, reference: str, project: str) -> str:
     """The region of the subnetwork that a reference names. Raises Refusal."""
     path = path_of(reference, project)
     for region in REGIONS:
-        if path == f"projects/{cloud.project}/regions/{region}/subnetworks/{DEFAULT_NETWORK}":
+        if path == subnetwork_path(cloud, region):
             return region
     raise not_found(path or reference)
 
@@ -111,14 +117,11 @@ def regions_list(cloud: Cloud, call: Call) -> dict[str, Any]:
 def network_row(cloud: Cloud) -> dict[str, Any]:
     """The default network: one subnetwork in each region, and no firewall rule that lets SSH in."""
     path = f"projects/{cloud.project}/global/networks/{DEFAULT_NETWORK}"
-    subnetworks = [
-        link(f"projects/{cloud.project}/regions/{region}/subnetworks/{DEFAULT_NETWORK}")
-        for region in REGIONS
-    ]
+    subnetworks = [link(subnetwork_path(cloud, region)) for region in REGIONS]
     return fixed(
         "network",
         path,
-        autoCreateSubnetworks=True,
+        autoCreateSubnetworks=not cloud.custom_mode,
         subnetworks=subnetworks,
         mtu=1460,
         routingConfig={"routingMode": "REGIONAL"},
@@ -139,7 +142,7 @@ def networks_list(cloud: Cloud, call: Call) -> dict[str, Any]:
 
 def subnetwork_row(cloud: Cloud, region: str) -> dict[str, Any]:
     """The default network's subnetwork in a region."""
-    path = f"projects/{cloud.project}/regions/{region}/subnetworks/{DEFAULT_NETWORK}"
+    path = subnetwork_path(cloud, region)
     number = list(REGIONS).index(region)
     return fixed(
         "subnetwork",
@@ -149,14 +152,15 @@ def subnetwork_row(cloud: Cloud, region: str) -> dict[str, Any]:
         ipCidrRange=f"10.{128 + number}.0.0/20",
         gatewayAddress=f"10.{128 + number}.0.1",
         purpose="PRIVATE",
-        stackType="IPV4_ONLY",
+        stackType=cloud.stack,
     )
 
 
 def subnetworks_get(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One subnetwork."""
-    if call.path["subnetwork"] != DEFAULT_NETWORK:
-        raise not_found(call.names("subnetwork", "subnetworks"))
+    path = call.names("subnetwork", "subnetworks")
+    if path != subnetwork_path(cloud, call.path["region"]):
+        raise not_found(path)
     return subnetwork_row(cloud, call.path["region"])
 
 

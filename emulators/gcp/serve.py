@@ -17,6 +17,7 @@ _PROFILE = "--profile quick"
 def serve(options: Options) -> Iterator[Told]:
     """As serving.Serve."""
     cloud = Cloud(options.state, time_scale=options.time_scale, limit_s=options.limit_s)
+    cloud.lag = options.lag
     with running(cloud, port=options.port) as endpoint:
         where = ["--project", cloud.project, "--endpoint-url", endpoint]
         run = ["run", "--provider", "gcp", "--region", REGION, *where]

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulators import guests
+from emulators.gcp import rights
 from emulators.gcp.discovery import methods
+from emulators.gcp.iap import write_gcloud
 from emulators.gcp.transport import TOKEN_PATH, served
 from emulators.ssh_config import write_ssh_config
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from emulators.gcp.cloud import Cloud
 
 REGION, ZONE = "us-central1", "us-central1-a"
+ACCOUNT = "diskbench@diskbench-emulated.iam.gserviceaccount.com"
+"""The service account that users act as. Its role is the one that diskbench prints."""
 
 
 @contextlib.contextmanager
@@ -31,10 +35,12 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
     os.environ[guests.LAB_VARIABLE] = str(cloud.state / "lab")
     try:
         _clear(cloud)
+        _as_at_first(cloud)
         methods()
         write_ssh_config(cloud.ssh_config, {})
         with served(cloud, port) as endpoint:
             write_credentials(cloud.credentials, endpoint, "diskbench")
+            write_gcloud(cloud.programs, endpoint, ACCOUNT)
             try:
                 yield endpoint
             finally:
@@ -81,10 +87,19 @@ def fresh(cloud: Cloud) -> None:
     _clear(cloud)
     with cloud.lock:
         cloud.faults.reset()
+        _as_at_first(cloud)
         cloud.request_ids.clear()
         cloud.operations.known.clear()
         cloud.later_s = 0.0
         write_ssh_config(cloud.ssh_config, {})
+
+
+def _as_at_first(cloud: Cloud) -> None:
+    cloud.roles = {ACCOUNT: rights.role()}
+    cloud.constraints.enforced.clear()
+    cloud.custom_mode, cloud.stack = False, "IPV4_ONLY"
+    cloud.sightings.settle()
+    cloud.sightings.known.clear()
 
 
 def left(cloud: Cloud) -> list[str]:

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from emulators.gcp import permissions
+from emulators.gcp import constraints, iap, permissions
 from emulators.gcp.answer import answer
 from emulators.gcp.call import LostAnswer, Refusal
 
@@ -102,8 +102,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(refusal.status, refusal.body())
             return
         try:
-            status, told = permissions.answer(self.emulated, parts.path, body, caller) or answer(
-                self.emulated, self.command, parts.path, query, body, caller
+            status, told = (
+                permissions.answer(self.emulated, parts.path, body, caller)
+                or constraints.answer(self.emulated, parts.path, caller)
+                or iap.answer(self.emulated, parts.path, query, caller)
+                or answer(self.emulated, self.command, parts.path, query, body, caller)
             )
         except LostAnswer:
             self.close_connection = True

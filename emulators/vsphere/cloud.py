@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from diskbench.providers.vsphere.rights import privileges
 from emulators import guests
 from emulators.behaviour import behaving
 from emulators.guests import Guest
@@ -56,6 +57,7 @@ class Vsphere:
         self._closing = False
         write_ssh_config(self.ssh_config, {})
         self.simulator = Simulator(state, self._told, port)
+        self.grant(privileges())
 
     @property
     def endpoint(self) -> str:
@@ -79,6 +81,14 @@ class Vsphere:
     def fault(self, method: str, fault: str, *, times: int = 1, skip: int = 0) -> None:
         """Have a method of vSphere's fail `times` times (0: always), after `skip` calls."""
         self.simulator.order("fault", method=method, fault=fault, times=times, skip=skip)
+
+    def grant(self, granted: Mapping[str, Sequence[str]] | None) -> None:
+        """Give the user these privileges, by kind of object, and no other; None is all."""
+        self.simulator.order("grant", granted=granted)
+
+    def accelerate(self) -> None:
+        """Give the hosts VAAI for NAS: the filer makes thick disks, too."""
+        self.simulator.order("vaai", times=1)
 
     def free(self, datastore: str, bytes_free: int) -> None:
         """Have a datastore say that it has so much room."""
@@ -108,6 +118,7 @@ class Vsphere:
         self.tools = True
         self.slow_disks.set()
         self.simulator.order("reset")
+        self.grant(privileges())
         self.settle()
         self._raise_errors()
 

@@ -15,10 +15,11 @@ SPEEDS: dict[str, tuple[int, float]] = {
     "nvme": (28484, 1614 * _MB),
     "san": (10000, 107 * _MB),
     "nfs": (5000, 100 * _MB),
+    "vsan": (5000, 100 * _MB),
 }
 """IOPS, and bytes a second: an iSCSI filer, a SATA and an NVMe SSD ("Benchmarking the Disk Speed of
 IaaSes", 2018) and an iSCSI SAN on one gigabit ("Virtual Server vs. Real Server Disk Drive Speed",
-2009). NFS is our choice."""
+2009). NFS and vSAN are our choice."""
 
 
 def disk_on(datastore: str, size_bytes: int, iops_limit: int) -> DiskSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from emulators.gcp.server import ACCOUNT
 from tests.cloud.doctored import Doctor, of
 from tests.cloud.rented_gcp import Gcp, disk
 
@@ -31,7 +32,7 @@ def test_a_project_that_may_all_is_told_with_what_is_left_in_the_region(gcp, doc
     assert "@" in who["told"]
     assert of(found, "clock", "gcp")[0]["state"] == "ok"
     (held,) = of(found, "permissions")
-    assert held["told"] == "37 of 37 permissions are there"
+    assert held["told"] == "39 of 39 permissions are there"
     quotas = {one["told"] for one in of(found, "quota")}
     assert "CPUS: 2,400 of 2,400 left" in quotas
     assert "SSD_TOTAL_GB: 131,052 of 131,072 left" in quotas
@@ -87,3 +88,31 @@ def test_gc_finds_the_expired_of_every_region_in_one_listing(gcp, monkeypatch, t
     assert set(found.resources) == {f"disk {zone}/diskbench-old-disk-0" for zone in zones}
     provider.release("old", found.scope)
     assert gcp.left() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "says"),
+    [
+        ("compute.vmExternalIpAccess", "warning", "--iap"),
+        ("compute.requireOsLogin", "problem", "does not use OS Login"),
+        ("compute.requireShieldedVm", "ok", ""),
+    ],
+)
+def test_a_constraint_of_the_organisation_is_named(gcp, doctor, flags, name, state, says):
+    gcp.cloud.constraints.enforced.add(name)
+    code, found = doctor.asked(*flags)
+    (told,) = of(found, "constraints")
+    assert told["state"] == state
+    assert f"constraints/{name} is enforced" in told["told"]
+    assert says in told["advice"]
+    assert code == (2 if state == "problem" else 0)
+
+
+def test_constraints_that_cannot_be_read_are_one_warning(gcp, doctor, flags):
+    lacking = gcp.cloud.roles[ACCOUNT] - {"orgpolicy.policy.get"}
+    gcp.cloud.roles[ACCOUNT] = lacking
+    code, found = doctor.asked(*flags)
+    assert code == 0
+    assert [one["state"] for one in of(found, "constraints")] == ["warning"]
+    (missing,) = [one for one in of(found, "permissions") if one["state"] != "ok"]
+    assert missing["state"] == "warning"

@@ -242,6 +242,7 @@ def test_a_service_account_asks_with_tokens_of_its_own(gcp: Gcp) -> None:
     from google.api_core.client_options import ClientOptions
     from google.cloud import compute_v1
 
+    gcp.cloud.roles.clear()  # it owns the project
     account = compute_v1.ZonesClient.from_service_account_file(
         str(gcp.cloud.credentials), client_options=ClientOptions(api_endpoint=gcp.endpoint)
     )

@@ -74,4 +74,6 @@ class GcpCloud:
                 "labels": {"diskbench-lease": lease_id, "diskbench-expires": "1"},
             },
         )
+        # It is an old thing, that everybody sees.
+        self.gcp.cloud.sightings.settle()
         return f"disk {ZONE}/{name}"

@@ -80,6 +80,14 @@ class OnGcp:
         return GcpCloud(gcp, monkeypatch, tmp_path / "data")
 
 
+class OnGcpWithLag(OnGcp):
+    @pytest.fixture
+    def rig(self, gcp, tmp_path, monkeypatch):
+        gcp.cloud.lag = LAG
+        yield GcpCloud(gcp, monkeypatch, tmp_path / "data")
+        gcp.cloud.lag = 0
+
+
 class OnVsphere:
     @pytest.fixture
     def rig(self, vsphere, tmp_path, monkeypatch):
@@ -129,6 +137,11 @@ class TestAzureLag(OnAzureWithLag, RenterContract, SwapContract):
 @pytest.mark.thorough
 class TestGcp(OnGcp, RenterContract, SwapContract):
     pass
+
+
+@pytest.mark.thorough
+class TestGcpLag(OnGcpWithLag, RenterContract, SwapContract):
+    """Parameter gcp-lag of the suite."""
 
 
 @pytest.mark.thorough

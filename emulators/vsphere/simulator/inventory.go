@@ -43,6 +43,7 @@ var datastores = []datastore{
 	{name: "san", fs: "VMFS", lun: "naa.600144f00000nexenta", vendor: "NEXENTA", model: "COMSTAR",
 		paths: 2, policy: "VMW_PSP_RR", transport: &types.HostInternetScsiTargetTransport{}},
 	{name: "nfs", fs: "NFS"},
+	{name: "vsan", fs: "vsan"},
 }
 
 // furnish makes of the simulator's model an inventory with a template, a machine of somebody else's,
@@ -65,6 +66,7 @@ func furnish(ctx *simulator.Context) {
 	for _, object := range ctx.Map.All("HostSystem") {
 		attachLuns(ctx, object.(*simulator.HostSystem))
 	}
+	accelerate(ctx, false)
 	for _, object := range ctx.Map.All("VirtualMachine") {
 		vm := object.(*simulator.VirtualMachine)
 		if strings.HasSuffix(vm.Name, "_VM0") {
@@ -96,6 +98,8 @@ func becomes(ctx *simulator.Context, found *simulator.Datastore, kind *datastore
 			},
 			RemoteHost: "filer.example", RemotePath: "/export/nfs",
 		}}
+	} else if kind.fs == "vsan" {
+		told = &types.VsanDatastoreInfo{DatastoreInfo: info, MembershipUuid: kind.name}
 	} else {
 		told = &types.VmfsDatastoreInfo{DatastoreInfo: info, Vmfs: &types.HostVmfsVolume{
 			HostFileSystemVolume: types.HostFileSystemVolume{

@@ -48,12 +48,13 @@ func main() {
 
 	out := newPrinter(os.Stdout)
 	furnish(service.Context)
-	keepRules(service.Context)
+	may := &rights{}
+	keepRules(service.Context, may)
 	newWatch(service.Context, out)
 	server := service.NewServer()
 	defer server.Close()
 	// The simulator logs each fault that it answers with; whoever asked for it is told already.
 	log.SetOutput(io.Discard)
 	out.print(map[string]any{"listening": server.URL.Host})
-	obey(service, os.Stdin, out)
+	obey(service, may, os.Stdin, out)
 }

@@ -23,6 +23,8 @@ type order struct {
 	Skip      int    `json:"skip"`
 	Datastore string `json:"datastore"`
 	Free      int64  `json:"free"`
+	// Granted are privileges by kind of object; null is an administrator's.
+	Granted map[string][]string `json:"granted"`
 }
 
 // faults are those that can be injected by name. One that is not here is the simulator's own kind.
@@ -52,13 +54,16 @@ func fault(name string) (types.BaseMethodFault, simulator.FaultType) {
 }
 
 // obey does what the lines of `in` say until there are no more, and answers each.
-func obey(service *simulator.Service, in io.Reader, out *printer) {
+func obey(service *simulator.Service, may *rights, in io.Reader, out *printer) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var given order
 		if err := json.Unmarshal(lines.Bytes(), &given); err != nil {
 			fmt.Fprintf(os.Stderr, "no order: %v\n", err)
 			continue
+		}
+		if given.Do == "grant" {
+			may.grant(given.Granted)
 		}
 		out.print(map[string]any{"done": given.Do, "answer": carryOut(service, &given)})
 	}
@@ -88,8 +93,11 @@ func carryOut(service *simulator.Service, given *order) any {
 				})
 			}
 		}
+	case "vaai":
+		accelerate(ctx, given.Times > 0)
 	case "reset":
 		service.ClearFaultRules()
+		accelerate(ctx, false)
 		for _, name := range rented(ctx) {
 			if vm, ok := machineOf(ctx, name); ok {
 				power(ctx, vm, false)

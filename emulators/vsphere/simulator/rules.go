@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
@@ -13,10 +14,17 @@ import (
 // keepRules has vSphere's rules kept that the simulator does not know: notes given to a clone are
 // the clone's, a thick disk needs its room, a disk hangs on a controller that is there, and unit 7 of
 // a SCSI controller is its own.
-func keepRules(ctx *simulator.Context) {
+func keepRules(ctx *simulator.Context, may *rights) {
+	asked := &authorization{rights: may}
 	notes := &noteTaker{notes: map[string]string{}}
 	ctx.Map.AddHandler(notes)
 	ctx.Map.Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+		if method.Name == "HasPrivilegeOnEntities" {
+			return asked, nil
+		}
+		if fault := may.check(method); fault != nil {
+			return nil, fault
+		}
 		vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
 		if !ok {
 			return nil, nil
@@ -24,6 +32,9 @@ func keepRules(ctx *simulator.Context) {
 		switch body := method.Body.(type) {
 		case *types.CloneVM_Task:
 			notes.remember(body.Name, body.Spec.Config)
+			regenerate(vm, &body.Spec)
+		case *types.PowerOnVM_Task:
+			return nil, checkMAC(ctx, vm)
 		case *types.ReconfigVM_Task:
 			return nil, checkDisks(ctx, vm, body.Spec.DeviceChange)
 		}
@@ -99,6 +110,11 @@ func checkDisks(
 		if ok && backing.Uuid == "" {
 			backing.Uuid = newDiskUUID()
 		}
+		if ok && backing.Datastore != nil {
+			if fault := asSold(ctx, backing); fault != nil {
+				return fault
+			}
+		}
 		if !ok || backing.Datastore == nil || backing.ThinProvisioned != nil && *backing.ThinProvisioned {
 			continue
 		}
@@ -108,6 +124,49 @@ func checkDisks(
 				FileFault: types.FileFault{File: backing.FileName}, Datastore: on.Name,
 			}
 		}
+	}
+	return nil
+}
+
+// accelerated: the hosts have VAAI for NAS.
+var accelerated atomic.Bool
+
+// accelerate has the hosts say whether they have VAAI for the datastore over NFS.
+func accelerate(ctx *simulator.Context, on bool) {
+	accelerated.Store(on)
+	support := types.FileSystemMountInfoVStorageSupportStatusVStorageUnsupported
+	if on {
+		support = types.FileSystemMountInfoVStorageSupportStatusVStorageSupported
+	}
+	for _, object := range ctx.Map.All("HostSystem") {
+		volume := types.HostNasVolume{
+			HostFileSystemVolume: types.HostFileSystemVolume{Type: "NFS", Name: "nfs"},
+			RemoteHost:           "filer.example", RemotePath: "/export/nfs",
+		}
+		told := &types.HostFileSystemVolumeInfo{MountInfo: []types.HostFileSystemMountInfo{{
+			MountInfo: types.HostMountInfo{AccessMode: "readWrite"}, Volume: &volume,
+			VStorageSupport: string(support),
+		}}}
+		ctx.Map.AtomicUpdate(ctx, object.(*simulator.HostSystem), []types.PropertyChange{
+			{Name: "config.fileSystemVolume", Val: told},
+		})
+	}
+}
+
+// asSold is what a kind of datastore makes of how a disk is to be provisioned: NFS without VAAI for
+// NAS refuses what is not thin (with which fault is our choice), and vSAN tells of every disk that it
+// is thin, as its policy decides.
+func asSold(ctx *simulator.Context, backing *types.VirtualDiskFlatVer2BackingInfo) types.BaseMethodFault {
+	on, ok := ctx.Map.Get(*backing.Datastore).(*simulator.Datastore)
+	if !ok {
+		return nil
+	}
+	thin := backing.ThinProvisioned != nil && *backing.ThinProvisioned
+	switch {
+	case on.Summary.Type == "NFS" && !accelerated.Load() && !thin && backing.ThinProvisioned != nil:
+		return &types.CannotCreateFile{FileFault: types.FileFault{File: backing.FileName}}
+	case on.Summary.Type == "vsan":
+		backing.ThinProvisioned, backing.EagerlyScrub = types.NewBool(true), nil
 	}
 	return nil
 }

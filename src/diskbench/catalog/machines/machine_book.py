@@ -95,10 +95,12 @@ class Fit(SourcedFigure):
 
 class Series(SourcedFigure):
     """One machine series. `local_ssd`: chosen when a machine is made, part of some machine types,
-    or not to be had. `open`: disk types of which nothing is known here."""
+    part of every one, or not to be had; `local_ssd_gib`: their size where it is not the usual one.
+    `open`: disk types of which nothing is known here."""
 
     interface: Literal["scsi", "nvme"]
-    local_ssd: Literal["optional", "bundled", "none"] = "none"
+    local_ssd: Literal["optional", "bundled", "always", "none"] = "none"
+    local_ssd_gib: int | None = None
     disks: dict[str, Fit] = Field(min_length=1)
     open: tuple[str, ...] = ()
 

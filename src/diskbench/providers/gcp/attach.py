@@ -12,6 +12,7 @@ from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
 from diskbench.providers.gcp.inventory import LIVE, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
+from diskbench.providers.gcp.reach import tunnel
 from diskbench.providers.guest_disks import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now
 from diskbench.providers.waits import Still
@@ -60,7 +61,11 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
     def going() -> None:
         alive(order, made)
 
-    access = order.access(address, order.details.image.user)
+    details, user = order.details, order.details.image.user
+    through = None
+    if details.reach == "iap":
+        through = tunnel(details.project, made.zone, order.machine_name)
+    access = order.access(address, user, through)
     return Machine(order.machine_name, address, access, going)
 
 
@@ -77,11 +82,17 @@ def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDi
     )
 
 
-def local_ssds(order: GcpOrder, guest: Guest) -> tuple[GuestDisk, ...]:
-    """The requested local disks of the machine."""
+def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
+    """The requested local disks of the machine, each as large as Google says of this machine."""
     wanted = order.details.wanted
+    said = [
+        int(disk["diskSizeGb"])
+        for disk in alive(order, made).get("disks", [])
+        if disk.get("type") == "SCRATCH" and disk.get("diskSizeGb")
+    ]
+    size_gib = said[0] if said else order.details.machine.local_ssd_gib
     found = disks_now(order, guest)
-    return find_local(found, wanted.count, wanted.interface or "nvme")
+    return find_local(found, wanted.count, wanted.interface or "nvme", size_gib)
 
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
-"""GiB of one local SSD (Compute Engine API, Disk.type local-ssd; catalogue)."""
+"""GiB of one local SSD of a series for which the catalogue has no other size (catalogue)."""
 MAX_LOCAL_SSDS = 24
 """The most local SSDs that can be chosen for a machine (Google Cloud, Add Local SSD, as stored)."""
 ROOT = "root"
@@ -51,7 +51,7 @@ class GcpDiskRequest(Frozen):
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
-        if self.kind == "local-ssd" and self.interface != "nvme":
+        if self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB):
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 
@@ -163,10 +163,11 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
                 advice="its performance follows from the machine",
                 field=field_of(flag),
             )
-    if spec.size_gib not in {None, LOCAL_SSD_GIB}:
+    each = local_ssd_gib(spec.instance_type)
+    if spec.size_gib not in {None, each}:
         raise InvalidValue(
             f"--size {spec.size_gib} does not go with --disk {LOCAL_SSD}",
-            advice=f"each has {LOCAL_SSD_GIB} GiB; add --count N --stripe for more",
+            advice=f"each has {each} GiB; add --count N --stripe for more",
             field="size",
         )
     if spec.count > MAX_LOCAL_SSDS:
@@ -180,7 +181,7 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
     return GcpDiskRequest(
         kind="local-ssd",
         type=LOCAL_SSD,
-        size_gib=LOCAL_SSD_GIB,
+        size_gib=each,
         count=spec.count,
         interface="scsi" if named == "scsi" else "nvme",
     )
@@ -190,6 +191,12 @@ def _check_machine(spec: RentSpec, asked: GcpDiskRequest) -> None:
     """Refuse a machine type that does not support the disk, as far as its name shows."""
     if spec.instance_type is not None:
         check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
+
+
+def local_ssd_gib(machine_type: str | None) -> int:
+    """The size of one local SSD of a machine type, by the catalogue."""
+    series = machine_book("gcp").series_of(machine_type) if machine_type else None
+    return (series.local_ssd_gib if series else None) or LOCAL_SSD_GIB
 
 
 def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) -> None:
@@ -237,7 +244,7 @@ def _check_local(machine_type: str, name: str, offered: str, asked: GcpDiskReque
             advice=f"choose {machine_type}-lssd, or one of {', '.join(with_disks)}",
             field="instance_type",
         )
-    if offered == "bundled" and asked.interface == "scsi":
+    if offered in {"always", "bundled"} and asked.interface == "scsi":
         raise InvalidValue(
             f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
         )

@@ -8,6 +8,7 @@ kubernetes/cloud-provider-gcp and terraform-provider-google, as stored 2026.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from diskbench.errors import (
@@ -28,6 +29,16 @@ _BUSY = (
     "resourceInUseByAnotherResource", "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "resourceNotReady",
     "RESOURCE_NOT_READY",
 )  # fmt: skip
+
+CONSTRAINTS = {
+    "compute.vmExternalIpAccess": "add --iap (IAP TCP forwarding), or --no-public-ip where the "
+    "machine's private address is reached",
+    "compute.requireOsLogin": "diskbench does not use OS Login, as the lease's own key is the only "
+    "one that is let in: rent in a project that is exempt",
+    "compute.requireShieldedVm": "choose an --image that is UEFI_COMPATIBLE, as ubuntu is",
+}
+"""Constraint of an organisation → what to do. Compute Engine names it in the message alone."""
+_CONSTRAINT = re.compile(r"[Cc]onstraint (?:constraints/)?(?P<name>[A-Za-z]+\.[A-Za-z.]+)")
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -54,23 +65,44 @@ TABLE: ErrorTable = (
         "raise it in the console: IAM & Admin > Quotas; or give back what is not needed "
         "(diskbench gc)",
         codes=(
-            ".*(quotaExceeded|QUOTA_EXCEEDED|limitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
+            ".*(quotaExceeded|QUOTA_EXCEEDED|[lL]imitExceeded|LIMIT_EXCEEDED|QUOTA_LIMIT).*",
+            "variableTermExpiredDailyExceeded",
         ),
         found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
     ),
     ErrorRow(
         AccessDenied, "the project does not use the Compute Engine API: {told}",
         "gcloud services enable compute.googleapis.com",
-        codes=("accessNotConfigured", "SERVICE_DISABLED"),
+        codes=("accessNotConfigured", "SERVICE_DISABLED", "unknownApi"),
+    ),
+    *(
+        ErrorRow(
+            AccessDenied, f"the organisation's constraint {name} forbids it: {{told}}", advice,
+            codes=(f"(?:conditionNotMet|CONDITION_NOT_MET)/{name}",),
+        )
+        for name, advice in CONSTRAINTS.items()
+    ),
+    ErrorRow(
+        AccessDenied, "the organisation's constraint {constraint} forbids it: {told}",
+        "ask whoever keeps the organisation's policies",
+        codes=("(?:conditionNotMet|CONDITION_NOT_MET)/(?P<constraint>.*)",),
     ),
     ErrorRow(
         AccessDenied, _NOT_ACCEPTED, _LOG_IN,
-        codes=("authError", "required", "UNAUTHENTICATED"), statuses=(401,),
+        codes=(
+            "authError", "required", "UNAUTHENTICATED", "expired", "keyExpired", "keyInvalid",
+            "userAccessBlocked",
+        ),
+        statuses=(401,),
     ),
     ErrorRow(
         AccessDenied, "these Google credentials may not do {named}: {told}",
         "grant {named}; docs/gcp.md has all that is needed",
-        codes=("forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR"), statuses=(403,),
+        codes=(
+            "forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR", "insufficientPermissions",
+            "insufficientAuthorizedParty",
+        ),
+        statuses=(403,),
         found=(
             r"'(?P<named>[a-z]+\.[A-Za-z]+\.[A-Za-z]+)'",
             r"Required '(?P<named>[a-z.A-Za-z]+)' permission",
@@ -81,14 +113,25 @@ TABLE: ErrorTable = (
         Throttled, "Google failed at {action}: {told}", "look at status.cloud.google.com",
         codes=(
             "backendError", "internalError", "INTERNAL_ERROR", "INTERNAL", "UNAVAILABLE",
-            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED",
+            "serviceUnavailable", "SERVICE_UNAVAILABLE", "DEADLINE_EXCEEDED", "badGateway",
+            "gatewayTimeout", "TIMEOUT", "ABORTED", "UNKNOWN",
         ),
         statuses=(500, *range(502, 600)),
     ),
     ErrorRow(RentalFailed, _REFUSED, "try again later", codes=_BUSY),
     ErrorRow(
         InvalidValue, _REFUSED, "correct the value that it names",
-        codes=("invalid", "badRequest", "notFound"), statuses=(400, 404, 412),
+        codes=(
+            "invalid.*", "badRequest", "notFound", "RESOURCE_NOT_FOUND", "NOT_FOUND",
+            "fieldSizeTooLarge", "uploadTooLarge", "parseError", "INVALID_.*", "OUT_OF_RANGE",
+            "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION", "unsupportedProtocol",
+            "conditionNotMet", "CONDITION_NOT_MET", "preconditionFailed",
+        ),
+        statuses=(400, 404, 412, 413),
+    ),
+    ErrorRow(
+        RentalFailed, "the subnet has no address left: {told}", "use another --subnet",
+        codes=("IP_SPACE_EXHAUSTED(_WITH_DETAILS)?",),
     ),
     ErrorRow(RentalFailed, _REFUSED, "the reason is Google's own"),
 )  # fmt: skip
@@ -171,7 +214,11 @@ def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> Diskbe
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
     text = f"{said} ({reason})" if reason and reason not in said else said
-    error = error_of(TABLE, CloudError((reason,), said, action, status, {"told": text}))
+    # `required` is said of a field that a request lacks, and of a login that it lacks.
+    codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
+    if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (named := _CONSTRAINT.search(said)):
+        codes = (f"{reason}/{named['name']}",)
+    error = error_of(TABLE, CloudError(codes, said, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
     return error
 

@@ -13,7 +13,9 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.client import open_scope
-from diskbench.providers.gcp.errors import translate
+from diskbench.providers.gcp.constraints import constraints
+from diskbench.providers.gcp.policy import OPTIONAL
+from diskbench.providers.gcp.service import asked, message_of
 from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.credentials import Login
     from diskbench.providers.gcp.timing import GceTiming
 
-_SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
-"""The OAuth scope to test permissions; the scope for renting, Compute Engine, does not suffice."""
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 
@@ -38,15 +38,16 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
     if answer.status_code == 401:
-        message = f"Google does not accept the credentials: {_message_of(answer)}"
+        message = f"Google does not accept the credentials: {message_of(answer)}"
         advice = "log in: gcloud auth application-default login"
         return [_finding("credentials", where, "problem", message, advice), clock]
     identity = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
     if answer.status_code != 200:
-        message = f"which permissions there are cannot be asked: {_message_of(answer)}"
+        message = f"which permissions there are cannot be asked: {message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
         return [identity, clock, _finding("permissions", where, "warning", message, advice)]
-    return [identity, clock, *_permissions(where, set(answer.json().get("permissions", [])))]
+    held = set(answer.json().get("permissions", []))
+    return [identity, clock, *_permissions(where, held), *constraints(login, timing, where)]
 
 
 def present(scope: Scope, timing: GceTiming) -> datetime:
@@ -59,30 +60,19 @@ def _permissions(where: str, held: set[str]) -> list[Finding]:
     wanted = policy.permissions()
     missing = [permission for permission in wanted if permission not in held]
     denied = [
-        _finding("permissions", where, "problem", f"{permission} is missing", _ADVICE)
-        for permission in missing
+        _finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
+        if name in OPTIONAL
+        else _finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
+        for name in missing
     ]
     told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
     return [*denied, _finding("permissions", where, "ok", told)]
 
 
 def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
-    from google.auth.exceptions import GoogleAuthError
-    from google.auth.transport.requests import AuthorizedSession
-    from requests.exceptions import RequestException
-
-    credentials = login.credentials
-    if hasattr(credentials, "with_scopes"):
-        credentials = credentials.with_scopes([_SCOPE])
-    root = login.endpoint if login.emulated else f"https://{_SERVICE}.{login.universe}"
-    url = f"{str(root).rstrip('/')}/v3/projects/{login.project}:testIamPermissions"
-    session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
-    try:
-        return session.post(
-            url, json={"permissions": list(policy.permissions())}, timeout=timing.call_s
-        )
-    except (GoogleAuthError, RequestException, OSError) as error:
-        raise translate(error, "projects.testIamPermissions") from error
+    path = f"/v3/projects/{login.project}:testIamPermissions"
+    body = {"permissions": list(policy.permissions())}
+    return asked(login, _SERVICE, path, timing, body)
 
 
 def _who(login: Login) -> str:
@@ -90,13 +80,6 @@ def _who(login: Login) -> str:
         if told := getattr(login.credentials, name, None):
             return str(told)
     return "nobody in particular" if login.emulated else "logged in"
-
-
-def _message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
-    try:
-        return str(answer.json()["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"HTTP {answer.status_code}"
 
 
 def _finding(check: str, where: str, state: str, told: str, advice: str = "") -> Finding:

@@ -54,8 +54,10 @@ def find_disk(
     return disk
 
 
-def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[GuestDisk, ...]:
-    """The first `count` local disks of the machine. Raises RentalFailed."""
+def find_local(
+    found: Iterable[GuestDisk], count: int, interface: str, size_gib: int = LOCAL_SSD_GIB
+) -> tuple[GuestDisk, ...]:
+    """The first `count` local disks of the machine, of `size_gib` each. Raises RentalFailed."""
     disks = told_apart(found)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
     local = [_named(disks, name) for name in names]
@@ -66,7 +68,7 @@ def find_local(found: Iterable[GuestDisk], count: int, interface: str) -> tuple[
             advice="choose another --instance-type, or an --image with Google's guest environment",
         )
     for disk, name in zip(present, names, strict=True):
-        _check_size(disk, name, LOCAL_SSD_GIB * GIB)
+        _check_size(disk, name, size_gib * GIB)
     return present
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
 from diskbench.model.ours import Which
-from diskbench.providers.gcp import attach, readback
-from diskbench.providers.gcp.describe import describe
+from diskbench.providers.gcp import attach, readback, requests
 from diskbench.providers.gcp.inventory import inventory, place
 from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.provision import shown
 from diskbench.providers.guest import ROOT_DIRECTORY
 from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
         if kind == "disk":
             seen = Seen(attach.attach(order, made, guest))
         elif kind == "local-ssd":
-            seen = Seen(attach.local_ssds(order, guest))
+            seen = Seen(attach.local_ssds(order, made, guest))
         await_first_boot(order, guest, order.machine_name)
     details = order.details
     instance = attach.alive(order, made)
@@ -49,9 +50,25 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
 
 
 def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:
-    """Kinds and names of all resources of the lease. A listing by label may lag behind, so the
-    resources known to exist are added."""
-    listed = inventory(order.compute, Which(order.lease)).names()
+    """Kinds and names of all resources of the lease, as soon as a listing by label shows those
+    that are known to exist: whoever lists the lease after this sees all of it. A listing that
+    stays behind is noted, and the known ones are added to it."""
+    known = _known(order, made, volumes)
+
+    def ask() -> frozenset[str] | Still:
+        listed = frozenset(inventory(order.compute, Which(order.lease)).names())
+        missing = sorted(known - listed)
+        return Still(f"{', '.join(missing)} is not listed (yet)") if missing else listed
+
+    try:
+        listed = order.until(ask, f"listing of {order.lease}", order.timing.appear_s)
+    except RentalFailed as late:
+        order.watch.note(late.message)
+        listed = frozenset()
+    return tuple(sorted(listed | known))
+
+
+def _known(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> frozenset[str]:
     disks = [f"disk {place(volume)}" for volume in volumes]
     attached = [
         f"disk {made.zone}/{last(str(disk['source']))}"
@@ -59,16 +76,13 @@ def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tup
         if disk.get("source")
     ]
     instance = f"instance {made.zone}/{order.machine_name}"
-    return tuple(sorted({*listed, *disks, *attached, instance}))
+    firewall = requests.name_of(order.lease, "ssh")
+    rules = [] if order.details.tag is not None else [f"firewall {firewall}"]
+    return frozenset({*rules, *disks, *attached, instance})
 
 
 def _disk(order: GcpOrder, made: GcpProvisioned, name: str) -> Item:
-    found = describe(order.compute, "disks", made.zone, name)
-    if found is None:
-        raise RentalFailed(
-            f"disk {made.zone}/{name} is not there any more", advice="somebody deleted it"
-        )
-    return found
+    return shown(order, "disks", made.zone, name)
 
 
 def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:

@@ -74,6 +74,7 @@ def _image(told: Item, project: str) -> GcpImage:
         arch=arch_of(told),
         root_gib=int(told.get("diskSizeGb", 10)),
         user=_USERS.get(project, _USER),
+        uefi="UEFI_COMPATIBLE" in {str(one.get("type")) for one in told.get("guestOsFeatures", [])},
     )
 
 

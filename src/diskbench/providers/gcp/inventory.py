@@ -16,10 +16,11 @@ from diskbench.providers.gcp.requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from diskbench.model.ours import Which
     from diskbench.providers.gcp.client import Compute, Item
+    from diskbench.providers.gcp.sent import Sent
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}
@@ -47,6 +48,22 @@ class GcpInventory:
     def names(self) -> tuple[str, ...]:
         """Kinds and names of all resources."""
         return tuple(name for name, _ in self.resources())
+
+    def also(self, sent: Collection[Sent]) -> GcpInventory:
+        """With what was sent and is not listed."""
+        known = set(self.names())
+        more = {
+            collection: tuple(
+                one.item for one in sent if one.collection == collection and one.told not in known
+            )
+            for collection in ("instances", "disks", "firewalls")
+        }
+        return GcpInventory(
+            instances=(*self.instances, *more["instances"]),
+            disks=(*self.disks, *more["disks"]),
+            rules=(*self.rules, *more["firewalls"]),
+            others=self.others,
+        )
 
     @property
     def live(self) -> tuple[Item, ...]:

@@ -20,6 +20,7 @@ from diskbench.providers.gcp.machine_type import (
     typed_machine,
 )
 from diskbench.providers.gcp.operations import last
+from diskbench.providers.gcp.reach import IAP_RANGE, find_gcloud, reach_of
 from diskbench.providers.gcp.resolved import GcpNetwork, GcpResolved
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
+    from diskbench.providers.gcp.reach import Reach
     from diskbench.providers.gcp.resolved import GcpImage, GcpMachine
 
 REGION = "us-central1"
@@ -82,7 +84,9 @@ def look_up(
     boot = boot if boot is not None else boot_type(found.type, wanted, BOOT_TYPES)
     for disk_type in sorted({wanted.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
-    network, login = _network(here), compute.login
+    network, login, reach = _network(here), compute.login, reach_of(spec)
+    if reach == "iap":
+        find_gcloud()
     private = login.endpoint if login.emulated else None
     return GcpResolved(
         project=compute.project,
@@ -94,10 +98,28 @@ def look_up(
         image=image,
         network=network,
         zones=zones,
+        reach=reach,
         tag=spec.security_group,
-        ssh_cidr=ssh_cidr(spec, private, ask_caller),
+        ssh_cidr=None if spec.security_group else _ssh_cidr(spec, reach, private, ask_caller),
         emulated=login.emulated,
     )
+
+
+def _ssh_cidr(
+    spec: RentSpec, reach: Reach, private: str | None, ask_caller: Callable[[], str]
+) -> str | None:
+    """The network from which SSH is admitted. Raises InvalidValue where the user must name it."""
+    if reach == "iap":
+        return IAP_RANGE
+    if reach == "private" and spec.ssh_cidr is None and private is None:
+        # Our public address says nothing of how a private one is reached.
+        raise InvalidValue(
+            "from where SSH reaches a machine without a public address is not known",
+            advice="add --ssh-cidr with the network of the jump host or of this machine, "
+            "or --security-group TAG",
+            field="ssh_cidr",
+        )
+    return ssh_cidr(spec, private, ask_caller)
 
 
 def _named(wanted: GcpDiskRequest, boot: str) -> GcpDiskRequest:
@@ -200,7 +222,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
                 f"project {compute.project} has no network `default`",
                 advice="add --subnet with one of yours",
             ) from error
-        return GcpNetwork(network=_path(str(found["selfLink"])))
+        return _default_subnet(here, found)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
@@ -219,6 +241,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
             f"project {owner} has no subnet {parts[-1]} in {here.region}",
             advice="gcloud compute networks subnets list shows those there are",
         ) from error
+    _check_stack(subnet)
     network = _path(str(subnet["network"]))
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
         raise InvalidValue(
@@ -227,6 +250,42 @@ def _network(here: GcpLookup) -> GcpNetwork:
             field="subnet",
         )
     return GcpNetwork(network=network, subnetwork=_path(str(subnet["selfLink"])))
+
+
+def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
+    """The subnet of the region in the network `default`, which is named in every request: a network
+    in custom mode takes no machine without it. Raises InvalidValue where there is none, or
+    several."""
+    below = f"/regions/{here.region}/subnetworks/"
+    found = [str(url) for url in network.get("subnetworks", []) if below in str(url)]
+    if len(found) == 1:
+        name = last(found[0])
+        _check_stack(
+            here.compute.call("subnetworks", "get", {"region": here.region, "subnetwork": name})
+        )
+        return GcpNetwork(network=_path(str(network["selfLink"])), subnetwork=_path(found[0]))
+    if found:
+        names = ", ".join(last(url) for url in found)
+        raise InvalidValue(
+            f"the network `default` has {len(found)} subnets in {here.region}: {names}",
+            advice="name one with --subnet",
+            field="subnet",
+        )
+    raise InvalidValue(
+        f"the network `default` has no subnet in {here.region}",
+        advice="add --subnet with one of yours, or another --region",
+        field="subnet",
+    )
+
+
+def _check_stack(subnet: Item) -> None:
+    """Refuse a subnet whose machines get no IPv4 address: SSH goes to one here."""
+    if str(subnet.get("stackType", "")) == "IPV6_ONLY":
+        raise InvalidValue(
+            f"subnet {subnet.get('name')} has IPv6 only (stackType IPV6_ONLY)",
+            advice="use one with IPv4: diskbench reaches a machine of Google Cloud by IPv4",
+            field="subnet",
+        )
 
 
 def _path(url: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.machines.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.gcp.disk_request import check_series
+from diskbench.providers.gcp.disk_request import check_series, local_ssd_gib
 from diskbench.providers.gcp.images import arch_of
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.resolved import GcpMachine
@@ -85,6 +85,7 @@ def machine(told: Item) -> GcpMachine:
         max_disks=int(told.get("maximumPersistentDisks", _HOLDS)),
         shared_core=bool(told.get("isSharedCpu", False)),
         bundled_ssds=int(bundled.get("partitionCount", 0)),
+        local_ssd_gib=local_ssd_gib(str(told["name"])),
     )
 
 

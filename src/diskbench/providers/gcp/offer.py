@@ -63,7 +63,7 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
 
 
 def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
-    """The prices of the machine, its root disk, the measured disks and the public address."""
+    """The prices of the machine, its root disk, the measured disks and any public address."""
     region, wanted = details.region, details.wanted
     yield machine_part(books, "gcp", details.machine.type, region)
     if wanted.kind != "root" and details.boot_type:
@@ -75,7 +75,8 @@ def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
     if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
         what = "root disk" if wanted.kind == "root" else "disk"
         yield disk_part(books, "gcp", wanted.spec(details.size_gib), region, what=what)
-    yield address_part("gcp", region)
+    if details.reach == "public":
+        yield address_part("gcp", region)
 
 
 def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:

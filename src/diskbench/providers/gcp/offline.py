@@ -12,6 +12,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.gcp.choice import boot_type, candidates, too_small
 from diskbench.providers.gcp.disk_request import BOOT_TYPES
+from diskbench.providers.gcp.reach import reach_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
     machine = spec.instance_type or (fit[0] if fit else None)
     vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
-    prices = tuple(_prices(books, asked, size_gib, machine or "", region or ""))
+    prices = tuple(_prices(books, spec, asked, size_gib, machine or "", region or ""))
     small = too_small(machine, vcpus, asked, size_gib) if machine and vcpus else None
     return Rental(
         scope=Scope(provider="gcp", account=spec.account, region=region),
@@ -56,7 +57,7 @@ def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
 
 
 def _prices(
-    books: Books, asked: GcpDiskRequest, size_gib: int, machine: str, region: str
+    books: Books, spec: RentSpec, asked: GcpDiskRequest, size_gib: int, machine: str, region: str
 ) -> Iterator[PricePart]:
     yield machine_part(books, "gcp", machine, region)
     if asked.kind != "root":
@@ -64,7 +65,8 @@ def _prices(
         yield disk_part(books, "gcp", boot, region, what="root disk")
     what = "root disk" if asked.kind == "root" else "disk"
     yield disk_part(books, "gcp", asked.spec(size_gib), region, what=what)
-    yield address_part("gcp", region)
+    if reach_of(spec) == "public":
+        yield address_part("gcp", region)
 
 
 def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:

@@ -6,7 +6,7 @@ from diskbench.model.options import Options, option
 
 
 class GcpOptions(Options):
-    """Who pays."""
+    """Who pays, and how a machine without a public address is reached."""
 
     group: ClassVar[str] = "gcp"
     panel: ClassVar[str] = "Google Cloud"
@@ -17,4 +17,10 @@ class GcpOptions(Options):
         metavar="ID",
         in_key="no",
         scopes=True,
+    )
+    iap: bool = option(
+        default=False,
+        about="Reach the machine by IAP TCP forwarding, without a public address; needs gcloud.",
+        flag="--iap",
+        in_key="no",
     )

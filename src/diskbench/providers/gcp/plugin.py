@@ -12,6 +12,7 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.gcp.options:GcpOptions",
+        "diskbench.providers.private_network:NetworkOptions",
         "diskbench.providers.emulation:EmulationOptions",
     ),
     account_option="project",

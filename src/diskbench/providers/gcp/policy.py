@@ -29,9 +29,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "disks.create", "disks.setLabels", "images.useReadOnly", "subnetworks.use",
         "subnetworks.useExternalIp", "resourcePolicies.use",
     ),
-    "instances.delete": ("instances.delete", "disks.delete"),
+    "instances.delete": ("instances.delete",),
     "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
-    "instances.detachDisk": ("instances.detachDisk",),
+    "instances.detachDisk": ("instances.detachDisk", "disks.use"),
     "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
     "disks.list": ("disks.list",),
     "disks.get": ("disks.get",),
@@ -42,12 +42,24 @@ NEEDS: dict[str, tuple[str, ...]] = {
 ones."""
 
 
+OPTIONAL = {
+    "iap.tunnelInstances.accessViaIAP": "for --iap alone",
+    "orgpolicy.policy.get": "for doctor, which reads the organisation's constraints",
+}
+"""Permissions of other services → what they are for; renting works without."""
+
+
 def permissions() -> tuple[str, ...]:
     """All permissions, sorted."""
-    return tuple(sorted({f"compute.{name}" for names in NEEDS.values() for name in names}))
+    needed = {f"compute.{name}" for names in NEEDS.values() for name in names}
+    return tuple(sorted(needed | OPTIONAL.keys()))
 
 
 def policy() -> str:
     """The role in the form of `gcloud iam roles create --file`."""
     lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    return "\n".join([*lines, *(f"  - {permission}" for permission in permissions())])
+    return "\n".join([*lines, *(f"  - {name}{_why(name)}" for name in permissions())])
+
+
+def _why(permission: str) -> str:
+    return f" # {OPTIONAL[permission]}" if permission in OPTIONAL else ""

@@ -19,6 +19,7 @@ from diskbench.providers.gcp.errors import exists_already
 from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
 from diskbench.providers.gcp.resolved import GcpResolved
+from diskbench.providers.gcp.sent import sent
 from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.scripts import script
@@ -97,12 +98,21 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     listing = inventory(order.compute, Which(order.lease))
     _firewall(order, listing)
     return in_first_with_capacity(
-        zones_from(order.details.zones, zone_of(listing.live[0]) if listing.live else None),
+        zones_from(order.details.zones, _held_zone(order, listing)),
         lambda zone: in_zone(order, zone),
         lambda: _undo(order),
         order.watch,
         region=order.details.region,
     )
+
+
+def _held_zone(order: GcpOrder, there: GcpInventory) -> str | None:
+    """The zone in which the lease has a machine already, listed or not: in another one a second
+    machine would be made."""
+    if there.live:
+        return zone_of(there.live[0])
+    made = [one for one in sent(order.compute, order.lease) if one.name == order.machine_name]
+    return made[-1].zone if made else None
 
 
 def _firewall(order: GcpOrder, there: GcpInventory) -> None:
@@ -140,6 +150,9 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
             operation, what, limit_s = started
             kind = what.partition(" ")[0]
             finish(order.compute, operation, f"compute.{kind}s.insert", what, limit_s)
+    for name in names:
+        shown(order, "disks", zone, name)
+    shown(order, "instances", zone, order.machine_name)
     running = order.until(
         lambda: _running(order, zone), f"instance {order.machine_name}", order.timing.instance_s
     )
@@ -148,6 +161,18 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
         for name in names
     )
     return GcpProvisioned(running, disks, zone)
+
+
+def shown(order: GcpOrder, collection: str, zone: str, name: str) -> Item:
+    """The state of a resource that was made, as soon as Google shows it: a read just after its
+    creation may not know it yet. Raises RentalFailed."""
+
+    def ask() -> Item | Still:
+        found = describe(order.compute, collection, zone, name)
+        return found or Still("Google does not show it (yet)")
+
+    kind = collection.removesuffix("s")
+    return order.until(ask, f"{kind} {name}", order.timing.appear_s)
 
 
 def _refuse_dead(there: GcpInventory, zone: str) -> None:
@@ -187,6 +212,7 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         local_interface=wanted.interface or "nvme",
         spot=spec.spot,
         placement=spec.placement,
+        shielded=shielded(details),
         lab=order.lab,
     )
     request = requests.insert_instance(order.claim, launch)
@@ -202,12 +228,21 @@ def run_s(claim: Claim, now: float) -> float:
 
 
 def _interface(order: GcpOrder) -> requests.Request:
-    """The machine's network interface, with a public address where one is needed."""
+    """The machine's network interface, with a public address unless it is reached without."""
     network = order.details.network
-    where = (
+    where: requests.Request = (
         {"subnetwork": network.subnetwork} if network.subnetwork else {"network": network.network}
     )
+    if order.details.reach != "public":
+        return where
     return {**where, "accessConfigs": [{"name": "External NAT", "type": "ONE_TO_ONE_NAT"}]}
+
+
+def shielded(details: GcpResolved) -> bool:
+    """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
+    one. Only x86-64 is: of Secure Boot on Arm and on bare metal we found nothing to rely on."""
+    metal = details.machine.type.endswith("-metal")
+    return details.image.uefi and details.machine.arch == "x86_64" and not metal
 
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
@@ -269,9 +304,10 @@ def ended(instance: Item) -> DiskbenchError:
 def _undo(order: GcpOrder) -> None:
     """Delete what was made in a zone without capacity; a failed deletion is left to the release."""
     compute, lease_id = order.compute, order.lease
-    listing = inventory(compute, Which(lease_id))
     failures: dict[str, str] = {}
-    give_back(compute, lease_id, "instances", listing.instances, failures)
-    give_back(compute, lease_id, "disks", inventory(compute, Which(lease_id)).disks, failures)
+    for collection in ("instances", "disks"):
+        there = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
+        items = there.instances if collection == "instances" else there.disks
+        give_back(compute, lease_id, collection, items, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -39,6 +39,13 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
     yield from differs(
         what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
     )
+    if details.reach != "public":
+        found = [
+            config.get("natIP") or "one without a number yet"
+            for interface in instance.get("networkInterfaces", [])
+            for config in interface.get("accessConfigs", [])
+        ]
+        yield from differs(what, "external address", "none", ", ".join(found) or "none")
     if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
         yield f"{what} has no end"
     if metadata:

@@ -112,7 +112,8 @@ def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
 @dataclass(frozen=True)
 class GcpLaunch:
     """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is the
-    maximum run time. `local_ssds` are the interfaces of the added local SSDs."""
+    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `shielded` asks for
+    all that the constraint compute.requireShieldedVm demands."""
 
     project: str
     zone: str
@@ -129,6 +130,7 @@ class GcpLaunch:
     local_interface: str = "nvme"
     spot: bool = False
     placement: str | None = None
+    shielded: bool = False
     lab: str = ""
 
 
@@ -163,6 +165,12 @@ def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
         "metadata": {"items": _metadata(launch)},
         "scheduling": _scheduling(launch),
     }
+    if launch.shielded:
+        instance["shieldedInstanceConfig"] = {
+            "enableSecureBoot": True,
+            "enableVtpm": True,
+            "enableIntegrityMonitoring": True,
+        }
     if launch.placement is not None:
         region = launch.zone.rpartition("-")[0]
         instance["resourcePolicies"] = [

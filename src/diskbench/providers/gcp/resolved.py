@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from diskbench.model.base import Frozen
-from diskbench.providers.gcp.disk_request import GcpDiskRequest
+from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, GcpDiskRequest
+from diskbench.providers.gcp.reach import Reach
 
 
 class GcpMachine(Frozen):
-    """A machine type as Compute Engine describes it. `bundled_ssds` come with the type."""
+    """A machine type as Compute Engine describes it. `bundled_ssds` come with the type, of
+    `local_ssd_gib` each by the catalogue: the API tells the size only of a machine that is made."""
 
     type: str
     arch: str
@@ -16,16 +18,19 @@ class GcpMachine(Frozen):
     max_disks: int
     shared_core: bool = False
     bundled_ssds: int = 0
+    local_ssd_gib: int = LOCAL_SSD_GIB
 
 
 class GcpImage(Frozen):
-    """The machine's image and its login user; `link` is its path in the API."""
+    """The machine's image and its login user; `link` is its path in the API. `uefi`: it can be the
+    boot disk of a Shielded VM."""
 
     link: str
     name: str
     arch: str
     root_gib: int
     user: str
+    uefi: bool = False
 
 
 class GcpNetwork(Frozen):
@@ -48,6 +53,7 @@ class GcpResolved(Frozen):
     image: GcpImage
     network: GcpNetwork
     zones: tuple[str, ...]
+    reach: Reach = "public"
     tag: str | None = None
     ssh_cidr: str | None = None
     emulated: bool

@@ -14,10 +14,10 @@ from diskbench.model.ours import Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
-from diskbench.providers.gcp.inventory import inventory, zone_of
+from diskbench.providers.gcp.inventory import inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
-from diskbench.providers.gcp.teardown import give_back
+from diskbench.providers.gcp.teardown import await_unlisted, give_back
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     if failures:
         reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
+    deleted = [f"disk {place(disk)}" for disk in earlier]
+    await_unlisted(order.compute, Which(order.lease), deleted)
     return in_zone(order, zone)
 
 

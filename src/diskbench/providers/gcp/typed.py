@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue
 from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_lab, check_ssh
+from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ def check_form(spec: RentSpec) -> None:
             field="zone",
         )
     check_ssh(spec, "rules of yours are")
+    if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
+        raise InvalidValue(
+            f"--ssh-cidr {spec.ssh_cidr} does not go with --iap: SSH comes from Google's range",
+            advice="leave one of them out",
+            field="ssh_cidr",
+        )
     _check_endpoint(spec)
 
 

@@ -53,10 +53,13 @@ class Order(Generic[DetailsT, TimingT]):
         """The answer of `ask` from the guest; raises as `guest.ask_guest` does."""
         return ask_guest(what, ask, self.timing, self.watch)
 
-    def access(self, address: str, user: str) -> SshAccess:
-        """Write the SSH access to the machine's address into the lease's directory."""
-        directory = lease_directory(self.lease)
-        return write_access(self.lease, self.keys, directory, address=address, user=user)
+    def access(self, address: str, user: str, proxy_command: str | None = None) -> SshAccess:
+        """Write the SSH access to the machine's address into the lease's directory;
+        `proxy_command` is a route of the cloud's own to it."""
+        return write_access(
+            self.lease, self.keys, lease_directory(self.lease),
+            address=address, user=user, proxy_command=proxy_command,
+        )  # fmt: skip
 
     def guest(self, user: str, *, ends_at: float | None = None, **more: Any) -> GuestSpec:  # noqa: ANN401 - fields of GuestSpec
         """The guest's data for its first boot. The guest powers itself off at `ends_at` (Unix

@@ -7,6 +7,7 @@ vmodl.fault).
 from __future__ import annotations
 
 import http.client
+import re
 import ssl
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -33,7 +34,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         LoggedOut, "vSphere does not know the session any more: {told}", "try again",
-        codes=("NotAuthenticated",),
+        codes=("NotAuthenticated", "SessionNotFound", "AuthenticationRequired"),
     ),
     ErrorRow(
         AccessDenied, "vSphere does not accept the credentials: {told}",
@@ -50,9 +51,11 @@ TABLE: ErrorTable = (
         "give fewer --vcpus or less --memory, another --cluster or --host, or wait",
         codes=(
             "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",
+            "InsufficientHostCapacityFault", "InsufficientStandbyResource",
+            "NoActiveHostInCluster", "InvalidHostState", "OperationDisallowedOnHost",
             "InsufficientCpuResourcesFault", "InsufficientFailoverResourcesFault",
             "NoCompatibleHost", "NoCompatibleHostWithAccessToDevice", "HostNotConnected",
-            "HostNotReachable", "HostInMaintenanceMode", "InsufficientHostCapacityFault",
+            "HostNotReachable", "HostInMaintenanceMode",
             "InsufficientHostCpuCapacityFault", "InsufficientHostMemoryCapacityFault",
             "NumVirtualCpusExceedsLimit", "InsufficientAgentVmsDeployed", "NotEnoughLicenses",
         ),
@@ -60,7 +63,10 @@ TABLE: ErrorTable = (
     ErrorRow(
         QuotaExceeded, "the vSphere licence does not allow it: {told}",
         "look at Administration > Licenses in the vSphere Client",
-        codes=("VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity"),
+        codes=(
+            "VmLimitLicense", "LicenseExpired", "InsufficientPerCpuCapacity",
+            "LicenseAssignmentFailed", "RestrictedVersion",
+        ),
     ),
     # pyVim's fault for any failed connection.
     ErrorRow(
@@ -69,7 +75,10 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         Busy, "vSphere is busy at {action}: {told}",
-        codes=("TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse"),
+        codes=(
+            "TaskInProgress", "HostCommunication", "Timedout", "ResourceInUse", "ConcurrentAccess",
+            "FileLocked", "VAppOperationInProgress",
+        ),
     ),
     ErrorRow(
         InvalidValue, "vSphere refuses {action}: {told}", "correct the value that it names",
@@ -80,6 +89,7 @@ TABLE: ErrorTable = (
             "DeviceControllerNotSupported", "DeviceNotSupported", "DeviceHotPlugNotSupported",
             "DatacenterMismatch", "NetworkNotAccessible", "CannotAccessNetwork", "CannotAccessFile",
             "CannotAccessVmDisk", "VirtualHardwareVersionNotSupported", "UnsupportedGuest",
+            "InvalidProperty",
         ),
     ),
     ErrorRow(
@@ -142,8 +152,21 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         "privilege": str(getattr(fault, "privilegeId", None) or action),
         "datastore": str(getattr(fault, "datastore", None) or ""),
     }
-    answered = CloudError((fault_name(fault),), _message_of(fault), action, more=more)
-    return error_of(TABLE, answered)
+    name, said = fault_name(fault), _message_of(fault)
+    known = next((one for one in _names(fault) if _is_known(one)), name)
+    more["told"] = f"{said} ({name})"
+    return error_of(TABLE, CloudError((known,), said, action, more=more))
+
+
+def _names(fault: Any) -> list[str]:  # noqa: ANN401 - as above
+    """The fault's name and those of the kinds it is one of, the closest first: a server may answer
+    with a kind that this table does not name."""
+    names = (getattr(kind, "_wsdlName", "") for kind in type(fault).__mro__)
+    return [str(name) for name in names if name]
+
+
+def _is_known(name: str) -> bool:
+    return any(re.fullmatch(pattern, name) for row in TABLE for pattern in row.codes)
 
 
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above

@@ -11,6 +11,7 @@ from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
 from diskbench.providers.vsphere.policy import find_policy, matching
+from diskbench.providers.vsphere.provisioning import provisioned
 from diskbench.providers.vsphere.requests import bus_number
 from diskbench.providers.vsphere.resolved import (
     Policy,
@@ -53,6 +54,7 @@ def look_up(
     datastore, policy = _datastore(vsphere, datacenter.ref, typed)
     chosen = _compute(vsphere, datacenter.ref, typed, datastore)
     template = find_template(vsphere, datacenter.ref, typed.template)
+    wanted = provisioned(vsphere, datastore, typed.provisioning, wanted)
     free = _check_room(datastore, template, wanted)
     about = vsphere.call("About", lambda: vsphere.content.about)
     details = VsphereResolved(

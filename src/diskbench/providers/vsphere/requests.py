@@ -209,11 +209,13 @@ def _controller(details: VsphereResolved) -> Spec:
 
 
 def _network_card(details: VsphereResolved, card: Any, network: Any) -> Spec:  # noqa: ANN401 - as Spec
-    """The template's card, on another network."""
+    """The template's card, on another network, with a MAC address that vCenter generates: the
+    template's own, sent back, would be every clone's (VirtualEthernetCard.addressType)."""
     vim = sdk("vim")
 
     chosen = details.network
     assert chosen is not None
+    card.addressType, card.macAddress = "generated", None
     card.backing = _network_backing(chosen, network)
     card.connectable = vim.vm.device.VirtualDevice.ConnectInfo(
         startConnected=True, allowGuestControl=True, connected=True

@@ -1,0 +1,106 @@
+"""Constraints of an organisation, as switches: what they refuse, and how they are asked about.
+
+Refusals are HTTP 412, reason `conditionNotMet`, in the words that users report: vmExternalIpAccess
+(gardener-extension-provider-gcp issue 415), requireShieldedVm (fortigate-terraform-deploy issue
+34). That requireOsLogin refuses `enable-oslogin=FALSE` is Google's document (Organization Policy
+constraints, compute.requireOsLogin); its words are ours. What is in force is told by the
+Organization Policy API v2, projects.policies.getEffectivePolicy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from emulators.gcp import rights
+from emulators.gcp.call import Refusal
+
+if TYPE_CHECKING:
+    from emulators.gcp.call import Call
+    from emulators.gcp.cloud import Cloud
+    from emulators.gcp.images import Image
+
+EXTERNAL_IP, OS_LOGIN = "compute.vmExternalIpAccess", "compute.requireOsLogin"
+SHIELDED = "compute.requireShieldedVm"
+KNOWN = (EXTERNAL_IP, OS_LOGIN, SHIELDED)
+READS = "orgpolicy.policy.get"
+_PATH = re.compile(r"/v2/projects/(?P<project>[^/]+)/policies/(?P<name>[^/:]+):getEffectivePolicy")
+_SEE = (
+    "See https://cloud.google.com/resource-manager/docs/organization-policy/org-policy-constraints "
+    "for more information."
+)
+_SHIELDED_FIELDS = {
+    "enableSecureBoot": "Secure Boot",
+    "enableVtpm": "vTPM",
+    "enableIntegrityMonitoring": "Integrity Monitoring",
+}
+
+
+@dataclass
+class Constraints:
+    """The names of the constraints that the organisation enforces."""
+
+    enforced: set[str] = field(default_factory=set)
+
+
+def check_instance(cloud: Cloud, call: Call, path: str, image: Image) -> None:
+    """Raise Refusal for an instance that a constraint forbids."""
+    body, enforced = call.body, cloud.constraints.enforced
+    if EXTERNAL_IP in enforced and any(
+        interface.get("accessConfigs") for interface in body.get("networkInterfaces", ())
+    ):
+        raise _violated(
+            EXTERNAL_IP, f"{cloud.project}. Add instance {path} to the constraint to use external "
+            "IP with it."
+        )  # fmt: skip
+    if SHIELDED in enforced:
+        _check_shielded(cloud, body, image)
+    items = body.get("metadata", {}).get("items", ())
+    told = {one["key"]: str(one.get("value", "")).upper() for one in items}
+    if OS_LOGIN in enforced and told.get("enable-oslogin", "TRUE") != "TRUE":
+        raise _violated(
+            OS_LOGIN, f"{cloud.project}. OS Login cannot be disabled by the metadata key "
+            f"'enable-oslogin'. {_SEE}"
+        )  # fmt: skip
+
+
+def _check_shielded(cloud: Cloud, body: dict[str, Any], image: Image) -> None:
+    where = f"projects/{cloud.project}. "
+    if not image.uefi:
+        raise _violated(
+            SHIELDED, f"{where}The boot disk's 'initialize_params.source_image' field specifies a "
+            f"non-Shielded image: {image.path}. {_SEE}"
+        )  # fmt: skip
+    given = body.get("shieldedInstanceConfig", {})
+    for name, words in _SHIELDED_FIELDS.items():
+        if not given.get(name):
+            raise _violated(
+                SHIELDED,
+                f"{where}{words} is not enabled in the 'shielded_instance_config' field. {_SEE}",
+            )
+
+
+def _violated(name: str, rest: str) -> Refusal:
+    message = f"Constraint constraints/{name} violated for project {rest}"
+    return Refusal(412, "conditionNotMet", message)
+
+
+def answer(cloud: Cloud, path: str, caller: str) -> tuple[int, dict[str, Any]] | None:
+    """The effective policy of a constraint: status and JSON; None for a path of somebody else's."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+    try:
+        cloud.faults.check_credentials(caller)
+        if found["project"] != cloud.project:
+            raise Refusal(403, "forbidden", "The caller does not have permission")
+        rights.require(cloud, caller, (READS,), f"projects/{cloud.project}")
+    except Refusal as refusal:
+        return refusal.status, refusal.body()
+    on = found["name"] in cloud.constraints.enforced
+    rule = {"enforce": on}
+    if found["name"] == EXTERNAL_IP:
+        rule = {"denyAll" if on else "allowAll": True}
+    name = f"projects/{cloud.project}/policies/{found['name']}"
+    return 200, {"name": name, "spec": {"rules": [rule]}}

@@ -1,0 +1,145 @@
+"""Which permissions a request needs, and whether its caller has them. Its table is its own: it
+proves the role that diskbench prints.
+
+Compute Engine API reference, "IAM permissions" of each method, and "Compute Engine roles and
+permissions" (2026): a request needs the method's own permission, and those for what its body asks
+for. A refusal is worded as Google words it: "Required 'PERMISSION' permission for 'RESOURCE'".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from diskbench.providers.gcp.policy import permissions
+from emulators.gcp.call import Refusal
+
+if TYPE_CHECKING:
+    from emulators.gcp.call import Call
+    from emulators.gcp.cloud import Cloud
+
+Body = dict[str, Any]
+
+_OPERATIONS = {
+    f"{scope}Operations.{verb}": (f"{scope}Operations.{right}",)
+    for scope in ("zone", "region", "global")
+    for verb, right in (
+        ("get", "get"), ("wait", "get"), ("list", "list"), ("aggregatedList", "list"),
+    )
+}  # fmt: skip
+NEEDS: dict[str, tuple[str, ...]] = {
+    "projects.get": ("projects.get",),
+    "zones.get": ("zones.get",),
+    "zones.list": ("zones.list",),
+    "regions.get": ("regions.get",),
+    "regions.list": ("regions.list",),
+    "networks.get": ("networks.get",),
+    "networks.list": ("networks.list",),
+    "subnetworks.get": ("subnetworks.get",),
+    "subnetworks.list": ("subnetworks.list",),
+    "images.get": ("images.get",),
+    "images.getFromFamily": ("images.getFromFamily",),
+    "images.list": ("images.list",),
+    "machineTypes.get": ("machineTypes.get",),
+    "machineTypes.list": ("machineTypes.list",),
+    "machineTypes.aggregatedList": ("machineTypes.list",),
+    "diskTypes.get": ("diskTypes.get",),
+    "diskTypes.list": ("diskTypes.list",),
+    "diskTypes.aggregatedList": ("diskTypes.list",),
+    "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
+    "firewalls.get": ("firewalls.get",),
+    "firewalls.list": ("firewalls.list",),
+    "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
+    "disks.insert": ("disks.create",),
+    "disks.get": ("disks.get",),
+    "disks.list": ("disks.list",),
+    "disks.aggregatedList": ("disks.list",),
+    "disks.delete": ("disks.delete",),
+    "disks.setLabels": ("disks.setLabels",),
+    "instances.insert": ("instances.create",),
+    "instances.get": ("instances.get",),
+    "instances.list": ("instances.list",),
+    "instances.aggregatedList": ("instances.list",),
+    "instances.delete": ("instances.delete",),
+    "instances.stop": ("instances.stop",),
+    "instances.setLabels": ("instances.setLabels",),
+    "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
+    "instances.detachDisk": ("instances.detachDisk", "disks.use"),
+    "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
+    **_OPERATIONS,
+}
+"""Method → the permissions that every request of it needs, without the prefix `compute.`."""
+IAP = "iap.tunnelInstances.accessViaIAP"
+"""To open a tunnel to a machine: IAP, "Using IAP for TCP forwarding"."""
+
+
+def _of_instance(body: Body) -> Iterator[str]:
+    fields = {"labels": "setLabels", "metadata": "setMetadata", "tags": "setTags"}
+    for field, verb in fields.items():
+        if body.get(field):
+            yield f"instances.{verb}"
+    if body.get("serviceAccounts"):
+        yield "instances.setServiceAccount"
+    for disk in body.get("disks", ()):
+        if "source" in disk:
+            yield "disks.use"
+        elif disk.get("type") != "SCRATCH":
+            yield "disks.create"
+        if disk.get("initializeParams", {}).get("labels"):
+            yield "disks.setLabels"
+        if disk.get("initializeParams", {}).get("sourceImage"):
+            yield "images.useReadOnly"
+    for interface in body.get("networkInterfaces", ()):
+        yield "subnetworks.use"
+        if interface.get("accessConfigs"):
+            yield "subnetworks.useExternalIp"
+    if body.get("resourcePolicies"):
+        yield "resourcePolicies.use"
+
+
+def _of_disk(body: Body) -> Iterator[str]:
+    if body.get("labels"):
+        yield "disks.setLabels"
+    if body.get("sourceImage"):
+        yield "images.useReadOnly"
+
+
+_OF_BODY: dict[str, Callable[[Body], Iterator[str]]] = {
+    "instances.insert": _of_instance,
+    "disks.insert": _of_disk,
+}
+
+
+def needed(call: Call) -> tuple[str, ...]:
+    """The permissions that a request needs, in the order in which they are looked at."""
+    of_body = _OF_BODY.get(call.method)
+    more = of_body(call.body) if of_body else ()
+    found = [f"compute.{name}" for name in (*NEEDS.get(call.method, ()), *more)]
+    return tuple(dict.fromkeys(found))
+
+
+def role() -> frozenset[str]:
+    """What the role that `diskbench doctor --print-policy gcp` prints allows."""
+    return frozenset(permissions())
+
+
+def held(cloud: Cloud, caller: str, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the permissions that the caller has. One whom no role was given owns the project."""
+    given = cloud.roles.get(caller)
+    lacking = cloud.faults.forbidden()
+    return tuple(name for name in asked if (given is None or name in given) and name not in lacking)
+
+
+def check(cloud: Cloud, call: Call) -> None:
+    """Raise Refusal when the caller lacks a permission that the request needs."""
+    resource = "/".join(f"{key}s/{value}" for key, value in call.path.items())
+    require(cloud, call.caller, needed(call), resource)
+
+
+def require(cloud: Cloud, caller: str, wanted: tuple[str, ...], resource: str) -> None:
+    """Raise Refusal when the caller lacks one of these permissions on a resource."""
+    has = held(cloud, caller, wanted)
+    for name in wanted:
+        if name not in has:
+            message = f"Required '{name}' permission for '{resource}'"
+            raise Refusal(403, "forbidden", message)

@@ -1,0 +1,129 @@
+"""The role that `diskbench doctor --print-policy gcp` prints: with all of it a lease goes from the
+first question to the last release, and without any one right something is refused that names it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from emulators.gcp.server import ACCOUNT, fresh
+from tests.cloud.eager import GCP
+from tests.cloud.rented_gcp import Gcp
+
+from diskbench.catalog.books import Books
+from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
+from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.providers.gcp.client import open_scope
+from diskbench.providers.gcp.operations import change
+from diskbench.providers.gcp.options import GcpOptions
+from diskbench.providers.gcp.policy import OPTIONAL, permissions
+from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.providers.gcp.requests import set_auto_delete
+from diskbench.providers.gcp.sent import sent
+from diskbench.testing import RigOnlooker, cell, claim
+
+pytestmark = pytest.mark.slow
+
+NAMED = "projects/ubuntu-os-cloud/global/images/ubuntu-2404-noble-amd64-v20261101"
+
+
+class User:
+    """One who has the role, or all of it but one right."""
+
+    def __init__(self, gcp: Gcp) -> None:
+        self.gcp = gcp
+        self.provider = GCPProvider(timing=GCP)
+        self.scope = Scope(provider="gcp", account=gcp.cloud.project, endpoint=gcp.endpoint)
+
+    def resolved(self, size_gib: int = 10, **more: Any) -> Rental:
+        spec = RentSpec(
+            disk="pd-standard", size_gib=size_gib, endpoint_url=self.gcp.endpoint,
+            instance_type="n2-standard-2", **more,
+        )  # fmt: skip
+        return self.provider.resolve(cell(self, spec), Books())
+
+    def named_image(self) -> None:
+        self.resolved(image=NAMED)
+
+    def unknown_region(self) -> None:
+        with pytest.raises(UnknownName):
+            self.resolved(region="mars-north1")
+
+    def placed(self) -> None:
+        """None can be made here, so that it is refused, but for another reason."""
+        with pytest.raises(DiskbenchError) as refused:
+            self.provider.acquire(claim("one"), self.resolved(placement="close"), RigOnlooker())
+        if isinstance(refused.value, AccessDenied):
+            raise refused.value
+
+    def repaired(self) -> None:
+        """As after an attachment of an earlier process that did not ask for autoDelete."""
+        compute = open_scope(self.scope, GCP)
+        request = set_auto_delete("one", "us-central1-a", 0)
+        try:
+            change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)
+        except AccessDenied:
+            raise
+        except DiskbenchError:
+            pass  # it is not there
+
+    def operations(self) -> None:
+        sent(open_scope(self.scope, GCP), "one")
+
+    def lease(self) -> None:
+        """From the first question to the last release, with another disk between."""
+        self.provider.acquire(claim("one"), self.resolved(), RigOnlooker())
+        self.provider.swap(claim("one", turn=2), self.resolved(size_gib=11), RigOnlooker())
+        self.provider.release("one", self.scope)
+
+
+ELSE: dict[str, Callable[[User], None]] = {
+    "compute.images.get": User.named_image,
+    "compute.regions.list": User.unknown_region,
+    "compute.resourcePolicies.use": User.placed,
+    "compute.instances.setDiskAutoDelete": User.repaired,
+    "compute.globalOperations.list": User.operations,
+}
+"""Rights that not every lease needs, and what needs them."""
+
+
+@pytest.fixture
+def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> User:
+    for name, value in gcp.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return User(gcp)
+
+
+def test_a_whole_lease_passes_under_exactly_the_printed_role(user: User) -> None:
+    assert user.gcp.cloud.roles == {ACCOUNT: frozenset(permissions())}
+    user.lease()
+    for more in ELSE.values():
+        more(user)
+    user.provider.release("one", user.scope)
+    assert user.gcp.left() == []
+
+
+@pytest.mark.parametrize("right", [one for one in permissions() if one not in OPTIONAL])
+def test_without_any_one_right_something_is_refused_that_names_it(user: User, right: str) -> None:
+    user.gcp.cloud.roles[ACCOUNT] = frozenset(permissions()) - {right}
+    with pytest.raises(DiskbenchError) as refused:
+        ELSE.get(right, User.lease)(user)
+    assert f"'{right}'" in refused.value.message
+    fresh(user.gcp.cloud)
+
+
+def test_without_the_right_to_tunnel_the_machine_is_never_reached(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dataclasses
+
+    monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{os.environ['PATH']}")
+    rental = user.resolved(gcp=GcpOptions(iap=True))
+    user.gcp.cloud.roles[ACCOUNT] = frozenset(permissions()) - {"iap.tunnelInstances.accessViaIAP"}
+    user.provider.timing = dataclasses.replace(GCP, ssh_s=2.0)
+    with pytest.raises(DiskbenchError, match=r"not authorized|4033|took longer"):
+        user.provider.acquire(claim("one"), rental, RigOnlooker())
+    fresh(user.gcp.cloud)

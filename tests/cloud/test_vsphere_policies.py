@@ -1,0 +1,117 @@
+"""vSphere where it restricts a machine: by rights, kinds of datastores, addresses of cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from emulators.vsphere.cloud import Vsphere
+from emulators.vsphere.listing import operator
+from tests.cloud.eager import VSPHERE
+
+from diskbench.catalog.books import Books
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
+from diskbench.model.disk import Acquired
+from diskbench.model.rental import Rental, RentSpec
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.provider import VsphereProvider
+from diskbench.providers.vsphere.rights import OPTIONAL, privileges
+from diskbench.testing import RigOnlooker, cell, claim
+
+pytestmark = pytest.mark.slow
+
+RIGHTS = [(kind, one) for kind, names in privileges().items() for one in names]
+
+
+class User:
+    """Somebody who rents, and gives everything back."""
+
+    def __init__(self, vsphere: Vsphere) -> None:
+        self.vsphere = vsphere
+        self.provider = VsphereProvider(timing=VSPHERE)
+
+    def resolved(self, size_gib: int = 1, **more: Any) -> Rental:
+        trust = str(self.vsphere.simulator.ca_file)
+        typed = VsphereOptions(**{"datastore": "nvme", "ca_file": trust, **more})
+        spec = RentSpec(size_gib=size_gib, endpoint_url=self.vsphere.endpoint, vsphere=typed)
+        self.provider.check(cell(self, spec))
+        return self.provider.resolve(cell(self, spec), Books())
+
+    def rent(self, lease: str = "one", **more: Any) -> Acquired:
+        return self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
+
+    def lease(self) -> None:
+        """From the first question to the last release, with another disk between."""
+        network = {"network": "VM Network", "iops_limit": 1000}
+        self.rent(**network)
+        rental = self.resolved(size_gib=2, **network)
+        self.provider.swap(claim("one", turn=2), rental, RigOnlooker())
+        self.provider.release("one", rental.scope)
+
+
+@pytest.fixture
+def user(vsphere: Vsphere, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
+    for name, value in vsphere.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    yield User(vsphere)
+    vsphere.fresh()
+
+
+def test_a_whole_lease_passes_under_exactly_the_printed_rights(user: User) -> None:
+    user.lease()
+    assert user.vsphere.left() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "right"), [one for one in RIGHTS if one[0] not in OPTIONAL], ids=str
+)
+def test_without_any_one_right_something_is_refused_that_names_it(
+    user: User, kind: str, right: str
+) -> None:
+    lacking = {**privileges(), kind: [one for one in privileges()[kind] if one != right]}
+    user.vsphere.grant(lacking)
+    with pytest.raises((AccessDenied, ReleaseFailed)) as refused:
+        user.lease()
+    assert right in refused.value.message
+
+
+def test_machines_on_another_network_have_addresses_of_their_own(user: User) -> None:
+    """Both are on at the same time: the second one with the first one's MAC would not be."""
+    for lease in ("one", "two"):
+        user.rent(lease, network="VM Network")
+    with operator(user.vsphere.endpoint, str(user.vsphere.simulator.ca_file)) as content:
+        from pyVmomi import vim
+
+        kinds, below = [vim.VirtualMachine], True
+        view = content.viewManager.CreateContainerView(content.rootFolder, kinds, below)
+        macs = [
+            device.macAddress
+            for vm in view.view
+            for device in vm.config.hardware.device
+            if isinstance(device, vim.vm.device.VirtualEthernetCard)
+        ]
+    assert len(macs) == len(set(macs)) == 4, "template, neighbour, and ours"
+
+
+def test_on_nfs_without_vaai_a_disk_is_thin_and_what_is_not_is_refused(user: User) -> None:
+    rental = user.resolved(datastore="nfs")
+    assert rental.details["wanted"]["provisioning"] == "thin"
+    user.rent(datastore="nfs")
+    for typed in ("eager-zeroed", "lazy-zeroed"):
+        with pytest.raises(InvalidValue, match="VAAI"):
+            user.resolved(datastore="nfs", provisioning=typed)
+
+
+def test_on_nfs_with_vaai_a_disk_is_eagerly_zeroed(user: User) -> None:
+    user.vsphere.accelerate()
+    acquired = user.rent(datastore="nfs")
+    assert acquired.facts["volumes"][0]["eager_zeroed"] is True
+
+
+def test_on_vsan_the_policy_decides_and_thin_is_no_difference(user: User) -> None:
+    acquired = user.rent(datastore="vsan")
+    assert acquired.facts["volumes"][0]["thin"] is True
+    with pytest.raises(InvalidValue, match="policy"):
+        user.resolved(datastore="vsan", provisioning="eager-zeroed")

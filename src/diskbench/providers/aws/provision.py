@@ -190,6 +190,18 @@ def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
+    request = launch_request(order, group, place, generation)
+    made: Item = order.ec2.call("run_instances", request)["Instances"][0]
+    order.watch.note(
+        f"instance {made['InstanceId']} is starting: {order.details.machine.type} in {place.zone}"
+    )
+    return made
+
+
+def launch_request(
+    order: AwsOrder, group: str, place: AwsZone, generation: int = 0
+) -> requests.Request:
+    """The request that launches the lease's machine in one zone."""
     details, spec = order.details, order.spec
     guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
     launch = requests.AwsLaunch(
@@ -208,12 +220,7 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
         placement=spec.placement,
         lab=order.lab,
     )
-    request = requests.run_instances(order.claim, launch, generation)
-    made: Item = order.ec2.call("run_instances", request)["Instances"][0]
-    order.watch.note(
-        f"instance {made['InstanceId']} is starting: {details.machine.type} in {place.zone}"
-    )
-    return made
+    return requests.run_instances(order.claim, launch, generation)
 
 
 def _volume(

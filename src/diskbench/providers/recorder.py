@@ -38,7 +38,7 @@ def recording() -> Iterator[list[Exchange]]:
         yield kept
     finally:
         with _lock:
-            _recordings.remove(kept)
+            _recordings[:] = [other for other in _recordings if other is not kept]
 
 
 def is_recording() -> bool:
@@ -46,7 +46,17 @@ def is_recording() -> bool:
     return bool(_recordings)
 
 
-def note(
+def note(**parts: Any) -> None:  # noqa: ANN401 - those of `exchange_of`
+    """Keep one exchange, if a recording is in progress; `parts` as `exchange_of` takes them."""
+    if not _recordings:
+        return
+    exchange = exchange_of(**parts)
+    with _lock:
+        for kept in _recordings:
+            kept.append(exchange)
+
+
+def exchange_of(
     *,
     method: str,
     url: str,
@@ -55,12 +65,10 @@ def note(
     status: int,
     headers: Mapping[str, str],
     body: bytes | str | None,
-) -> None:
-    """Keep one exchange, if a recording is in progress. `url` may hold the host."""
-    if not _recordings:
-        return
+) -> Exchange:
+    """An exchange as it is recorded. `url` may hold the host."""
     parts = urlsplit(url)
-    exchange = Exchange(
+    return Exchange(
         method=method,
         url=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
         sent=_only(sent, _SENT),
@@ -69,9 +77,6 @@ def note(
         headers=_only(headers, _ANSWERED),
         body=_content(body),
     )
-    with _lock:
-        for kept in _recordings:
-            kept.append(exchange)
 
 
 def _only(headers: Mapping[str, str], kept: frozenset[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.gcp import policy
-from diskbench.providers.gcp.client import open_scope
+from diskbench.providers.gcp.client import open_scope, record
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.skew import http_date, said, skew
 
@@ -77,6 +77,7 @@ def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a respons
     root = login.endpoint if login.emulated else f"https://{_SERVICE}.{login.universe}"
     url = f"{str(root).rstrip('/')}/v3/projects/{login.project}:testIamPermissions"
     session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    record(session)
     try:
         return session.post(
             url, json={"permissions": list(policy.permissions())}, timeout=timing.call_s

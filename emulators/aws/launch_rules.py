@@ -25,11 +25,16 @@ MAX_USER_DATA = 16_384
 def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:  # noqa: ARG001 - a hook's form
     """Refuse what cannot be launched."""
     if call.service == "ec2" and call.action == "RunInstances":
-        _check_image(call)
-        _check_key(call)
-        _check_zone(call)
-        _check_user_data(call)
+        check_launch(call)
     return proceed()
+
+
+def check_launch(call: Call) -> None:
+    """Raise Refusal for what cannot be launched."""
+    _check_image(call)
+    _check_key(call)
+    _check_zone(call)
+    _check_user_data(call)
 
 
 def instance_type(call: Call) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emulators.azure import (
+    deployments,
     disks,
     generic,
     groups,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 ROUTES: tuple[Route, ...] = tuple(
     route
     for module in (
-        subscriptions, operations, sizes, images, groups, network, disks, power, machines, generic,
+        subscriptions, operations, sizes, images, groups, network, disks, power, machines,
+        deployments, generic,
     )
     for route in module.ROUTES
 )  # fmt: skip

@@ -44,6 +44,30 @@ class GuestIdentity:
 
 
 @dataclass(frozen=True)
+class Redaction:
+    """What is removed from a recording of `diskbench doctor --live`, besides what is private in any
+    cloud: UUIDs, addresses of machines and of people, keys, tokens, and the values typed for the
+    account. Each removed value is replaced by a numbered one, the same for the same value.
+    """
+
+    variables: tuple[str, ...] = ()
+    """Environment variables whose values are secret or name somebody."""
+    options: tuple[str, ...] = ()
+    """Options of `run`, own ones and common ones, whose values are private."""
+    fields: tuple[str, ...] = ()
+    """Fields of JSON, XML and forms whose values are left out: user data, tags, passwords."""
+    names: tuple[str, ...] = ()
+    """Regular expressions whose first group is a name that the owner chose (of a folder, a
+    network); it is then removed wherever it stands as a word."""
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    """Regular expression without groups, whose match is private → what replaces it, with `{n}` for
+    the number: `{r"\\b\\d{12}\\b": "{n:012d}"}`."""
+    public: tuple[str, ...] = ()
+    """Regular expressions of values that a pattern finds and that everybody knows: the owners of
+    public images."""
+
+
+@dataclass(frozen=True)
 class Plugin:
     """A provider: what diskbench knows about it without importing it.
 
@@ -87,6 +111,8 @@ class Plugin:
     (catalog/yaml_loader.py; docs/contributing/disk-type.md); None without a catalogue."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""
+    redaction: Redaction = Redaction()
+    """What is private in its requests and answers (docs/contributing/provider.md)."""
     quiet_loggers: tuple[str, ...] = ()
     """Loggers of its libraries that are silenced unless --debug is given."""
 

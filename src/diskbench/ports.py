@@ -284,6 +284,19 @@ class Examinable(Protocol):
 
 
 @runtime_checkable
+class Rehearses(Renter, Protocol):
+    """A renter whose cloud checks requests without carrying them out."""
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """Whether the cloud would accept the requests that `acquire` sends for `rental`, by calls
+        that make nothing and cost nothing; one finding of the check `dry run` for each request,
+        and one that names the requests that cannot be tried (all by
+        `diskbench.providers.skeleton.rehearsal`). A refused request is a finding. Raises UserError
+        where nobody can be asked."""
+        ...
+
+
+@runtime_checkable
 class Metered(Protocol):
     """A provider whose accounts have quotas."""
 

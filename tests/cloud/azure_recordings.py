@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diskbench.model.recording import Exchange
+from diskbench.model.recording import Recording as LiveRecording
+
 PACKAGES = (
     "azure-mgmt-compute==18.0.0",
     "azure-mgmt-compute==23.1.0",
@@ -27,27 +30,6 @@ PACKAGES = (
 """The last of each form that recorded with an API of its time: 2020, 2021, 2022; 2020."""
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 _ORIGIN = re.compile(r"^https://[^/]+")
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """One request and its answer. Names of headers are in lower case."""
-
-    method: str
-    url: str
-    """Path and query."""
-    asked: Any
-    status: int
-    headers: dict[str, str]
-    body: Any
-
-    @property
-    def path(self) -> str:
-        return self.url.partition("?")[0]
-
-    @property
-    def api_version(self) -> str:
-        return self.url.rpartition("api-version=")[2].partition("&")[0]
 
 
 @dataclass(frozen=True)
@@ -67,6 +49,12 @@ def recordings() -> Iterator[Recording]:
                 if "/tests/recordings/" in name and not name.endswith("/"):
                     text = archive.read(name).decode()
                     yield Recording(package, Path(name).stem, tuple(_exchanges(name, text)))
+
+
+def of_file(file: Path) -> Recording:
+    """What `diskbench doctor --live` recorded, as one of them."""
+    made = LiveRecording.model_validate_json(file.read_text("utf-8"))
+    return Recording("diskbench doctor --live", file.stem, made.exchanges)
 
 
 def _fetched(package: str) -> Path:
@@ -91,12 +79,12 @@ def _exchanges(name: str, text: str) -> Iterator[Exchange]:
     if name.endswith(".json"):  # of the test proxy
         for one in json.loads(text)["Entries"]:
             yield Exchange(
-                one["RequestMethod"],
-                _ORIGIN.sub("", one["RequestUri"]),
-                one["RequestBody"],
-                one["StatusCode"],
-                {key.lower(): str(value) for key, value in one["ResponseHeaders"].items()},
-                _joined(one["ResponseBody"]),
+                method=one["RequestMethod"],
+                url=_ORIGIN.sub("", one["RequestUri"]),
+                asked=one["RequestBody"],
+                status=one["StatusCode"],
+                headers={key.lower(): str(value) for key, value in one["ResponseHeaders"].items()},
+                body=_joined(one["ResponseBody"]),
             )
         return
     import yaml
@@ -105,12 +93,12 @@ def _exchanges(name: str, text: str) -> Iterator[Exchange]:
         asked, given = one["request"], one["response"]
         body = asked.get("body")
         yield Exchange(
-            asked["method"],
-            _ORIGIN.sub("", asked["uri"]),
-            _parsed(_text(body)),
-            given["status"]["code"],
-            {key.lower(): value[0] for key, value in given["headers"].items()},
-            _parsed(given["body"]["string"]),
+            method=asked["method"],
+            url=_ORIGIN.sub("", asked["uri"]),
+            asked=_parsed(_text(body)),
+            status=given["status"]["code"],
+            headers={key.lower(): value[0] for key, value in given["headers"].items()},
+            body=_parsed(given["body"]["string"]),
         )
 
 

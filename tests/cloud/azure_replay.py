@@ -9,9 +9,11 @@ from typing import Any
 import requests
 from emulators.azure import cloud as emulated
 from emulators.azure.identity import CLIENT, token_for
-from tests.cloud.azure_recordings import SUBSCRIPTION, Exchange, Recording
+from tests.cloud.azure_recordings import SUBSCRIPTION, Recording
 from tests.cloud.rented_azure import Azure
 from tests.cloud.shapes import shape
+
+from diskbench.model.recording import Exchange
 
 _IN = "/subscriptions/[^/]+(/resourceGroups/[^/]+)?/providers/"
 _ACTIONS = "start|powerOff|restart|redeploy|reapply|deallocate|generalize"

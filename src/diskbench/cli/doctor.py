@@ -2,18 +2,95 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import inspect
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from diskbench.cli.run_options import RunCommand, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from diskbench.model.finding import Finding
+
+COMMAND = RunCommand
+_LIVE = "--live"
+Live = Annotated[
+    bool,
+    typer.Option(
+        _LIVE,
+        help="Try a rental without making it: takes the options of run, writes a recording.",
+    ),
+]
+RecordingFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--recording",
+        metavar="FILE",
+        help="With --live: where the recording goes (diskbench-live-PROVIDER.json).",
+    ),
+]
+
+
+def function_for(arguments: Sequence[str]) -> Callable[..., None]:
+    """`doctor`; with --live it takes the options of `run` for the provider that is named. Raises
+    UnknownName."""
+    if _LIVE not in arguments:
+        return doctor
+    command = partial(live, words=tuple(arguments))
+    command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
+    only = inspect.Parameter.KEYWORD_ONLY
+    return with_run_options(
+        command,
+        arguments,
+        inspect.Parameter("live", only, default=False, annotation=Live),
+        inspect.Parameter("recording", only, default=None, annotation=RecordingFile),
+    )
+
+
+def end_of_help(arguments: Sequence[str]) -> str | None:
+    """What stands below the help."""
+    if _LIVE in arguments:
+        return None
+    return "With --live it takes the options of diskbench run: diskbench doctor --live --help"
+
+
+def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> None:  # noqa: ANN401 - the options of `run`
+    """Try what a run would rent without renting it, and record what the cloud answers.
+
+    Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
+    """
+    from diskbench.cli.asked import asked_for
+    from diskbench.engine.live import Typed, check_live
+    from diskbench.errors import StoreUnavailable
+    from diskbench.model.finding import Finding
+    from diskbench.results.refreshed_catalogue import open_books
+    from diskbench.whole_file import write_whole
+
+    request = asked_for(typed).request
+    findings, made = check_live(request, open_books(), Typed(words, typed))
+    file = recording or Path(f"diskbench-live-{made.provider}.json")
+    try:
+        write_whole(file, made.model_dump_json(indent=1).encode() + b"\n")
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the recording cannot be written to {file}: {error.strerror}",
+            advice="name another file: --recording FILE",
+        ) from error
+    told = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
+    findings.append(
+        Finding(
+            check="recording", where="this machine", state="ok", told=told,
+            advice="read it before you attach it to an issue",
+        )  # fmt: skip
+    )
+    _print(findings, "json" if typed["output"] == "json" else "table")
 
 
 @scoped
@@ -35,6 +112,7 @@ def doctor(
             metavar="PROVIDER", help="Print the least that the provider must allow, and end."
         ),
     ] = None,
+    live: Live = False,  # noqa: ARG001 - `function_for` has another command for it
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import AccessDenied, HostUnavailable
 from diskbench.extras import how_to_install
-from diskbench.providers import patience
+from diskbench.providers import patience, recorder
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.partitions import is_amazon
 from diskbench.providers.aws.timing import AwsTiming
@@ -123,7 +124,7 @@ class Aws:
             user_agent_extra="diskbench",
         )
         try:
-            return self.boto.client(
+            made: Any = self.boto.client(
                 service,  # type: ignore[call-overload]
                 region_name=self.region,
                 endpoint_url=self.endpoint,
@@ -136,6 +137,8 @@ class Aws:
                 f"{self.endpoint!r} is no endpoint: {error}",
                 advice="give --endpoint-url as http://HOST:PORT",
             ) from error
+        _record(made)
+        return made
 
 
 def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
@@ -201,6 +204,31 @@ def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aw
             advice="log in to that account, or set AWS_PROFILE",
         )
     return aws
+
+
+def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`
+    """Have the exchanges of a client kept by a recording in progress (botocore, "Events")."""
+    if not recorder.is_recording():
+        return
+    asked = threading.local()
+
+    def sent(request: Any, **_: object) -> None:  # noqa: ANN401 - an AWSPreparedRequest
+        asked.request = request
+
+    def answered(response_dict: dict[str, Any] | None, **_: object) -> None:
+        if response_dict is not None:
+            recorder.note(
+                method=asked.request.method,
+                url=asked.request.url,
+                sent=asked.request.headers,
+                asked=asked.request.body,
+                status=response_dict["status_code"],
+                headers=response_dict["headers"],
+                body=response_dict["body"],
+            )
+
+    client.meta.events.register("before-send", sent)
+    client.meta.events.register("response-received", answered)
 
 
 def _camel(operation: str) -> str:

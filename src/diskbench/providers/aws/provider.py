@@ -22,6 +22,7 @@ from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
 from diskbench.providers.aws.quotas import quotas
 from diskbench.providers.aws.refresh import refreshed
+from diskbench.providers.aws.rehearse import rehearse
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.swap import swapped
 from diskbench.providers.aws.sweep import found, regions_of, release_everywhere
@@ -156,6 +157,10 @@ class AWSProvider:
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
         return examine(scope, self.timing.looking())
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """See ports.Rehearses.rehearse."""
+        return rehearse(rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""

@@ -211,6 +211,19 @@ def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
+    request = launch_request(order, group, place, generation)
+    what = f"the launch in {place.name}"
+    made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
+    order.watch.note(
+        f"instance {made['InstanceId']} is starting: {order.details.machine.type} in {place.zone}"
+    )
+    return made
+
+
+def launch_request(
+    order: AwsOrder, group: str, place: AwsZone, generation: int = 0
+) -> requests.Request:
+    """The request that launches the lease's machine in one zone."""
     details, spec = order.details, order.spec
     guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
     launch = requests.AwsLaunch(
@@ -229,13 +242,7 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
         placement=spec.placement,
         lab=order.lab,
     )
-    request = requests.run_instances(order.claim, launch, generation)
-    what = f"the launch in {place.name}"
-    made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
-    order.watch.note(
-        f"instance {made['InstanceId']} is starting: {details.machine.type} in {place.zone}"
-    )
-    return made
+    return requests.run_instances(order.claim, launch, generation)
 
 
 def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:

@@ -1,6 +1,6 @@
 """The Azure plugin of diskbench."""
 
-from diskbench.plugin import Plugin
+from diskbench.plugin import Plugin, Redaction
 from diskbench.providers.azure.identity import GUEST
 
 PLUGIN = Plugin(
@@ -20,5 +20,17 @@ PLUGIN = Plugin(
     guest=GUEST,
     catalogue="diskbench.providers.azure:catalogue",
     quiet_loggers=("azure", "msal"),
+    redaction=Redaction(
+        variables=(
+            "AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET",
+            "AZURE_USERNAME", "AZURE_PASSWORD", "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+        ),
+        options=("endpoint_url", "ssh_cidr"),
+        fields=(
+            "createdBy", "lastModifiedBy", "displayName", "keyData", "principalId", "tenantId",
+            "tags",
+        ),
+        patterns={r"(?<=/resourceGroups/)(?!diskbench-)[^/?\"'\s]+": "group-{n}"},
+    ),  # fmt: skip
     errors="diskbench.providers.azure.errors:TABLE",
 )

@@ -66,6 +66,7 @@ EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
+    "Microsoft.Resources/deployments/validate/action",
 )
 """Actions of `diskbench doctor` that no rental calls."""
 

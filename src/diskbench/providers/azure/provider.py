@@ -23,6 +23,7 @@ from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import AzureOrder, provision
 from diskbench.providers.azure.quotas import quotas
 from diskbench.providers.azure.refresh import refreshed
+from diskbench.providers.azure.rehearse import rehearse
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.swap import swapped
 from diskbench.providers.azure.sweep import found
@@ -164,6 +165,10 @@ class AzureProvider:
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
         return examine(scope, self.timing.looking())
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """See ports.Rehearses.rehearse."""
+        return rehearse(rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""

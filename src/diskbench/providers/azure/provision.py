@@ -172,13 +172,14 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
     def request() -> requests.Request:
         size = order.details.machine.size
         order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
-        return requests.virtual_machine(order.claim, _launch(order, interface, zone))
+        return requests.virtual_machine(order.claim, launch(order, interface, zone))
 
     thing = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
     put(order.edge, thing, request, order.timing.machine_s)
 
 
-def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
+def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
+    """The machine to make in one zone, with the interface of that id."""
     details, spec, wanted = order.details, order.spec, order.details.wanted
     guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
     root = wanted.kind == "root"
@@ -206,8 +207,18 @@ def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
 def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
     """The disk number `index`, made or found."""
     name = order.disk_name(index)
+    thing = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
+    request = requests.disk(order.claim, new_disk(order, zone))
+    made = put(order.edge, thing, lambda: request, order.timing.disk_s)
+    size_gib = order.details.size_gib
+    order.watch.note(f"disk {name} is there: {order.details.wanted.type}, {size_gib} GiB")
+    return made
+
+
+def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
+    """A disk to make in one zone."""
     wanted, details = order.details.wanted, order.details
-    new = NewDisk(
+    return NewDisk(
         region=details.region,
         zone=zone,
         spec=wanted.spec(details.size_gib),
@@ -215,11 +226,6 @@ def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
         bursting=wanted.bursting,
         lab=order.lab,
     )
-    thing = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
-    request = requests.disk(order.claim, new)
-    made = put(order.edge, thing, lambda: request, order.timing.disk_s)
-    order.watch.note(f"disk {name} is there: {wanted.type}, {details.size_gib} GiB")
-    return made
 
 
 def running(order: AzureOrder) -> Item:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import HostUnavailable, Throttled
 from diskbench.extras import how_to_install
+from diskbench.providers import recorder
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.unanswered import repeated
@@ -135,12 +136,13 @@ class Compute:
             from google.cloud import compute_v1
 
             made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
-            self._clients[collection] = made(
+            client = self._clients[collection] = made(
                 credentials=self.login.credentials,
                 client_options=ClientOptions(
                     api_endpoint=self.login.endpoint, universe_domain=self.login.universe
                 ),
             )
+            record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
         return self._clients[collection]
 
 
@@ -165,6 +167,25 @@ def open_scope(scope: Scope, timing: GceTiming) -> Compute:
     """Open the project of a scope. Without permission to list, calls fail; they never return an
     empty listing."""
     return open_compute(scope.account, scope.endpoint, timing)
+
+
+def record(session: Any) -> None:  # noqa: ANN401 - a requests.Session
+    """Have the exchanges of a session kept by a recording in progress."""
+    if not recorder.is_recording():
+        return
+
+    def keep(answer: Any, **_: object) -> None:  # noqa: ANN401 - a requests.Response
+        recorder.note(
+            method=answer.request.method,
+            url=answer.request.url,
+            sent=answer.request.headers,
+            asked=answer.request.body,
+            status=answer.status_code,
+            headers=answer.headers,
+            body=answer.content,
+        )
+
+    session.hooks["response"].append(keep)
 
 
 def _check_whole(page: Item, action: str) -> None:

@@ -20,6 +20,7 @@ from diskbench.providers.gcp.policy import policy
 from diskbench.providers.gcp.provision import GcpOrder, provision
 from diskbench.providers.gcp.quotas import quotas
 from diskbench.providers.gcp.refresh import refreshed
+from diskbench.providers.gcp.rehearse import rehearse
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.swap import swapped
 from diskbench.providers.gcp.sweep import found, release_lease, why_gone
@@ -137,6 +138,10 @@ class GCPProvider:
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
         return examine(scope, self.timing.looking())
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """See ports.Rehearses.rehearse."""
+        return rehearse(rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.providers.gcp.client import record
 from diskbench.providers.gcp.errors import translate
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def asked(
         credentials = credentials.with_scopes([SCOPE])
     root = login.endpoint if login.emulated else f"https://{service}.{login.universe}"
     session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    record(session)
     verb = "GET" if body is None else "POST"
     try:
         return session.request(

@@ -29,6 +29,7 @@ from diskbench.providers.vsphere.errors import (
     translate,
 )
 from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.record import record
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still, until
 
@@ -289,6 +290,7 @@ def session(
     vsphere = Vsphere(None, timing, watch)
     credentials, trust = _credentials(), _trust(server)
     vsphere.instance = vsphere.call("login", lambda: _connect(server, credentials, trust))
+    record(vsphere.stub)
     try:
         yield vsphere
     finally:

@@ -1,6 +1,6 @@
 """The vSphere plugin of diskbench."""
 
-from diskbench.plugin import Plugin
+from diskbench.plugin import Plugin, Redaction
 from diskbench.providers.vsphere.identity import GUEST
 
 PLUGIN = Plugin(
@@ -34,6 +34,24 @@ PLUGIN = Plugin(
     names_are_private=True,
     label="vSphere",
     guest=GUEST,
+    redaction=Redaction(
+        variables=("VSPHERE_USER", "VSPHERE_PASSWORD", "VSPHERE_SERVER"),
+        options=(
+            "endpoint_url", "datastore", "storage_policy", "template", "network", "datacenter",
+            "cluster", "host", "folder", "resource_pool", "ca_file",
+        ),
+        fields=(
+            "userName", "fullName", "hostName", "annotation", "url", "remoteHost", "sslThumbprint",
+            "thumbprint", "instanceUuid", "extraConfig",
+        ),
+        names=(
+            r"<name>(?:name|[\w.]+\.name)</name>\s*<val[^>]*>([^<]+)</val>",
+            r"<val[^>]*>\s*<name>([^<]+)</name>",
+            r"<deviceName>([^<]+)</deviceName>",
+            r"\[([^\]<>]+)\] ",
+            r"\[[^\]<>]+\] ([^/<>]+)/",
+        ),
+    ),  # fmt: skip
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",
 )

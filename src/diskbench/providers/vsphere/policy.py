@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import UnknownName
+from diskbench.providers.vsphere.record import record
 from diskbench.providers.vsphere.resolved import Policy
 from diskbench.providers.vsphere.sdk import sdk
 
@@ -61,6 +62,7 @@ def _service(vsphere: Vsphere) -> Iterator[Any]:
         host=host, port=int(port), path="/pbm", version="pbm.version.version1",
         sslContext=ours.schemeArgs.get("context"),
     )  # fmt: skip
+    record(stub)
     instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
     try:
         yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)

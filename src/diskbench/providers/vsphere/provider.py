@@ -24,6 +24,7 @@ from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.offline import foresee
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.provision import VsphereOrder, provision
+from diskbench.providers.vsphere.rehearse import rehearse
 from diskbench.providers.vsphere.resolved import VsphereResolved
 from diskbench.providers.vsphere.rights import policy
 from diskbench.providers.vsphere.swap import swapped
@@ -147,6 +148,12 @@ class VsphereProvider:
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine. vSphere has no quotas of an account."""
         return examine(lambda: self._opened(scope, self.timing.looking()))
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """See ports.Rehearses.rehearse."""
+        details = VsphereResolved.model_validate(rental.details)
+        with self._opened(rental.scope, self.timing.looking()) as vsphere:
+            return rehearse(vsphere, details)
 
     def policy(self) -> str:
         """See ports.Governed.policy: a list of privileges."""

@@ -1,0 +1,141 @@
+"""`diskbench doctor --live`: resolves a rental as a run does, has the cloud check its requests, and
+records what was asked and answered. Nothing is rented."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from diskbench import __version__
+from diskbench.engine.doctor import examine_provider
+from diskbench.engine.redaction import Cleaner
+from diskbench.engine.trial.draft import check_rentable, renter_named
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.finding import Finding, refusal
+from diskbench.model.options import own_options
+from diskbench.model.recording import Recording
+from diskbench.model.rental import Scope
+from diskbench.plan.cells import cells
+from diskbench.plugins import plugin
+from diskbench.ports import Rehearses
+from diskbench.providers.recorder import recording
+from diskbench.store.profile_file import find_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.catalog.books import Books
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Cell
+    from diskbench.plan.cells import Request
+    from diskbench.ports import Renter
+
+_LEFT_OUT = frozenset({"--recording", "--endpoint-url", "--output", "--ca-file"})
+"""Flags that a replay gives by itself."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The command line: `words` after `doctor`, and the value of each option by its name."""
+
+    words: Sequence[str]
+    options: Mapping[str, object]
+
+
+def check_live(request: Request, books: Books, typed: Typed) -> tuple[list[Finding], Recording]:
+    """The findings of a provider on a rental that was not made, and the recording of all calls.
+
+    Raises UserError for a request that no run would accept, before any call.
+    """
+    cell = cells(request)[0]
+    renter = renter_named(cell.provider)
+    if not isinstance(renter, Rehearses):
+        raise InvalidValue(
+            f"--live does not go with --provider {cell.provider}, which cannot check requests "
+            "without carrying them out",
+            advice="leave --live out",
+            field="provider",
+        )
+    check_rentable(renter, cell, find_profile(request.profile))
+    assert cell.rent is not None, "a renter's cell says what to rent"
+    scope = Scope(
+        provider=cell.provider,
+        account=cell.rent.account,
+        region=cell.rent.region,
+        endpoint=cell.rent.endpoint_url,
+        ca_file=cell.rent.text("ca_file"),
+        insecure=cell.rent.flag("insecure"),
+    )
+    with recording() as exchanges:
+        rental = _resolved(renter, cell, books)
+        if isinstance(rental, Finding):
+            findings = [rental, *examine_provider(scope)]
+        else:
+            offer = Finding(check="rental", where=cell.provider, state="ok", told=rental.offer)
+            findings = [offer, *examine_provider(rental.scope), *_rehearsed(renter, rental)]
+    cleaner = _cleaner(cell.provider, typed)
+    cleaner.learn(exchanges)
+    made = Recording(
+        diskbench_version=__version__,
+        provider=cell.provider,
+        flags=_flags(typed, cell.provider, cleaner),
+        findings=tuple(
+            found.model_copy(
+                update={"told": cleaner.text(found.told), "advice": cleaner.text(found.advice)}
+            )
+            for found in findings
+        ),
+        exchanges=tuple(cleaner.exchange(exchange) for exchange in exchanges),
+    )
+    return findings, made
+
+
+def _resolved(renter: Renter, cell: Cell, books: Books) -> Rental | Finding:
+    try:
+        return renter.resolve(cell, books)
+    except DiskbenchError as error:
+        return refusal("rental", cell.provider, error)
+
+
+def _rehearsed(renter: Rehearses, rental: Rental) -> Sequence[Finding]:
+    try:
+        return renter.rehearse(rental)
+    except DiskbenchError as error:
+        return [refusal("dry run", rental.scope.provider, error)]
+
+
+def _cleaner(provider: str, typed: Typed) -> Cleaner:
+    """What to remove: values of the environment that are secret, and of options that are private."""
+    redaction = plugin(provider).redaction
+    secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
+    values = [str(value) for name in _private(provider) if (value := typed.options.get(name))]
+    hosts = [urlsplit(value).hostname or "" for value in (*values, *secrets) if "://" in value]
+    logins = [value.partition("@")[0] for value in secrets if "@" in value]
+    return Cleaner(redaction, secrets, [*values, *hosts, *logins])
+
+
+def _private(provider: str) -> tuple[str, ...]:
+    known = plugin(provider)
+    account = (known.account_option,) if known.account_option else ()
+    return (*account, *known.redaction.options)
+
+
+def _flags(typed: Typed, provider: str, cleaner: Cleaner) -> tuple[str, ...]:
+    """The words of the command line for a replay, without what is private."""
+    own = {option.name: option.flag for option in own_options(provider)}
+    private = {own.get(name, f"--{name.replace('_', '-')}") for name in _private(provider)}
+    kept: list[str] = []
+    before = ""
+    for word in typed.words:
+        flag, equals, value = word.partition("=")
+        left_out = before in _LEFT_OUT or (flag in _LEFT_OUT)
+        if not left_out and before in private:
+            kept.append(cleaner.option(word))
+        elif not left_out and flag in private and equals:
+            kept.append(f"{flag}={cleaner.option(value)}")
+        elif not left_out:
+            kept.append(word if word.startswith("--") else cleaner.text(word))
+        before = "" if equals else word
+    return tuple(kept)

@@ -1,0 +1,64 @@
+"""What Compute Engine tells in advance about the requests of a rental.
+
+It has no dry run: `validateOnly` exists for security policies, interconnects and the like, and for
+neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is `testIamPermissions` on
+the image and the subnetwork that the rental would use, which may belong to other projects; those
+of the project are tested by `examine`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from diskbench.errors import AccessDenied
+from diskbench.providers.gcp.client import open_scope
+from diskbench.providers.gcp.resolved import GcpResolved
+from diskbench.providers.skeleton.rehearsal import DryRun, rehearsed
+
+if TYPE_CHECKING:
+    from diskbench.model.finding import Finding
+    from diskbench.model.rental import Rental
+    from diskbench.providers.gcp.client import Compute
+    from diskbench.providers.gcp.timing import GceTiming
+
+_ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
+_UNTRIED = (
+    "making, attaching and deleting machines, disks and firewall rules, which Compute Engine cannot "
+    "check without doing it; and the constraints of the organisation's policy"
+)
+_IMAGE = re.compile(r"projects/(?P<project>[^/]+)/global/images/(?P<resource>[^/]+)$")
+_SUBNETWORK = re.compile(
+    r"projects/(?P<project>[^/]+)/regions/(?P<region>[^/]+)/subnetworks/(?P<resource>[^/]+)$"
+)
+
+
+def rehearse(rental: Rental, timing: GceTiming) -> list[Finding]:
+    """See ports.Rehearses."""
+    details = GcpResolved.model_validate(rental.details)
+    compute = open_scope(rental.scope, timing)
+    runs = [_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))]
+    subnetwork = details.network.subnetwork
+    if subnetwork is not None:
+        wanted = ("subnetworks.use", "subnetworks.useExternalIp")
+        runs.append(_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, wanted))
+    return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
+
+
+def _tested(
+    compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
+) -> DryRun:
+    """A question for permissions on one resource; it is refused where one is missing."""
+    wanted = [f"compute.{name}" for name in names]
+
+    def send() -> None:
+        named = form.search(path)
+        assert named is not None, f"{path} is a path that was looked up"
+        request = {
+            **named.groupdict(), "testPermissionsRequestResource": {"permissions": wanted},
+        }  # fmt: skip
+        held = compute.call(collection, "testIamPermissions", request).get("permissions", [])
+        if missing := [name for name in wanted if name not in held]:
+            raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
+
+    return DryRun(f"use of {path.rpartition('projects/')[2]}", send)

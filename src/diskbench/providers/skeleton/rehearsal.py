@@ -1,0 +1,103 @@
+"""Dry runs: the requests of a rental, sent so that the cloud checks them and makes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import SecretBytes
+
+from diskbench import __version__
+from diskbench.errors import AccessDenied, DiskbenchError, Unanswered
+from diskbench.model.finding import Finding
+from diskbench.model.rental import Claim
+from diskbench.providers.keys import lease_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from diskbench.model.disk import SshAccess
+    from diskbench.ports import Host
+    from diskbench.providers.keys import LeaseKeys
+
+CHECK = "dry run"
+LEASE = "rehearsal"
+"""The lease id in the names and tags of rehearsed requests; nothing is made under it."""
+
+_LEASE_S = 3600.0
+"""A lease of an hour, as of a short run: clouds refuse an end that is past or years away."""
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """One request: `what` names it for people, `send` sends it and raises the cloud's refusal."""
+
+    what: str
+    send: Callable[[], None]
+
+
+class Bystander:
+    """A ports.RentWatch for requests that are not carried out: it says nothing and stops nothing."""
+
+    def note(self, text: str) -> None:
+        """See ports.RentWatch.note."""
+
+    def stopping(self) -> bool:
+        """See ports.RentWatch.stopping."""
+        return False
+
+    @contextlib.contextmanager
+    def span(self, name: str) -> Iterator[None]:  # noqa: ARG002 - the protocol's
+        """See ports.RentWatch.span."""
+        yield
+
+    def host(self, access: SshAccess, address: str) -> Host:  # noqa: ARG002 - the protocol's
+        """See ports.RentWatch.host: there is no machine."""
+        raise AssertionError("a rehearsal reaches no machine")
+
+    def secret(self) -> SecretBytes:
+        """See ports.RentWatch.secret: a new one, because no key of a rehearsal is used."""
+        return SecretBytes(secrets.token_bytes(32))
+
+
+def nobody() -> Claim:
+    """The claim that rehearsed requests carry."""
+    end = time.time() + _LEASE_S
+    return Claim(lease_id=LEASE, expires_at=end, owner="doctor", version=__version__)
+
+
+def unused_keys() -> LeaseKeys:
+    """Keys that nobody keeps: a request without keys would not be the one that a run sends."""
+    return lease_keys(Bystander().secret(), LEASE)
+
+
+def rehearsed(
+    where: str, runs: Sequence[DryRun], *, advice: str, untried: str = ""
+) -> list[Finding]:
+    """One finding for each request, in order. `advice` is for a request that is not permitted;
+    `untried` says which requests the cloud cannot check, and why."""
+    findings = [_finding(where, run, advice) for run in runs]
+    if untried:
+        findings.append(_made(where, "ok", f"not tried: {untried}"))
+    return findings
+
+
+def _finding(where: str, run: DryRun, advice: str) -> Finding:
+    try:
+        run.send()
+    except AccessDenied as error:
+        return _made(where, "problem", f"{run.what}: {error.message}", advice)
+    except Unanswered as error:
+        return _made(where, "warning", f"{run.what}: {error.message}", "try again")
+    except DiskbenchError as error:
+        return _made(where, "problem", f"{run.what}: {error.message}", error.advice)
+    return _made(where, "ok", f"{run.what}: would be accepted")
+
+
+def _made(where: str, state: str, told: str, advice: str = "") -> Finding:
+    return Finding.model_validate(
+        {"check": CHECK, "where": where, "state": state, "told": told, "advice": advice}
+    )

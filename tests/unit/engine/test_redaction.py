@@ -1,0 +1,112 @@
+"""What is private is not in a recording, whatever it is and wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import string
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.engine.redaction import SHORT, Cleaner
+from diskbench.model.recording import Exchange
+from diskbench.plugin import Redaction
+from diskbench.plugins import plugin, plugins
+
+CLOUDS = [one.name for one in plugins() if one.redaction != Redaction()]
+SECRETS = st.text(string.ascii_letters + string.digits + "/+=_-.!$%&@:<>'\" é", min_size=8)
+ACCOUNTS = st.from_regex(r"[1-9][0-9]{11}", fullmatch=True)
+UUIDS = st.uuids().map(str)
+PEOPLE = st.from_regex(r"[a-z]{3,12}\.[a-z]{3,12}@[a-z]{4,10}\.(com|org)", fullmatch=True)
+ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).filter(lambda one: one.is_global)
+
+
+def exchanges(value: str) -> list[Exchange]:
+    """The value everywhere in a request and an answer where a cloud may have it."""
+    form = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
+    xml = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return [
+        Exchange(method="GET", url=f"/accounts/{quote(value, safe='')}?at={quote(value)}",
+                 status=200, headers={"location": f"https://x/{quote(value, safe='')}"},
+                 body={"one": value, "many": [value], "said": f"by {value}: no", value: 1}),
+        Exchange(method="POST", url="/", sent=form, asked=urlencode({"Name.1": value}), status=200,
+                 body=f"<Answer><a>{xml}</a><b>arn:aws:iam::{xml}:root</b></Answer>"),
+        Exchange(method="PUT", url="/", asked={"name": value}, status=200, body=f"said {value}"),
+    ]  # fmt: skip
+
+
+def cleaned(cloud: str, value: str, **known: tuple[str, ...]) -> str:
+    cleaner = Cleaner(plugin(cloud).redaction, **known)
+    found = [cleaner.exchange(one) for one in exchanges(value)]
+    return "\n".join(one.model_dump_json() for one in found)
+
+
+def forms(value: str) -> set[str]:
+    escaped = json.dumps(value)[1:-1]
+    return {value, quote(value, safe=""), quote(value), escaped, json.dumps(escaped)[1:-1]}
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@given(secret=SECRETS)
+def test_no_secret_that_was_given_is_in_it(cloud: str, secret: str) -> None:
+    text = cleaned(cloud, secret, secrets=(secret,))
+    assert not [form for form in forms(secret) if form in text]
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@given(account=st.one_of(ACCOUNTS, UUIDS))
+def test_no_account_that_was_given_is_in_it(cloud: str, account: str) -> None:
+    assert account not in cleaned(cloud, account, secrets=(account,))
+
+
+@given(account=ACCOUNTS)
+def test_no_account_number_is_in_it_though_nobody_gave_it(account: str) -> None:
+    assert account not in cleaned("aws", account)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@given(value=st.one_of(UUIDS, PEOPLE))
+def test_no_subscription_and_no_person_is_in_it_though_nobody_gave_it(cloud, value) -> None:
+    assert value not in cleaned(cloud, value)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@given(address=ADDRESSES)
+def test_no_address_is_in_it_though_nobody_gave_it(cloud, address) -> None:
+    text = f"let in {address} and [{address}]"
+    assert str(address) not in Cleaner(plugin(cloud).redaction).text(text)
+
+
+def test_the_same_value_is_replaced_by_the_same_one_and_its_form_is_kept() -> None:
+    cleaner = Cleaner(plugin("aws").redaction)
+    text = cleaner.text("123456789012 and 210987654321 and 123456789012, 10.1.2.0/24, 10.1.2.3")
+    assert text == (
+        "000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2"
+    )
+
+
+def test_what_everybody_knows_stays() -> None:
+    assert Cleaner(plugin("aws").redaction).text("owner 099720109477") == "owner 099720109477"
+    assert "projects/ubuntu-os-cloud/" in Cleaner(plugin("gcp").redaction).text(
+        "projects/ubuntu-os-cloud/global/images/x"
+    )
+    assert Cleaner(Redaction()).text("0.0.0.0/0 127.0.0.1 ::1") == "0.0.0.0/0 127.0.0.1 ::1"
+
+
+def test_a_short_name_is_removed_where_it_is_a_whole_value() -> None:
+    cleaner = Cleaner(Redaction(), values=("ab",))
+    assert len("ab") < SHORT
+    assert cleaner.text("ab") == "private-1"
+    assert cleaner.text("/dev/abc") == "/dev/abc"
+
+
+def test_keys_and_fields_with_user_data_are_left_out() -> None:
+    cleaner = Cleaner(Redaction(fields=("tagSet",)))
+    found = cleaner.exchange(
+        Exchange(method="GET", url="/", status=200, asked={"customData": "aGVsbG8="},
+                 body="<a><tagSet><item>x</item></tagSet><userData>aGk=</userData></a>")
+    )  # fmt: skip
+    assert found.asked == {"customData": "removed"}
+    assert found.body == "<a><tagSet></tagSet><userData>removed</userData></a>"

@@ -25,6 +25,7 @@ from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
@@ -166,7 +167,7 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
 
 def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
     details, spec, wanted = order.details, order.spec, order.details.wanted
-    guest = order.guest(requests.USER)
+    guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
     root = wanted.kind == "root"
     return AzureLaunch(
         region=details.region,

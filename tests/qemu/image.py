@@ -23,7 +23,7 @@ _PACKAGES = (
 )  # fmt: skip
 AGENT_UNITS = {
     "azure": ("walinuxagent.service",),
-    "gcp": ("google-guest-agent.service",),
+    "gcp": ("google-guest-agent.service", "google-startup-scripts.service"),
     "aws": (),
 }
 """The clouds' own agents in the image. None starts by itself: a machine of that cloud asks for its

@@ -28,7 +28,8 @@ def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> It
                 {name.lower(): value for name, value in self.headers.items()},
                 body,
             )
-            over.wait(held(asked))
+            if over.wait(held(asked)):
+                return  # nobody is there to hear it
             answer = server(asked)
             self.send_response(answer.status)
             for name, value in answer.headers.items():

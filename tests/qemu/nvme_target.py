@@ -243,6 +243,7 @@ def _identify_controller(controller: Controller) -> bytes:
         78: struct.pack("<HI", 1, _VERSION),
         111: bytes((1,)),  # an I/O controller
         258: bytes((3, 0)),  # aborts and asynchronous events, 0's based
+        320: struct.pack("<H", 10),  # keep-alives in steps of a second
         512: struct.pack("<BBHI", 0x66, 0x44, 128, max(controller.namespaces)),
         536: struct.pack("<I", 1),  # scatter-gather lists
         1792: struct.pack("<IIH", 4, 1, 0),  # capsules without data

@@ -12,12 +12,19 @@ import pytest
 from emulators.azure.wire_server import Health
 from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, await_boot, azure_guest
 from tests.qemu.image import Image
+from tests.qemu.nvme_target import Controller, Namespace
+
+from diskbench.hosts.device import check_device
+from diskbench.providers.azure.guest import find_lun, identity, path
+from diskbench.providers.guest_disks import disks
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(2 * BOOT_S + 900),  # the image may have to be built, a guest to boot
 ]
 
+DISK_BYTES = 64 * 2**20
+MICROSOFT = 0x1414
 READY = Health("Ready")
 STARTING = Health("NotReady", "Provisioning", "Starting")
 
@@ -68,3 +75,26 @@ def test_our_user_logs_in_and_may_become_root(azure: CloudGuest) -> None:
 
 def test_the_guest_proves_that_it_is_the_machine_that_was_rented(azure: CloudGuest) -> None:
     assert azure.proves_itself()
+
+
+def test_disks_on_nvme_are_found_by_their_namespace(azure: CloudGuest) -> None:
+    # One controller has the OS disk as namespace 1 and LUN N as namespace N + 2; Debian 12 has no
+    # udev rule for them.
+    before = disks(azure.guest.host)
+    sizes = {lun: DISK_BYTES * (lun + 1) for lun in (0, 3)}
+    namespaces = {lun + 2: Namespace(bytearray(size)) for lun, size in sizes.items()}
+    remote = Controller(
+        MICROSOFT, "0000000000000001", "MSFT NVMe Accelerator v1.0",
+        {1: Namespace(bytearray(DISK_BYTES)), **namespaces},
+    )  # fmt: skip
+    azure.plug("remote", remote)
+    try:
+        found = disks(azure.guest.host)
+        for lun, size in sizes.items():
+            disk = find_lun(found, lun, size, before)
+            assert disk is not None
+            proof = check_device(azure.guest.host, path(disk), identity(disk))
+            assert (proof.number, proof.size_bytes) == (disk.number, size)
+        assert find_lun(found, 1, DISK_BYTES, before) is None
+    finally:
+        azure.unplug("remote")

@@ -46,7 +46,9 @@ def test_cloud_init_took_our_user_data_from_google_and_finds_nothing_wrong(
 def test_the_agent_runs_and_says_that_it_is_ready(gcp: CloudGuest) -> None:
     # Type=notify: it is active when the agent says so itself.
     unit = "google-guest-agent.service"
-    gcp.guest.root(f"timeout 600 sh -c 'until systemctl is-active -q {unit}; do sleep 1; done'")
+    gcp.guest.root(
+        f"timeout 600 sh -c 'until systemctl is-active -q {unit}; do sleep 1; done'", timeout_s=660
+    )
     said = gcp.guest.root(
         f"systemctl show -P NRestarts -P Result {unit}; journalctl -o cat -u {unit}"
     )
@@ -60,7 +62,13 @@ def test_the_only_host_key_is_ours_after_the_agent_has_run(gcp: CloudGuest) -> N
     assert gcp.served_keys() == [gcp.guest.access.host_key]
 
 
-def test_our_user_logs_in_and_may_become_root(gcp: CloudGuest) -> None:
+def test_our_user_logs_in_and_may_become_root_after_the_agent_wrote_its_keys(
+    gcp: CloudGuest,
+) -> None:
+    keys = f"/home/{gcp.user}/.ssh/authorized_keys"
+    written = f"until grep -q 'Added by Google' {keys}; do sleep 1; done"
+    gcp.guest.root(f'timeout 600 sh -c "{written}"', timeout_s=660)
+    gcp.guest.host.close()  # the next connection is a new one
     assert gcp.guest.host.run("id -un").text.strip() == gcp.user
     assert gcp.guest.root("id -un").strip() == "root"
 
@@ -81,7 +89,7 @@ def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> No
     )
     guest.machine.qmp.run(
         "device_add", driver="scsi-hd", id="persistent", bus="scsi.0", drive="persistent",
-        vendor="Google", product="PersistentDisk", device_id=name, serial=name,
+        vendor="Google", product="PersistentDisk", serial=name,
     )  # fmt: skip
     guest.await_links(f"/dev/disk/by-id/google-{name}")
     found = find_disk(told_apart(disks(guest.host)), name, DISK_BYTES, before)

@@ -4,6 +4,7 @@ what is in them."""
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -34,7 +35,7 @@ DISK_GIB = 1
 
 @dataclass
 class _Api:
-    """Takes one call down in place of a cloud's API."""
+    """Takes one call down in place of a cloud's API, and looks on."""
 
     answer: dict[str, Any]
     notes: list[str] = field(default_factory=list)
@@ -46,6 +47,12 @@ class _Api:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+    def stopping(self) -> bool:
+        return False
+
+    def span(self, _name: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def _order(keys: LeaseKeys, api: _Api) -> dict[str, Any]:

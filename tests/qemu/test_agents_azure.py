@@ -15,7 +15,7 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.azure.guest import find_lun, identity, path
+from diskbench.providers.azure.guest import find_local, find_lun, identity, path
 from diskbench.providers.guest_disks import disks
 
 pytestmark = [
@@ -98,3 +98,15 @@ def test_disks_on_nvme_are_found_by_their_namespace(azure: CloudGuest) -> None:
         assert find_lun(found, 1, DISK_BYTES, before) is None
     finally:
         azure.unplug("remote")
+
+
+def test_a_disk_of_the_machines_own_is_found_by_its_model(azure: CloudGuest) -> None:
+    local = Namespace(bytearray(DISK_BYTES))
+    model = "Microsoft NVMe Direct Disk v2"
+    azure.plug("local", Controller(MICROSOFT, "0123456789abcdef0001", model, {1: local}))
+    try:
+        (found,) = find_local(disks(azure.guest.host), 1)
+        assert (found.model, found.size_bytes) == (model, DISK_BYTES)
+        assert check_device(azure.guest.host, path(found), identity(found)).number == found.number
+    finally:
+        azure.unplug("local")

@@ -10,7 +10,9 @@ from contextlib import ExitStack
 import pytest
 from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, await_boot, gcp_guest
 from tests.qemu.image import Image
+from tests.qemu.nvme_target import Controller, Namespace
 
+from diskbench.hosts.device import check_device
 from diskbench.providers.gcp.guest import find_disk, told_apart
 from diskbench.providers.gcp.requests import device_name
 from diskbench.providers.guest_disks import disks
@@ -21,18 +23,25 @@ pytestmark = [
 ]
 
 DISK_BYTES = 64 * 2**20
-RULE = (
-    'KERNEL=="sd*[!0-9]", ENV{ID_MODEL}=="PersistentDisk", '
-    'SYMLINK+="disk/by-id/google-$env{ID_SERIAL_SHORT}"\n'
-)
-"""Debian does not package Google's own rules (google-compute-engine): this is ours, after what
-65-gce-disk-naming.rules makes of the disk's designator."""
+GOOGLE = 0x1AE0
+RULES = """
+KERNEL=="sd*[!0-9]", ENV{ID_MODEL}=="PersistentDisk", \\
+  SYMLINK+="disk/by-id/google-$env{ID_SERIAL_SHORT}"
+KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk", ATTRS{model}=="nvme_card-pd*", \\
+  SYMLINK+="disk/by-id/google-on-nvme-$attr{nsid}"
+"""
+"""Debian does not package Google's own rules (google-compute-engine). These are ours: the name of a
+SCSI disk is its designator, as there; that of a namespace is its number, where google_nvme_id reads
+the name from the vendor's bytes."""
 
 
 @pytest.fixture(scope="module")
 def gcp(guest_image: Image, tmp_path_factory) -> Iterator[CloudGuest]:
     with ExitStack() as stack:
-        yield await_boot(gcp_guest(Rig(guest_image, tmp_path_factory.mktemp("gcp"), stack)))
+        cloud = await_boot(gcp_guest(Rig(guest_image, tmp_path_factory.mktemp("gcp"), stack)))
+        rules = f"cat >/etc/udev/rules.d/65-test.rules <<'END'\n{RULES}END\n"
+        cloud.guest.root(f"{rules}udevadm control --reload")
+        yield cloud
 
 
 def test_cloud_init_took_our_user_data_from_google_and_finds_nothing_wrong(
@@ -79,7 +88,6 @@ def test_the_guest_proves_that_it_is_the_machine_that_was_rented(gcp: CloudGuest
 
 def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> None:
     guest, name = gcp.guest, device_name(0)
-    guest.root(f"echo '{RULE}' >/etc/udev/rules.d/65-test.rules && udevadm control --reload")
     before = told_apart(disks(guest.host))
     image = guest.machine.directory / "persistent"
     with image.open("wb") as file:
@@ -95,4 +103,18 @@ def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> No
     found = find_disk(told_apart(disks(guest.host)), name, DISK_BYTES, before)
     assert found is not None
     assert (found.path, found.model) == (f"/dev/disk/by-id/google-{name}", "PersistentDisk")
-    assert found.identity
+    assert check_device(guest.host, found.path, found.identity).number == found.number
+
+
+def test_disks_on_nvme_share_a_serial_and_are_told_apart(gcp: CloudGuest) -> None:
+    before = told_apart(disks(gcp.guest.host))
+    namespaces = {number: Namespace(bytearray(DISK_BYTES)) for number in (1, 2)}
+    gcp.plug("pd", Controller(GOOGLE, "nvme_card-pd", "nvme_card-pd", namespaces))
+    try:
+        after = disks(gcp.guest.host)
+        both = [find_disk(after, f"on-nvme-{n}", DISK_BYTES, before) for n in namespaces]
+        proofs = [check_device(gcp.guest.host, d.path, d.identity) for d in both if d is not None]
+        assert [proof.number for proof in proofs] == [d.number for d in both if d is not None]
+        assert len({proof.number for proof in proofs}) == len({p.identity for p in proofs}) == 2
+    finally:
+        gcp.unplug("pd")

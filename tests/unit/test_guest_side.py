@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from emulators.aws.imds import Imds
 from emulators.azure.imds import AzureImds
 from emulators.azure.wire_server import Health, WireServer
@@ -66,8 +65,8 @@ def test_azure_wants_a_header_and_a_version(
 
 def test_the_wire_server_takes_reports_down_in_order() -> None:
     wire = WireServer("machine")
-    report = "<Health><State>NotReady</State><Details><SubStatus>Provisioning</SubStatus></Details></Health>"
-    sent = Asked("POST", "/machine", {"comp": "health"}, WIRE, report.encode())
+    report = b"<Health><State>NotReady</State><SubStatus>Provisioning</SubStatus></Health>"
+    sent = Asked("POST", "/machine", {"comp": "health"}, WIRE, report)
     assert wire.answer(sent).status == 200
     assert wire.health == [Health("NotReady", "Provisioning")]
     assert wire.answer(Asked("GET", "/machine/", {"comp": "goalstate"})).status == 400

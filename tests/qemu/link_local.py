@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
@@ -35,8 +35,9 @@ def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> It
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer.body)))
-            self.end_headers()
-            self.wfile.write(answer.body)
+            with suppress(ConnectionError):  # the guest is switched off at any moment
+                self.end_headers()
+                self.wfile.write(answer.body)
 
         do_GET = do_POST = do_PUT = do_HEAD = _serve  # noqa: N815 - http.server's names
 

@@ -31,7 +31,7 @@ _VERSION = 0x00010200
 class Namespace:
     """One disk: its bytes, and what Identify Namespace says beside its size, by offset."""
 
-    data: bytearray | mmap.mmap
+    data: bytearray | mmap.mmap = field(repr=False)
     identify: Mapping[int, bytes] = field(default_factory=dict)
 
 

@@ -12,7 +12,7 @@ import pytest
 import tenacity
 from pydantic import SecretBytes
 from tests.qemu.image import Image, image
-from tests.qemu.machine import Machine, new_disk, running
+from tests.qemu.machine import PLAIN, Hardware, Machine, new_disk, running
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.ssh import SshHost
@@ -107,25 +107,40 @@ def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:
         packages=("fio", "mdadm"),
     )
     seed = {"user-data": user_data(spec), "meta-data": f"instance-id: {LEASE}\n"}
-    new_disk(guest_image, directory)
-    machine = stack.enter_context(running(guest_image, directory, seed))
-    access = write_access(
-        LEASE, keys, directory / "access", address="127.0.0.1", user=USER, port=machine.port
-    )
-    host = SshHost("127.0.0.1", config=access.config, limits=ConnectLimits(connect_s=5))
-    stack.callback(host.close)
-    guest = Guest(guest_image, machine, keys, access, host, seed, expires_at)
-    _wait_until_ready(guest)
+    guest = start(guest_image, directory, stack, keys=keys, seed=seed, expires_at=expires_at)
+    wait_until_ready(guest)
     return guest
 
 
-def _wait_until_ready(guest: Guest) -> None:
+def start(
+    guest_image: Image,
+    directory: Path,
+    stack: ExitStack,
+    *,
+    keys: LeaseKeys,
+    seed: dict[str, str],
+    expires_at: float,
+    hardware: Hardware = PLAIN,
+    user: str = USER,
+) -> Guest:
+    """A guest that has only been switched on; it goes with the stack."""
+    new_disk(guest_image, directory)
+    machine = stack.enter_context(running(guest_image, directory, seed, hardware))
+    access = write_access(
+        LEASE, keys, directory / "access", address="127.0.0.1", user=user, port=machine.port
+    )
+    host = SshHost("127.0.0.1", config=access.config, limits=ConnectLimits(connect_s=5))
+    stack.callback(host.close)
+    return Guest(guest_image, machine, keys, access, host, seed, expires_at)
+
+
+def wait_until_ready(guest: Guest, boot_s: float = BOOT_S) -> None:
     """As a controller does: try to log in, then ask how far it is."""
     patience = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((HostUnavailable, ConnectionLost))
         | tenacity.retry_if_result(lambda said: said == "waiting"),
         wait=tenacity.wait_fixed(0.5),
-        stop=tenacity.stop_after_delay(BOOT_S)
+        stop=tenacity.stop_after_delay(boot_s)
         | (lambda _: guest.machine.process.poll() is not None),
         retry_error_callback=lambda state: f"gave up after {state.seconds_since_start:.0f} s",
     )

@@ -19,7 +19,15 @@ from platformdirs import user_cache_path
 _PACKAGES = (
     "systemd-sysv", "udev", "dbus", "iproute2", "openssh-server", "sudo", "cloud-init", "fio",
     "mdadm", "initramfs-tools", "linux-image-cloud-amd64",
+    "waagent", "google-guest-agent", "amazon-ec2-utils", "curl",
 )  # fmt: skip
+AGENT_UNITS = {
+    "azure": ("walinuxagent.service",),
+    "gcp": ("google-guest-agent.service", "google-startup-scripts.service"),
+    "aws": (),
+}
+"""The clouds' own agents in the image. None starts by itself: a machine of that cloud asks for its
+units on the kernel's command line (`systemd.wants`). EC2 has no agent, only udev rules."""
 _BEFORE_KERNEL = """\
 mkdir -p "$1/etc/initramfs-tools/conf.d"
 echo MODULES=list >"$1/etc/initramfs-tools/conf.d/small"
@@ -29,8 +37,17 @@ printf 'virtio_pci\\nvirtio_blk\\next4\\n' >"$1/etc/initramfs-tools/modules"
 _AT_THE_END = """\
 chroot "$1" systemctl --quiet enable systemd-networkd
 chroot "$1" systemctl --quiet mask e2scrub_reap.service
+chroot "$1" systemctl --quiet disable walinuxagent.service google-guest-agent.service \\
+    google-startup-scripts.service google-shutdown-scripts.service
+# As on Google's own images: cloud-init finds the metadata server by this name.
+echo "169.254.169.254 metadata.google.internal" >>"$1/etc/hosts"
+# Azure's DHCP server gives this route (option 121), QEMU's does not; Azure's agent looks for it.
+# cloud-init names the interface eth0 on Azure only.
+mkdir -p "$1/etc/systemd/network/10-cloud-init-eth0.network.d"
+printf '[Route]\\nDestination=168.63.129.16/32\\nScope=link\\n' \\
+    >"$1/etc/systemd/network/10-cloud-init-eth0.network.d/azure.conf"
 cat >"$1/etc/cloud/cloud.cfg.d/99_tests.cfg" <<END
-datasource_list: [NoCloud]
+datasource_list: [NoCloud, Azure, GCE, Ec2, None]
 locale: false
 grub_dpkg: {enabled: false}
 apt: {preserve_sources_list: true}

@@ -8,8 +8,9 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,35 @@ from tests.rigs.sshd import free_port
 
 SLOTS = ("slot0", "slot1", "slot2")
 """PCIe slots that disks are plugged into."""
+
+
+MAC = "52:54:00:12:34:56"
+_RELAY = Path(__file__).with_name("relay.py")
+_LINK_LOCAL = "168.0.0.0/7"
+"""The guest's network where it has servers: large enough for 169.254.169.254 and 168.63.129.16."""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What a cloud's machine has and a plain one has not: firmware strings and devices as arguments
+    of QEMU's, words on the kernel's command line, and servers: `ADDRESS:PORT` in the guest's
+    network to a port of this machine."""
+
+    arguments: tuple[str, ...] = ()
+    kernel: tuple[str, ...] = ()
+    servers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def network(self) -> str:
+        """What is added to QEMU's user network."""
+        forwards = "".join(
+            f",guestfwd=tcp:{address}-cmd:{sys.executable} -I -S {_RELAY} {port}"
+            for address, port in self.servers.items()
+        )
+        return f",net={_LINK_LOCAL}{forwards}" if forwards else ""
+
+
+PLAIN = Hardware()
 
 
 @dataclass
@@ -123,30 +153,30 @@ def new_disk(image: Image, directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def running(image: Image, directory: Path, seed: dict[str, str]) -> Iterator[Machine]:
+def running(
+    image: Image, directory: Path, seed: dict[str, str], hardware: Hardware = PLAIN
+) -> Iterator[Machine]:
     """A machine from the disk in `directory` until the block ends, or until it ends itself.
 
-    `seed` are the files of cloud-init's NoCloud data source, on a disk named CIDATA.
+    `seed` are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no
+    such disk without files.
     """
-    shutil.rmtree(directory / "seed", ignore_errors=True)
-    (directory / "seed").mkdir()
-    for name, text in seed.items():
-        (directory / "seed" / name).write_text(text)
     port = free_port()
     command = [
         "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,tb-size=64,thread=multi",
         "-m", "1024", "-smp", "2", "-display", "none", "-nodefaults",
         "-kernel", image.kernel, "-initrd", image.initrd,
-        "-append", "root=/dev/vda rw quiet console=ttyS0",
+        "-append", " ".join(("root=/dev/vda rw quiet console=ttyS0", *hardware.kernel)),
         "-serial", "file:console", "-qmp", "unix:qmp,server=on,wait=off",
         "-blockdev", "driver=file,node-name=root,filename=disk,cache.direct=off",
         "-device", "virtio-blk-pci,drive=root",
-        "-blockdev", "driver=vvfat,node-name=seed,dir=seed,label=CIDATA,read-only=on",
-        "-device", "virtio-blk-pci,drive=seed",
-        "-netdev", f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22",
-        "-device", "virtio-net-pci,netdev=net", "-device", "virtio-rng-pci",
+        *_seed_disk(directory, seed),
+        "-netdev",
+        f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22{hardware.network}",
+        "-device", f"virtio-net-pci,netdev=net,mac={MAC}", "-device", "virtio-rng-pci",
         *(part for n, slot in enumerate(SLOTS)
           for part in ("-device", f"pcie-root-port,id={slot},chassis={n + 1}")),
+        *hardware.arguments,
     ]  # fmt: skip
     with (directory / "qemu.log").open("wb") as log:
         process = subprocess.Popen(
@@ -159,3 +189,16 @@ def running(image: Image, directory: Path, seed: dict[str, str]) -> Iterator[Mac
     finally:
         process.kill()
         process.wait()
+
+
+def _seed_disk(directory: Path, seed: dict[str, str]) -> list[str]:
+    shutil.rmtree(directory / "seed", ignore_errors=True)
+    if not seed:
+        return []
+    (directory / "seed").mkdir()
+    for name, text in seed.items():
+        (directory / "seed" / name).write_text(text)
+    return [
+        "-blockdev", "driver=vvfat,node-name=seed,dir=seed,label=CIDATA,read-only=on",
+        "-device", "virtio-blk-pci,drive=seed",
+    ]  # fmt: skip

@@ -1,0 +1,129 @@
+"""The requests with which diskbench rents a machine, as its adapters send them: nothing here says
+what is in them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from tests.qemu.conftest import LEASE, LEASE_S
+
+from diskbench.model.rental import Claim, RentSpec
+from diskbench.providers.aws import provision as aws
+from diskbench.providers.aws.choice import EbsFigures
+from diskbench.providers.aws.disk_request import AwsDiskRequest
+from diskbench.providers.aws.resolved import AwsImage, AwsMachine, AwsResolved, AwsZone
+from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.azure import provision as azure
+from diskbench.providers.azure import requests as azure_requests
+from diskbench.providers.azure.disk_request import AzureDiskRequest
+from diskbench.providers.azure.resolved import AzureImage, AzureMachine, AzureResolved, DiskPath
+from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.gcp import provision as gcp
+from diskbench.providers.gcp.disk_request import GcpDiskRequest
+from diskbench.providers.gcp.resolved import GcpImage, GcpMachine, GcpNetwork, GcpResolved
+from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.keys import LeaseKeys
+
+USER = "debian"
+"""The default user of the test image, and of Debian's images of AWS."""
+MEMORY = 8 * 2**30
+DISK_GIB = 1
+
+
+@dataclass
+class _Api:
+    """Takes one call down in place of a cloud's API, and looks on."""
+
+    answer: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    request: dict[str, Any] = field(default_factory=dict)
+
+    def call(self, *words: Any) -> dict[str, Any]:
+        self.request = words[-1]
+        return self.answer
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def stopping(self) -> bool:
+        return False
+
+    def span(self, _name: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+def _order(keys: LeaseKeys, api: _Api) -> dict[str, Any]:
+    expires_at = time.time() + LEASE_S
+    claim = Claim(lease_id=LEASE, expires_at=expires_at, owner="tests", version="0")
+    return {"claim": claim, "spec": RentSpec(), "keys": keys, "watch": api}
+
+
+def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, Any]:
+    """EC2's RunInstances."""
+    api = _Api({"Instances": [{"InstanceId": instance_id}]})
+    details = AwsResolved(
+        account_id="123456789012", region=zone[:-1], size_gib=DISK_GIB, places=(),
+        ssh_cidr=None, emulated=False, wanted=AwsDiskRequest(kind="volume", type="gp3"),
+        machine=AwsMachine(
+            type="m6i.large", arch="x86_64", vcpus=2, memory_bytes=MEMORY, hypervisor="nitro",
+            ebs_nvme=True, ebs_optimized="default", ebs=EbsFigures(),
+        ),
+        image=AwsImage(
+            id="ami-0123456789abcdef0", name="debian-12", arch="x86_64", root_device="/dev/xvda",
+            root_gib=8, user=USER,
+        ),
+    )  # fmt: skip
+    order = aws.AwsOrder(
+        **_order(keys, api), details=details, timing=AwsTiming(), ec2=cast("Any", api)
+    )
+    place = AwsZone(zone=zone, subnet="subnet-0123", vpc="vpc-0123")
+    aws._launch(order, "sg-0123", place, 0)
+    return api.request
+
+
+def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
+    """Compute Engine's instances.insert: the instance; `user` is the image's login user."""
+    api = _Api({})
+    details = GcpResolved(
+        project="a-project", region=zone.rpartition("-")[0], size_gib=DISK_GIB, boot_type="",
+        zones=(zone,), emulated=False, wanted=GcpDiskRequest(kind="disk", type="pd-balanced"),
+        machine=GcpMachine(
+            type="n2-standard-2", arch="x86_64", vcpus=2, memory_bytes=MEMORY, max_disks=16
+        ),
+        image=GcpImage(
+            link="projects/p/global/images/i", name="i", arch="x86_64", root_gib=10, user=user
+        ),
+        network=GcpNetwork(network="global/networks/default"),
+    )  # fmt: skip
+    order = gcp.GcpOrder(
+        **_order(keys, api), details=details, timing=GceTiming(), compute=cast("Any", api)
+    )
+    gcp._launch(order, zone)
+    instance: dict[str, Any] = api.request["instanceResource"]
+    return instance
+
+
+def put_machine(keys: LeaseKeys) -> dict[str, Any]:
+    """ARM's PUT of a virtual machine."""
+    details = AzureResolved(
+        region="westeurope", size_gib=DISK_GIB, os_type="Premium_LRS", zones=(), subnet=None,
+        ssh_cidr=None, emulated=False,
+        wanted=AzureDiskRequest(kind="disk", type="Premium_LRS"),
+        machine=AzureMachine(
+            size="Standard_D2s_v5", arch="x86_64", vcpus=2, memory_bytes=MEMORY, premium=True,
+            interface="scsi", uncached=DiskPath(), cached=DiskPath(), cacheable=True, max_disks=4,
+        ),
+        image=AzureImage(
+            name="debian", reference={"publisher": "Debian", "offer": "debian-12", "sku": "12-gen2",
+                                      "version": "0.1"},
+        ),
+    )  # fmt: skip
+    api = _Api({})
+    order = azure.AzureOrder(
+        **_order(keys, api), details=details, timing=AzureTiming(), edge=cast("Any", api)
+    )
+    launch = azure._launch(order, "interface", None)
+    return azure_requests.virtual_machine(order.claim, launch)

@@ -69,10 +69,7 @@ def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange
     for section in file.sections:
         options = []
         for option in section.options:
-            if walled and option.name == "exit_what" and option.value == "all":
-                new, reason = _with(option, "group"), "steps behind a stonewall run by themselves"
-            else:
-                new, reason = _fitted(option, target, names)
+            new, reason = _fitted(option, target, names, walled=walled)
             if new is not option:
                 changes.append(_change(section, option, new, reason))
             if new is not None:
@@ -102,7 +99,7 @@ def split_names(value: str) -> list[str]:
 
 
 def _fitted(
-    option: JobOption, target: FioTarget, names: dict[str, str]
+    option: JobOption, target: FioTarget, names: dict[str, str], *, walled: bool
 ) -> tuple[JobOption | None, str]:
     """The option as it fits our target (None: taken out; the same object: unchanged), and why."""
     name, value = option.name, option.value or ""
@@ -110,6 +107,8 @@ def _fitted(
         return None, f"files go to {target.path}" if target.kind == "directory" else "on a device"
     if name in OURS or name in OUTPUT:
         return None, OURS.get(name, "diskbench sets fio's output")
+    if walled and name == "exit_what" and value == "all":
+        return _with(option, "group"), "steps behind a stonewall run by themselves"
     if name == "filename":
         return _filename(option, target, names)
     if name == "filename_format":

@@ -42,7 +42,7 @@ def check_form(spec: RentSpec) -> None:
         if value is not None and not form.fullmatch(value):
             flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise InvalidValue(
-                f"{flag} {value!r} is none of Google Cloud",
+                f"{flag} {value!r} is not a valid name in Google Cloud",
                 advice=f"it looks like {example}",
                 field=field_of(flag),
             )

@@ -13,7 +13,7 @@ PLUGIN = Plugin(
     options=("diskbench.providers.emulation:EmulationOptions",),
     refuses=dict.fromkeys(
         (
-            "region", "zone", "instance_type", "image", "subnet", "no_public_ip", "security_group",
+            "region", "zone", "instance_type", "image", "subnet", "security_group",
             "placement", "ssh_cidr", "account", "endpoint_url", "spot",
         ),
         _NO_CLOUD,

@@ -138,7 +138,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
             f"no TLS with the vSphere server: {error}", advice="look at --endpoint-url"
         )
     if isinstance(error, NO_ANSWER):
-        why = f"it is none of vSphere's, {error}" if isinstance(error, ExpatError) else error
+        why = f"it is not vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(
             f"no answer to {action}: {why or type(error).__name__}",
             look_at="look at the network and --endpoint-url",

@@ -11,7 +11,7 @@ from diskbench.engine.matrix.executor import living
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
 from diskbench.store.cells import cancel_untaken_cell, update_cell
-from diskbench.store.claims import list_claims, list_executors, request_cancel
+from diskbench.store.claims import list_executors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,8 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     """
     chosen = find_work(database, names)
     alive = living(list_executors(database))
-    owners = {claim.trial_id: claim.owner for claim in list_claims(database)}
     for work in chosen:
-        if work.plan is not None and owners.get(work.id) not in alive:
+        if work.plan is not None and work.owner not in alive:
             raise InvalidValue(
                 f"the process that ran {work.id} is gone: nobody would obey",
                 advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
@@ -67,5 +66,5 @@ def _asked(database: sa.Engine, work: OngoingWork) -> str:
     if work.campaign is not None:
         cancel_campaign(database, work.campaign)
     else:
-        request_cancel(database, work.id)
+        update_cell(database, work.id, cancel=True)
     return f"{work.id} was asked to stop"

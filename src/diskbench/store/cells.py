@@ -1,4 +1,8 @@
-"""The cells of matrices: the state and the owner of each."""
+"""The cells of matrices and of runs: the state and the owner of each.
+
+A run is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a matrix, and
+its rows are deleted when its cells end (runs.py).
+"""
 
 from __future__ import annotations
 
@@ -38,18 +42,20 @@ def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
 
 
 def live_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are queued or that a worker has taken."""
+    """The cells of all matrices and runs that are queued or that a process has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
     with transaction(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def unfinished_cells(database: Engine) -> list[CellRow]:
-    """The unfinished cells of all matrices, in the order of matrices and cells."""
-    cell = schema.cell
+    """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
+    left out."""
+    cell, matrix = schema.cell, schema.matrix
     query = (
         sa.select(cell)
-        .where(cell.c.finished_at.is_(None))
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
         .order_by(cell.c.campaign_id, cell.c.position)
     )
     with transaction(database) as connection:

@@ -1,7 +1,7 @@
 """Requests to a process to stop a trial, a cell, or every cell of a matrix.
 
-A request is stored in one row: `claim.cancel` of a trial without a matrix, `cell.cancel` of a cell,
-`matrix.state` of a matrix. The process that owns the work reads all three at once.
+A request is stored in one row: `cell.cancel` of a cell (a trial of `diskbench run` is one, too), or
+`matrix.state` of a matrix. The process that owns the cells reads both at once.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
     """The trials of the process `owner` that somebody asked to stop."""
-    claim, cell, matrix = schema.claim, schema.cell, schema.matrix
-    alone = sa.select(claim.c.trial_id).where(claim.c.owner == owner, claim.c.cancel.is_(True))
-    in_matrices = (
+    cell, matrix = schema.cell, schema.matrix
+    asked = (
         sa.select(cell.c.trial_id)
         .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
         .where(
@@ -33,4 +32,4 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
         )
     )
     with transaction(database) as connection:
-        return frozenset(connection.execute(sa.union(alone, in_matrices)).scalars())
+        return frozenset(connection.execute(asked).scalars())

@@ -28,10 +28,13 @@ RUN = "run"
 
 
 def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> None:
-    """Write the cell of a trial that belongs to no matrix, owned by `owner`; does nothing for a
-    trial that has a cell."""
+    """Write the cell of a trial of a run, owned by `owner`; does nothing for a trial of a matrix,
+    and for one that has its cell."""
     cell, campaign_id = schema.cell, plan.campaign_id
+    kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
     mine = sa.select(cell.c.position).where(cell.c.trial_id == plan.trial_id)
+    if connection.execute(kind).scalars().all() == [None]:
+        return
     if connection.execute(mine).first() is not None:
         return
     began = connection.execute(sa.select(present())).scalar_one()

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from diskbench.errors import Interrupted
-from diskbench.model.campaign import LIVE, CellRow, error_columns
-from diskbench.model.outcome import Problem
+from diskbench.model.campaign import LIVE, CellRow
 from diskbench.store import schema
-from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
@@ -76,34 +73,6 @@ def update_cell(
         change = change.where(cell.c.state.in_(sorted(states)))
     with transaction(database) as connection:
         return connection.execute(change).rowcount == 1
-
-
-_CANCELLED = Problem(
-    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
-)
-
-
-def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
-    """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
-    cell = schema.cell
-    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
-    ended = (
-        sa.update(cell)
-        .where(
-            cell.c.campaign_id == row.campaign_id,
-            cell.c.position == row.position,
-            cell.c.attempt == row.attempt,
-            untaken,
-        )
-        .values(
-            state="cancelled",
-            cancel=True,
-            finished_at=present(),
-            **error_columns(_CANCELLED),
-        )
-    )
-    with transaction(database) as connection:
-        return connection.execute(ended).rowcount == 1
 
 
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:

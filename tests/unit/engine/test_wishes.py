@@ -12,8 +12,8 @@ from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.wishes import follow_wishes
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.cells import update_cell
 from diskbench.store.rows import save_plan
+from diskbench.store.wishes import request_cancel
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"
@@ -51,7 +51,7 @@ def test_a_wish_of_another_process_is_not_followed(session):
     follow_wishes(session, stop)
     mine = make_plan((OF_CELL,), campaign_id="01jw0000000000000000000002")
     save_plan(session.database, mine, "file:///evidence", owner=session.executor_id)
-    update_cell(session.database, ALONE, cancel=True)
-    update_cell(session.database, OF_CELL, cancel=True)
+    request_cancel(session.database, ALONE)
+    request_cancel(session.database, OF_CELL)
     assert stop.of(OF_CELL).wait(LONGEST_S)
     assert not stop.asked(ALONE)

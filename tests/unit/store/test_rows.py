@@ -13,11 +13,11 @@ from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import claims, leases, rows, schema
 from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import claim_cell, unfinished_cells, update_cell
+from diskbench.store.cells import claim_cell, unfinished_cells
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run
 from diskbench.store.runs import end_run_cell, is_run, run_cells
-from diskbench.store.wishes import asked_to_stop
+from diskbench.store.wishes import asked_to_stop, request_cancel
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
 
@@ -170,7 +170,7 @@ def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     assert claim_cell(saved, TRIAL_ID, owner="a", previous=None), "until it is given back"
     end_run_cell(saved, TRIAL_ID)
     assert not claim_cell(saved, TRIAL_ID, owner="a", previous="a")
-    assert not update_cell(saved, TRIAL_ID, cancel=True)
+    assert not request_cancel(saved, TRIAL_ID)
     assert dump(saved)["diskbench_matrix"] == []
 
 
@@ -185,7 +185,7 @@ def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
     assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert not asked_to_stop(saved, "a")
     for _ in range(2):
-        assert update_cell(saved, TRIAL_ID, cancel=True)
+        assert request_cancel(saved, TRIAL_ID)
     assert asked_to_stop(saved, "a") == {TRIAL_ID}
     assert not asked_to_stop(saved, "b")
 

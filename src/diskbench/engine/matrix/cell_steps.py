@@ -36,6 +36,7 @@ from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import end_run_cell
+from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -148,7 +149,7 @@ class LiveCells:
         row = cell_of_trial(database, trial_id)
         if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
             return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
-        if row.cancel:
+        if trial_id in asked_to_stop(database, me):  # before the poller saw it
             self.stop.ask(trial_id)
         plan = self.plans.get(trial_id) or find_plan(database, trial_id)
         if (plan is None or plan.is_draft) and self.stop.of(trial_id).is_set():
@@ -221,10 +222,9 @@ class LiveCells:
     ) -> None:
         """Write into the row of a matrix's cell how it ended, or when it is tried again."""
         database, trial_id = self.session.database, ending.trial_id
-        cancelling = campaign.state == "cancelling" or bool(row.cancel)
         problem = self.too_long.pop(trial_id, ending.problem)
         moment = iso(database_time(database))
-        values = after(row, campaign.limits, ending.end, problem, cancelling=cancelling, now=moment)
+        values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
         spent = spent_on(database, trial_id) if rented else 0.0
         columns = {

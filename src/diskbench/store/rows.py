@@ -304,7 +304,9 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
                 of_campaign.setdefault(campaign_id, set()).add(trial_id)
         live = set(
             connection.execute(
-                sa.select(matrix.c.campaign_id).where(matrix.c.state != "done")
+                sa.select(matrix.c.campaign_id).where(
+                    matrix.c.state != "done", matrix.c.kind.is_(None)
+                )
             ).scalars()
         )
     campaigns = {campaign_id for campaign_id, held in of_campaign.items() if held <= trials} - live

@@ -171,7 +171,7 @@ def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     end_run_cell(saved, TRIAL_ID)
     assert not claim_cell(saved, TRIAL_ID, owner="a", previous="a")
     assert not request_cancel(saved, TRIAL_ID)
-    assert dump(saved)["diskbench_matrix"] == []
+    assert not is_run(saved, CAMPAIGN_ID)
 
 
 def test_the_matrix_of_a_run_is_no_matrix_to_anybody(saved):
@@ -266,3 +266,10 @@ def test_writers_in_many_threads_do_not_lose_rows(saved):
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24
+
+
+def test_deleting_all_runs_of_a_run_takes_its_cells_along(saved):
+    assert run_cells(saved)
+    assert rows.delete_runs(saved, RUN_IDS) == len(RUN_IDS)
+    assert run_cells(saved) == []
+    assert not is_run(saved, CAMPAIGN_ID)

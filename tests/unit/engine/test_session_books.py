@@ -17,7 +17,7 @@ from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.overlays import write_overlay
 from diskbench.store.rows import load_plan
 
@@ -57,6 +57,7 @@ def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
         cells = LiveCells(session, Stop(), Silent(lambda *_: None), lambda _: None)
         plans = []
         for trial_id in trials:
+            claim_cell(session.database, trial_id, owner=session.executor_id, previous=None)
             assert cells.open(trial_id).state == "done"
             plans.append(load_plan(session.database, trial_id))
             # What is refreshed while the worker runs counts for the next worker.

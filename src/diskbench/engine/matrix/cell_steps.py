@@ -30,7 +30,7 @@ from diskbench.plan.duration import renting_s
 from diskbench.plan.trial import TrialIds
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
-from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
+from diskbench.store.cells import cell_of_trial, load_cells, update_cell
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
@@ -108,7 +108,7 @@ class LiveCells:
         return plan
 
     def open(self, trial_id: str) -> Outcome:
-        """Plan the trial, and write its lease and its rows with this process as the owner."""
+        """Plan the trial, and write its lease and its rows; this process owns the cell."""
         return self.retry.through(trial_id, lambda: self._open(trial_id), _failed)
 
     def rent(self, trial_id: str) -> Outcome:
@@ -147,7 +147,7 @@ class LiveCells:
     def _open(self, trial_id: str) -> Outcome:
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
-        if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
+        if row is None or row.state not in LIVE or row.owner != me:
             return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
         if trial_id in asked_to_stop(database, me):  # before the poller saw it
             self.stop.ask(trial_id)

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ulid import ULID
-
-from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.matrix.cell_plan import plan_cell
+from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.retry import RetryPolicy
 from diskbench.engine.matrix.spend import spent_on
-from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
 from diskbench.engine.trial.handing_back import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.keep_records import keep_trial_rows
-from diskbench.engine.trial.prepare import look_at
 from diskbench.engine.trial.rent import Onlooker, rent
-from diskbench.engine.trial.same_machine import queued_behind
-from diskbench.engine.trial.save import save
 from diskbench.engine.trial.stop import BY_USER
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
-from diskbench.plan.cell_outcome import after, zone_of
+from diskbench.plan.cell_outcome import after
 from diskbench.plan.duration import renting_s
-from diskbench.plan.trial import TrialIds
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
-from diskbench.store.cells import cell_of_trial, load_cells, update_cell
+from diskbench.store.cells import cell_of_trial, update_cell
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import load_lease
-from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import end_run_cell
 from diskbench.store.wishes import asked_to_stop
@@ -43,7 +35,7 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.campaign import CellRow
-    from diskbench.model.spec import Cell, Plan
+    from diskbench.model.spec import Plan
     from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
@@ -156,7 +148,7 @@ class LiveCells:
             return Outcome(state="stopped", problem=BY_USER)
         if plan is None:
             try:
-                plan = self._planned(row)
+                plan = plan_cell(self.session, row)
             except StoreUnavailable:
                 raise
             except DiskbenchError as error:
@@ -240,44 +232,6 @@ class LiveCells:
         context = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
 
-    def _planned(self, row: CellRow) -> Plan:
-        """Plan the cell and write its rows; the plan is a draft where a machine is rented."""
-        assert row.trial_id is not None
-        profile, books = find_profile(row.cell.profile), self.session.books
-        names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
-        renter = renter_named(row.cell.provider)
-        if renter is None:
-            plan, host = look_at(row.cell, profile, names, books, install_fio=False)
-            try:
-                plan = queued_behind(plan, self._measured_now(row))
-            except DiskbenchError:
-                host.close()
-                raise
-            self.session.adopt(plan.trial_id, host)
-        else:
-            check_rentable(renter, row.cell, profile)
-
-            def draft_in(zone: str | None) -> Plan:
-                cell = _in_zone(row.cell, zone)
-                return draft_of(cell, profile, renter.resolve(cell, books), names, books)
-
-            zone = zone_of(row)
-            shares = row.machine is not None
-            plan = placed(self.session, row, draft_in, zone) if shares else draft_in(zone)
-        save(self.session, plan, owner=self.session.executor_id)
-        return plan
-
-    def _measured_now(self, row: CellRow) -> list[Plan]:
-        """The plans of the matrix's other cells that are being measured now."""
-        database = self.session.database
-        trials = [
-            cell.trial_id
-            for cell in load_cells(database, row.campaign_id)
-            if cell.state in LIVE and cell.trial_id not in (None, row.trial_id)
-        ]
-        plans = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
-        return [plan for plan in plans if plan is not None]
-
     def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> ReleaseFailed | None:
         """Release the machine, or hand a shared one on to the next cell. Returns the error of a
         failed release (the next sweep then retries it), or None."""
@@ -319,23 +273,6 @@ class LiveCells:
     def retry(self) -> RetryPolicy:
         """What this process does after an error that is not a result."""
         return RetryPolicy(self.stop, self.noted, waits=self.waits)
-
-
-def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
-    """The ids of a trial's runs: the same in every process that opens it, sorted in the order of
-    the runs, with the time of the trial's id (a ULID has 48 bits of time and 80 random bits)."""
-    time_of = ULID.from_str(trial_id.upper()).bytes[:6]
-    chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
-    return tuple(
-        str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
-    )
-
-
-def _in_zone(cell: Cell, zone: str | None) -> Cell:
-    """The cell with the zone in its rental; unchanged for None."""
-    if zone is None or cell.rent is None:
-        return cell
-    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})
 
 
 def _is_done(end: TrialEnd | None) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.retry import PatientStations
 from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.engine.wishes import follow_wishes
 
@@ -22,6 +21,7 @@ def stations_of(cells: LiveCells) -> LiveStations:
         connect=session.connect,
         watcher=cells.watcher,
         stop=cells.stop,
+        retry=cells.retry,
         timing=session.timing,
         renter=session.renter,
     )
@@ -46,7 +46,7 @@ def launch_cells(
     process.launch(
         session.database,
         session.executor_id,
-        PatientStations(stations, cells.retry),
+        stations,
         cells.plan,
         own_poll_s=poll_s,
         schedules=schedules,

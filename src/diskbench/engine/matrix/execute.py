@@ -2,7 +2,7 @@
 
 These are the cells that a worker runs, with the same stations, workflow and release. They differ in
 three things: the caller saved and claimed their rows, they begin without a queue, and an error
-suspends them instead of making them wait (engine/matrix/retry.py). Each trial has its own waiting
+suspends them instead of making them wait (engine/trial/retry.py). Each trial has its own waiting
 thread, so that a failure of one does not affect the others.
 """
 

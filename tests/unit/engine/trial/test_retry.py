@@ -2,8 +2,8 @@
 
 import pytest
 
-from diskbench.engine.matrix import retry
-from diskbench.engine.matrix.retry import RetryPolicy
+from diskbench.engine.trial import retry
+from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 

@@ -21,13 +21,10 @@ from diskbench.errors import (
     StoreUnavailable,
     Suspended,
 )
-from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.model.outcome import Problem, problem_of
 
 if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.trial_steps import LiveStations
-    from diskbench.model.outcome import RunEnd
-    from diskbench.model.spec import Plan, Step
 
 T = TypeVar("T")
 FIRST_WAIT_S = 1.0
@@ -80,40 +77,10 @@ class RetryPolicy:
             wait = min(2 * wait, LONGEST_WAIT_S)
 
 
-@dataclass(frozen=True)
-class PatientStations:
-    """A trial's stations, each retried by `retry`."""
-
-    inner: LiveStations
-    retry: RetryPolicy
-
-    def prepare(self, plan: Plan) -> Outcome:
-        """See engine.trial.Stations."""
-        return self.retry.through(plan.trial_id, lambda: self.inner.prepare(plan), _failed)
-
-    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        """See engine.trial.Stations."""
-        return self.retry.through(
-            plan.trial_id, lambda: self.inner.measure(plan, run_index, step), _failed
-        )
-
-    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        """See engine.trial.Stations."""
-        self.retry.through(
-            plan.trial_id,
-            lambda: self.inner.finish_run(plan, end, prepared),
-            lambda problem: self.retry.note(plan.trial_id, problem.message),
-        )
-
-
 def _comes_back(error: BaseException) -> bool:
     """Whether the error is a store that may become available later. Errors about the content of a
     store do not go away."""
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
-
-
-def _failed(problem: Problem) -> Outcome:
-    return Outcome(state="failed", problem=problem)
 
 
 def _first_line(error: BaseException) -> str:

@@ -85,7 +85,7 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     from diskbench.cli.foreground import _print_table, _state, print_problems
-    from diskbench.engine.trial.execute import TrialEnding
+    from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
 
     plan = make_plan()

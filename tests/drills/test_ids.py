@@ -14,11 +14,11 @@ from tests.rigs.plans import make_plan
 
 from diskbench.providers.fake import VARIABLE
 from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.claims import list_claims
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease, list_leases
 from diskbench.store.query import find_runs
 from diskbench.store.rows import save_plan
+from diskbench.store.runs import run_cells
 
 ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
 MATRICES = ("01kq8z6rhzaaaaaaaaaaaaaaa0", "01kq8z6rhzaaaaaaaaaaaaaaa1")
@@ -109,7 +109,7 @@ def standing(user: Cli) -> object:
     return (
         [row.run_id for row in find_runs(kept)],
         [(one.lease_id, one.state) for one in list_leases(kept)],
-        [(one.trial_id, one.cancel) for one in list_claims(kept)],
+        [(one.trial_id, one.cancel) for one in run_cells(kept)],
         [(one.campaign_id, one.state) for one in list_campaigns(kept)],
     )
 
@@ -170,7 +170,7 @@ def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> N
     assert done.returncode == 2
     assert ONE in done.stderr
     assert TWO in done.stderr
-    assert not any(one.cancel for one in list_claims(database(user)))
+    assert not any(one.cancel for one in run_cells(database(user)))
 
 
 @drill(

@@ -17,7 +17,7 @@ FROM_FILE_TO_WORKFLOW = (
 )
 FROM_MACHINE_TO_ROWS = (
     "after diskbench.providers.fake:FakeProvider.acquire 1",
-    "before diskbench.engine.matrix.takeover:claim_with_cell 1",
+    "before diskbench.engine.matrix.takeover:prolong 1",
     "after diskbench.store.rows:replace_draft 1",
     "before diskbench.engine.durable.process:move_here 1",
     "after diskbench.engine.durable.process:move_here 1",

@@ -23,7 +23,7 @@ from diskbench.plan.rent_flags import field_of
 ROOT = Path(diskbench.__file__).parent
 SHOWN_ONLY = {
     # A part of a text is shown; what happens is the same whatever it says.
-    "engine/matrix/worker_retry.py": "the first line of a text is shown",
+    "engine/trial/retry.py": "the first line of a text is shown",
     "store/evidence.py": "the first line of a text is shown",
     "store/database.py": "the first line of a text is shown",
     "store/log_scan.py": "the first line of a text is shown",

@@ -1,4 +1,4 @@
-"""`diskbench cancel`: ask what another process runs to stop."""
+"""`diskbench cancel` and `diskbench matrix cancel`: ask what another process runs to stop."""
 
 from __future__ import annotations
 
@@ -34,3 +34,19 @@ def cancel(
 
         session = opened(database_url, evidence_url, gives_back=False)
         leave(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
+
+
+def cancel_matrix(
+    matrix: Annotated[
+        str | None, typer.Argument(help="The matrix's name or id (default: the newest).")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Stop every cell of a matrix, give everything back, and let none begin."""
+    from diskbench.engine.matrix.campaign import check_running
+    from diskbench.store.campaigns import find_campaign
+
+    campaign = find_campaign(database(database_url), matrix)
+    check_running(campaign)
+    cancel([campaign.campaign_id], database_url, evidence_url)

@@ -15,9 +15,8 @@ from diskbench.report.assemble.subject import SUSPENDED
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
+    from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.execute import TrialEnding
-    from diskbench.engine.trial.stop import Stop
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult
@@ -53,12 +52,11 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.engine.trial.execute import execute
+    from diskbench.engine.matrix.execute import execute
     from diskbench.engine.trial.interrupt import interruptible
     from diskbench.engine.trial.lease import left_behind, where
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import RowWatcher
-    from diskbench.engine.wishes import follow_wishes
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -83,15 +81,12 @@ def drive(
     try:
         with interruptible(stop, stopping, left):
             begin()
-            follow_wishes(session, stop)
-            ready, reports = rented(session, plans, stop, show)
-            if ready:
-                displays.append(_display(session, ready, quiet=show.quiet))
-                watcher = RowWatcher(session.database, ready, displays[0])
-                try:
-                    reports += execute(session, ready, watcher, stop, take_over=take_over)
-                finally:
-                    displays[0].close()
+            displays.append(_display(session, plans, quiet=show.quiet))
+            watcher = RowWatcher(session.database, displays[0])
+            try:
+                reports = execute(session, plans, watcher, stop, take_over=take_over)
+            finally:
+                displays[0].close()
         return told(session, reports, show)
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
@@ -104,13 +99,17 @@ def drive(
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
     from diskbench.report.terminal.progress import open_progress
+    from diskbench.store.rows import load_plan
 
     known = {plan.trial_id: plan for plan in plans}
 
     def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
         from diskbench.results.run_evidence import phases_of
 
-        plan = known[trial_id]
+        plan = (
+            load_plan(session.database, trial_id) if known[trial_id].is_draft else known[trial_id]
+        )
+        known[trial_id] = plan
         run = (plan.run_ids[run_index], run_index + 1)
         phases = phases_of(session.evidence, plan, [run])
         return next((step_phases for step_phases in phases if step_phases.step == step), None)
@@ -127,24 +126,6 @@ def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
     return worst([report.exit_code for report in reports])
-
-
-def rented(
-    session: Session, plans: Sequence[Plan], stop: Stop, show: Show
-) -> tuple[list[Plan], list[TrialEnding]]:
-    """The plans of machines that are there, those to be rented included; and the ends of those
-    that could not be had. Imports nothing where nothing is rented."""
-    if not any(plan.is_draft for plan in plans):
-        return list(plans), []
-    from diskbench.engine.trial.rent import rent_all
-
-    several = len(plans) > 1
-
-    def note(trial_id: str, text: str) -> None:
-        if not show.quiet:
-            print(f"{trial_id}: {text}" if several else text, file=sys.stderr, flush=True)
-
-    return rent_all(session, plans, stop, note)
 
 
 def give_back_terminal(progress: Progress) -> None:

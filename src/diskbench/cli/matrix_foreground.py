@@ -88,7 +88,7 @@ def foreground(
 
     try:
         with interruptible(worker.stop, stopping, left):
-            worker.launch([campaign.queue])
+            worker.launch()
             worker.wake.set()
             shown_while(seen, goes_on, quiet=not shows_table, lines=not quiet)
             let_idle_go(session, name, all_of_them=True)

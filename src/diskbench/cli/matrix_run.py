@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diskbench.cli.cancel import cancel_matrix
 from diskbench.cli.matrix_foreground import (
     Output,
     foreground,
@@ -18,6 +19,9 @@ from diskbench.cli.matrix_foreground import (
 )
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
@@ -122,20 +126,6 @@ def status(
     print_standing(standing(database, find_campaign(database, campaign.campaign_id)), output)
 
 
-def cancel(
-    matrix: Which = None, database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None
-) -> None:
-    """Stop every cell of a matrix, give everything back, and let none begin."""
-    from diskbench.cli.cancel import cancel as cancel_ids
-    from diskbench.cli.stores import database as opened_database
-    from diskbench.engine.matrix.campaign import check_running
-    from diskbench.store.campaigns import find_campaign
-
-    campaign = find_campaign(opened_database(database_url), matrix)
-    check_running(campaign)
-    cancel_ids([campaign.campaign_id], database_url, evidence_url)
-
-
 def retry(
     matrix: Which = None,
     failed: Annotated[bool, typer.Option("--failed", help="Every cell without a result.")] = False,
@@ -167,5 +157,12 @@ def retry(
 
 def mount(app: typer.Typer) -> None:
     """Add the commands to `diskbench matrix`."""
-    for command in (run, status, cancel, resume, retry):
-        app.command(cls=PanelledCommand)(command)
+    commands: dict[str, Callable[..., None]] = {
+        "run": run,
+        "status": status,
+        "cancel": cancel_matrix,
+        "resume": resume,
+        "retry": retry,
+    }
+    for name, command in commands.items():
+        app.command(name, cls=PanelledCommand)(command)

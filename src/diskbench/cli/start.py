@@ -29,7 +29,7 @@ INTERRUPTED = 130
 _NEEDED_NEXT = (
     "tenacity",
     "ulid",
-    "diskbench.engine.trial.execute",
+    "diskbench.engine.matrix.execute",
     "diskbench.hosts.jobs",
     "diskbench.hosts.workspace",
     "diskbench.store.archive",

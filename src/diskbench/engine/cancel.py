@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.campaign import cancel_campaign, runs_now
+from diskbench.engine.matrix.campaign import check_running, runs_now
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
-from diskbench.store.cells import cancel_untaken_cell, update_cell
-from diskbench.store.claims import list_claims, list_executors, request_cancel
+from diskbench.store.claims import list_executors
+from diskbench.store.wishes import cancel_untaken_cell, request_cancel, request_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,8 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     """
     chosen = find_work(database, names)
     alive = living(list_executors(database))
-    owners = {claim.trial_id: claim.owner for claim in list_claims(database)}
     for work in chosen:
-        if work.plan is not None and owners.get(work.id) not in alive:
+        if work.plan is not None and work.owner not in alive:
             raise InvalidValue(
                 f"the process that ran {work.id} is gone: nobody would obey",
                 advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
@@ -62,10 +61,11 @@ def _asked(database: sa.Engine, work: OngoingWork) -> str:
         name = f"{work.id} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
-        update_cell(database, work.id, cancel=True)
+        request_cancel(database, work.id)
         return f"{name} was asked to stop; the other cells of its matrix go on"
     if work.campaign is not None:
-        cancel_campaign(database, work.campaign)
+        check_running(work.campaign)
+        request_end(database, work.campaign.campaign_id)
     else:
         request_cancel(database, work.id)
     return f"{work.id} was asked to stop"

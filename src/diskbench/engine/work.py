@@ -15,8 +15,8 @@ from diskbench.engine.trial.lease import where
 from diskbench.model.ids import Known, meant
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells
-from diskbench.store.claims import list_claims
 from diskbench.store.rows import load_plan
+from diskbench.store.runs import run_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,15 +34,17 @@ _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 class OngoingWork:
     """One trial, cell or matrix that runs, waits, or was abandoned.
 
-    A trial outside a matrix has only a `plan`; a cell has `cell` and `campaign`; a matrix has only
-    `campaign`. `id` is the id that every command prints: of a trial and of a cell that began, the
-    trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the matrix's id.
+    A trial outside a matrix has only a `plan` and its `owner`; a cell has `cell` and `campaign`; a
+    matrix has only `campaign`. `id` is the id that every command prints: of a trial and of a cell
+    that began, the trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the
+    matrix's id.
     """
 
     id: str
     plan: Plan | None = None
     cell: CellRow | None = None
     campaign: CampaignRow | None = None
+    owner: str | None = None
 
 
 def find_work(
@@ -64,15 +66,18 @@ def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingW
         campaign.campaign_id: campaign
         for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
     }
-    plans = {claim.trial_id: load_plan(database, claim.trial_id) for claim in list_claims(database)}
-    work = {trial_id: OngoingWork(trial_id, plan=plan) for trial_id, plan in plans.items()}
-    known = [known_id for plan in plans.values() for known_id in _ids_of_trial(plan)]
+    work: dict[str, OngoingWork] = {}
+    known: list[Known] = []
+    for run in run_cells(database):
+        if run.trial_id is not None:
+            plan = load_plan(database, run.trial_id)
+            work[run.trial_id] = OngoingWork(run.trial_id, plan=plan, owner=run.owner)
+            known += _ids_of_trial(plan)
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
         name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
         work[name] = OngoingWork(name, cell=cell, campaign=campaigns[cell.campaign_id])
-        known = [known_id for known_id in known if known_id.id != name]
         known.append(Known(name, "cell", where=cell.key))
         known.append(Known(cell.key.lower(), "cell", means=name))
     for campaign in campaigns.values():

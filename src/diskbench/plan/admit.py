@@ -20,21 +20,26 @@ from diskbench.units import format_duration_s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.campaign import CellRow
+    from diskbench.model.campaign import CampaignState, CellRow
     from diskbench.model.matrix import Limits
 
 
 @dataclass(frozen=True)
 class AdmissionMoment:
     """The inputs of a decision other than the cells: the time (UTC in ISO 8601, and seconds since
-    the matrix started), the cost of its leases so far, and whether it is being cancelled."""
+    the matrix started), the cost of its leases so far, and its state."""
 
     now: str
     elapsed_s: float
     spent_usd: float = 0.0
-    cancelling: bool = False
+    state: CampaignState = "running"
     machines: tuple[CellRow, ...] = ()
     """One cell of each shared machine that is still rented, whichever cell uses it next."""
+
+    @property
+    def ends(self) -> bool:
+        """Whether the matrix was cancelled: no further cell begins."""
+        return self.state == "cancelling"
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Decision:
 def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> Decision:
     """Return which cells may start, in the order of their positions."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
-    if moment.cancelling:
+    if moment.ends:
         return Decision(refuse=tuple((cell.position, _CANCELLED) for cell in waiting))
     live = [cell for cell in cells if cell.state in LIVE]
     places = _Places(limits, live, _begun_lately(cells, moment.now))

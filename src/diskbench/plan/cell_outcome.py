@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.model.campaign import error_columns
 
 if TYPE_CHECKING:
-    from diskbench.model.campaign import CellRow
+    from diskbench.model.campaign import CampaignState, CellRow
     from diskbench.model.matrix import Limits
     from diskbench.model.outcome import Problem, TrialEnd
 
@@ -23,15 +23,17 @@ def after(
     end: TrialEnd | None,
     problem: Problem | None,
     *,
-    cancelling: bool,
+    state: CampaignState,
     now: str,
 ) -> dict[str, Any]:
-    """Return the columns that change. `end` is how the cell's runs ended; None when no machine
-    could be had, for the reason `problem`. With both, `problem` is why the runs were stopped.
+    """Return the columns that change. `state` is that of the matrix. `end` is how the cell's runs
+    ended; None when no machine could be had, for the reason `problem`. With both, `problem` is why
+    the runs were stopped.
 
     A stopped cell becomes cancelled if its matrix is; otherwise it stays queued, because its worker
     process was stopped and not the cell.
     """
+    cancelling = state == "cancelling" or bool(row.cancel)
     states = {run.state for run in end.runs} if end else set()
     if end and states == {"done"}:
         return {"state": "done", **error_columns(None)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
 from diskbench.store.archive import run_prefix
-from diskbench.store.claims import list_claims
+from diskbench.store.claims import unfinished_trials
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.query import find_run, find_runs
@@ -35,7 +35,7 @@ def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[F
     runs = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
     if filters:
         runs |= {run.run_id: run for run in find_runs(database, filters)}
-    active = {claim.trial_id for claim in list_claims(database)}
+    active = set(unfinished_trials(database))
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class CampaignRow(Frozen):
     """One started matrix. `queue` is the only queue of its cells; None: one queue per route, which
     workers listen to. `owner` is the process that runs it in the foreground, `spec` the matrix as
-    it was read."""
+    it was read. `kind` is `run` for the matrix that `diskbench run` makes of its trials
+    (store/runs.py), which no function of this module returns except `load_campaign`."""
 
     campaign_id: str
     name: str
@@ -43,6 +44,12 @@ class CampaignRow(Frozen):
     scheduled_for: str | None = None
     created_at: str = ""
     finished_at: str | None = None
+    kind: Literal["run"] | None = None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is the matrix of a run, which is deleted when its cells end."""
+        return self.kind == "run"
 
 
 def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> None:
@@ -63,11 +70,19 @@ def list_campaigns(
     database: Engine, *, states: Collection[CampaignState] | None = None
 ) -> list[CampaignRow]:
     """All matrices, or those in `states`, oldest first."""
-    query = sa.select(schema.matrix).order_by(schema.matrix.c.campaign_id)
+    matrix = schema.matrix
+    query = sa.select(matrix).where(matrix.c.kind.is_(None)).order_by(matrix.c.campaign_id)
     if states is not None:
         query = query.where(schema.matrix.c.state.in_(sorted(states)))
     with transaction(database) as connection:
         return [_campaign(row) for row in connection.execute(query).mappings()]
+
+
+def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
+    """The matrix with this id, also that of a run."""
+    query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
+    with transaction(database) as connection:
+        return _campaign(connection.execute(query).mappings().one())
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
@@ -221,18 +236,6 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         for trial_id, route in connection.execute(query):
             routes.setdefault(trial_id, set()).add(route)
     return routes
-
-
-def trials_of_matrices(database: Engine) -> set[str]:
-    """The unfinished trials that belong to a matrix."""
-    matrix, trial, claim = schema.matrix, schema.trial, schema.claim
-    query = (
-        sa.select(claim.c.trial_id)
-        .join(trial, trial.c.trial_id == claim.c.trial_id)
-        .join(matrix, matrix.c.campaign_id == trial.c.campaign_id)
-    )
-    with transaction(database) as connection:
-        return set(connection.execute(query).scalars())
 
 
 def _campaign(row: sa.RowMapping) -> CampaignRow:

@@ -1,4 +1,8 @@
-"""The cells of matrices: the state and the owner of each."""
+"""The cells of matrices and of runs: the state and the owner of each.
+
+A run is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a matrix, and
+its rows are deleted when its cells end (runs.py).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from diskbench.errors import Interrupted
-from diskbench.model.campaign import LIVE, CellRow, error_columns
-from diskbench.model.outcome import Problem
+from diskbench.model.campaign import LIVE, CellRow
 from diskbench.store import schema
-from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
@@ -38,18 +39,20 @@ def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
 
 
 def live_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that are queued or that a worker has taken."""
+    """The cells of all matrices and runs that are queued or that a process has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
     with transaction(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def unfinished_cells(database: Engine) -> list[CellRow]:
-    """The unfinished cells of all matrices, in the order of matrices and cells."""
-    cell = schema.cell
+    """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
+    left out."""
+    cell, matrix = schema.cell, schema.matrix
     query = (
         sa.select(cell)
-        .where(cell.c.finished_at.is_(None))
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
         .order_by(cell.c.campaign_id, cell.c.position)
     )
     with transaction(database) as connection:
@@ -70,34 +73,6 @@ def update_cell(
         change = change.where(cell.c.state.in_(sorted(states)))
     with transaction(database) as connection:
         return connection.execute(change).rowcount == 1
-
-
-_CANCELLED = Problem(
-    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
-)
-
-
-def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
-    """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
-    cell = schema.cell
-    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
-    ended = (
-        sa.update(cell)
-        .where(
-            cell.c.campaign_id == row.campaign_id,
-            cell.c.position == row.position,
-            cell.c.attempt == row.attempt,
-            untaken,
-        )
-        .values(
-            state="cancelled",
-            cancel=True,
-            finished_at=present(),
-            **error_columns(_CANCELLED),
-        )
-    )
-    with transaction(database) as connection:
-        return connection.execute(ended).rowcount == 1
 
 
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:

@@ -1,5 +1,5 @@
-"""The owner of each trial, a user's request to cancel it, its progress, and the live processes.
-None of these rows is a result; they are deleted when the trial ends.
+"""The unfinished trials, their progress, and the live processes. None of these rows is a result;
+they are deleted when the trial ends. The owner of a trial is in the row of its cell (cells.py).
 """
 
 from __future__ import annotations
@@ -34,15 +34,6 @@ class SavedProgress:
 
 
 @dataclass(frozen=True)
-class TrialClaim:
-    """An unfinished trial: the executor that works on it (None: none), and whether to cancel it."""
-
-    trial_id: str
-    owner: str | None
-    cancel: bool
-
-
-@dataclass(frozen=True)
 class Executor:
     """A process that may own trials. `process_started` distinguishes processes with the same pid.
 
@@ -74,41 +65,18 @@ class Executor:
         return gone.total_seconds()
 
 
-def claim_trial(
-    database: Engine, trial_id: str, *, owner: str, previous: str | None = None
-) -> bool:
-    """Make `owner` the trial's owner if `previous` is it now (compare and swap).
-
-    True when `owner` owns the trial afterwards, also when it did before; False when another process
-    was faster, or the trial is finished.
-    """
-    claim = schema.claim
-    expected = claim.c.owner == previous if previous is not None else claim.c.owner.is_(None)
+def unfinished_trials(database: Engine) -> Sequence[str]:
+    """The ids of all trials that have not ended, oldest first."""
+    query = sa.select(schema.claim.c.trial_id).order_by(schema.claim.c.trial_id)
     with transaction(database) as connection:
-        swapped = connection.execute(
-            sa.update(claim)
-            .where(claim.c.trial_id == trial_id, sa.or_(expected, claim.c.owner == owner))
-            .values(owner=owner, claimed_at=present())
-        )
-    return swapped.rowcount == 1
+        return list(connection.execute(query).scalars())
 
 
-def list_claims(database: Engine) -> Sequence[TrialClaim]:
-    """All unfinished trials, oldest first."""
-    claim = schema.claim
-    query = sa.select(claim.c.trial_id, claim.c.owner, claim.c.cancel).order_by(claim.c.trial_id)
+def is_unfinished(database: Engine, trial_id: str) -> bool:
+    """Whether a trial has begun and not ended."""
+    query = sa.select(schema.claim).where(schema.claim.c.trial_id == trial_id)
     with transaction(database) as connection:
-        return [TrialClaim(*row) for row in connection.execute(query)]
-
-
-def request_cancel(database: Engine, trial_id: str) -> bool:
-    """Ask the owner of a trial to stop it; False when the trial has ended."""
-    claim = schema.claim
-    with transaction(database) as connection:
-        updated = connection.execute(
-            sa.update(claim).where(claim.c.trial_id == trial_id).values(cancel=True)
-        )
-    return updated.rowcount == 1
+        return connection.execute(query).first() is not None
 
 
 def save_progress(

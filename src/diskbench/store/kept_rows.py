@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from diskbench.store import schema
 from diskbench.store.cells import cell_of_trial
 from diskbench.store.database import transaction
+from diskbench.store.runs import is_run
 from diskbench.store.timings import load_timing
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ def keep_trial(
 
     def read() -> TrialRecord:
         cell = ending or cell_of_trial(database, trial_id)
+        if cell is not None and ending is None and is_run(database, cell.campaign_id):
+            cell = None
         return TrialRecord(
             trial_id=trial_id,
             seconds=load_timing(database, trial_id),

@@ -14,10 +14,11 @@ from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
 from diskbench.model.spec import Plan
 from diskbench.store import schema
-from diskbench.store.clock import now, present
+from diskbench.store.clock import now
 from diskbench.store.database import transaction
 from diskbench.store.leases import insert_lease
 from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.runs import insert_run_cell
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ def save_plan(
     owner: str | None = None,
     lease: Lease | None = None,
 ) -> None:
-    """Lease, campaign, trial, its runs as planned and its claim, before anything is made on a host.
+    """Lease, campaign, trial, its runs as planned and its claim, before anything is made on a host;
+    and the cell of a trial that belongs to no matrix.
 
-    `evidence_url` is the store's printable URL. The claim is `owner`'s from the start: one that is
+    `evidence_url` is the store's printable URL. The cell is `owner`'s from the start: one that is
     nobody's looks abandoned. The lease comes with it, all or nothing: one without a claim looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
-    claim = {"trial_id": plan.trial_id, "cancel": False, "owner": owner}
     with transaction(database) as connection:
         if lease is not None:
             insert_lease(connection, lease)
@@ -57,8 +58,8 @@ def save_plan(
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
-        moment = connection.execute(sa.select(present())).scalar_one()
-        insert_missing(connection, schema.claim, [claim | {"claimed_at": moment}])
+        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id}])
+        insert_run_cell(connection, plan, owner)
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
@@ -207,7 +208,7 @@ def end_run(
     started_at: str | None,
     finished_at: str,
 ) -> None:
-    """The final state of a run. When it is the trial's last, nobody owns the trial any more."""
+    """The final state of a run. When it is the trial's last, the trial is no longer unfinished."""
     run, claim = schema.run, schema.claim
     with transaction(database) as connection:
         connection.execute(
@@ -303,7 +304,9 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
                 of_campaign.setdefault(campaign_id, set()).add(trial_id)
         live = set(
             connection.execute(
-                sa.select(matrix.c.campaign_id).where(matrix.c.state != "done")
+                sa.select(matrix.c.campaign_id).where(
+                    matrix.c.state != "done", matrix.c.kind.is_(None)
+                )
             ).scalars()
         )
     campaigns = {campaign_id for campaign_id, held in of_campaign.items() if held <= trials} - live

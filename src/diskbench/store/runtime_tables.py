@@ -14,10 +14,8 @@ claim = sa.Table(
         sa.ForeignKey(trial.c.trial_id, ondelete="CASCADE"),
         primary_key=True,
     ),
-    text("owner"),
-    text("claimed_at"),
-    sa.Column("cancel", sa.Boolean, nullable=False, default=False),
 )
+"""The trials that have not ended. Who owns a trial is in the row of its cell."""
 
 progress = sa.Table(
     f"{PREFIX}progress",
@@ -102,6 +100,7 @@ matrix = sa.Table(
     text("scheduled_for"),
     text("created_at", null=False),
     text("finished_at"),
+    text("kind"),
     sa.Index(None, "state"),
 )
 

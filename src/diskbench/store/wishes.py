@@ -1,7 +1,7 @@
-"""Requests to a process to stop a trial, a cell, or every cell of a matrix.
+"""Requests to stop a trial, a cell, or every cell of a matrix: written and read here alone.
 
-A request is stored in one row: `claim.cancel` of a trial without a matrix, `cell.cancel` of a cell,
-`matrix.state` of a matrix. The process that owns the work reads all three at once.
+A request is stored in one row: `cell.cancel` of a cell (a trial of `diskbench run` is one, too), or
+`matrix.state` of a matrix. The process that owns the cells reads both at once.
 """
 
 from __future__ import annotations
@@ -10,19 +10,25 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from diskbench.model.campaign import LIVE
+from diskbench.errors import Interrupted
+from diskbench.model.campaign import LIVE, error_columns
+from diskbench.model.outcome import Problem
 from diskbench.store import schema
+from diskbench.store.campaigns import set_campaign_state
+from diskbench.store.cells import update_cell
+from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.campaign import CellRow
+
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
     """The trials of the process `owner` that somebody asked to stop."""
-    claim, cell, matrix = schema.claim, schema.cell, schema.matrix
-    alone = sa.select(claim.c.trial_id).where(claim.c.owner == owner, claim.c.cancel.is_(True))
-    in_matrices = (
+    cell, matrix = schema.cell, schema.matrix
+    asked = (
         sa.select(cell.c.trial_id)
         .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
         .where(
@@ -33,4 +39,43 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
         )
     )
     with transaction(database) as connection:
-        return frozenset(connection.execute(sa.union(alone, in_matrices)).scalars())
+        return frozenset(connection.execute(asked).scalars())
+
+
+def request_cancel(database: Engine, trial_id: str) -> bool:
+    """Ask the process that owns a cell to stop it; False when the cell has another attempt, or is
+    gone."""
+    return update_cell(database, trial_id, cancel=True)
+
+
+def request_end(database: Engine, campaign_id: str) -> None:
+    """Ask the processes that run a matrix to stop every cell, and admit no further cell."""
+    set_campaign_state(database, campaign_id, "cancelling")
+
+
+_CANCELLED = Problem(
+    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
+)
+
+
+def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
+    """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
+    cell = schema.cell
+    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
+    ended = (
+        sa.update(cell)
+        .where(
+            cell.c.campaign_id == row.campaign_id,
+            cell.c.position == row.position,
+            cell.c.attempt == row.attempt,
+            untaken,
+        )
+        .values(
+            state="cancelled",
+            cancel=True,
+            finished_at=present(),
+            **error_columns(_CANCELLED),
+        )
+    )
+    with transaction(database) as connection:
+        return connection.execute(ended).rowcount == 1

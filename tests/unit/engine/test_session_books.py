@@ -12,11 +12,12 @@ from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
+from diskbench.engine.trial.watch import Silent
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.overlays import write_overlay
 from diskbench.store.rows import load_plan
 
@@ -53,9 +54,10 @@ def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
         save_campaign(session.database, campaign_row(), rows)
         feed(session.database, find_campaign(session.database, CAMPAIGN))
         trials = [one.trial_id for one in load_cells(session.database, CAMPAIGN) if one.trial_id]
-        cells = LiveCells(session, Stop(), lambda *_: None, lambda _: None)
+        cells = LiveCells(session, Stop(), Silent(lambda *_: None), lambda _: None)
         plans = []
         for trial_id in trials:
+            claim_cell(session.database, trial_id, owner=session.executor_id, previous=None)
             assert cells.open(trial_id).state == "done"
             plans.append(load_plan(session.database, trial_id))
             # What is refreshed while the worker runs counts for the next worker.

@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.execute import TrialEnding
+from diskbench.engine.matrix.execute import TrialEnding
 from diskbench.errors import (
     AccessDenied,
     ConnectionLost,
@@ -9,7 +9,7 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.model.outcome import RunEnd, TrialEnd
+from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 
 
 def ended(*states):
@@ -27,8 +27,8 @@ def ended(*states):
         ({"suspended": ValueError("a fault")}, 1),
         ({"suspended": ConnectionLost("away")}, 1),
         ({"suspended": ConnectionLost("away"), "stopped": True}, 130),
-        ({"end": ended("failed"), "refused": AccessDenied("expired")}, 2),
-        ({"end": ended("failed"), "refused": NoCapacity("none")}, 1),
+        ({"end": ended("failed"), "refused": problem_of(AccessDenied("expired"))}, 2),
+        ({"end": ended("failed"), "refused": problem_of(NoCapacity("none"))}, 1),
         ({"end": ended("done"), "not_released": ReleaseFailed("left")}, 3),
         ({}, 1),
     ],

@@ -12,8 +12,8 @@ from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.wishes import follow_wishes
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.claims import request_cancel
 from diskbench.store.rows import save_plan
+from diskbench.store.wishes import request_cancel
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"

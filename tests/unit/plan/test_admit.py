@@ -60,7 +60,7 @@ def test_a_cell_that_is_to_be_tried_again_waits_until_then():
 
 def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
     cells = [cell_row(0, state="measuring"), cell_row(1), cell_row(2)]
-    decision = admit(cells, Limits(), moment(cancelling=True))
+    decision = admit(cells, Limits(), moment(state="cancelling"))
     assert decision.begin == ()
     assert kinds(decision) == {1: "Cancelled", 2: "Cancelled"}
 

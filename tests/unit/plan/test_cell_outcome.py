@@ -32,8 +32,8 @@ def ended(*states, problem=None):
     return TrialEnd(trial_id="t", runs=runs)
 
 
-def settled(end=None, problem=None, *, attempt=1, cancelling=False, limits=LIMITS):
-    return after(cell_row(attempt=attempt), limits, end, problem, cancelling=cancelling, now=NOW)
+def settled(end=None, problem=None, *, attempt=1, state="running", limits=LIMITS):
+    return after(cell_row(attempt=attempt), limits, end, problem, state=state, now=NOW)
 
 
 def test_a_cell_all_of_whose_runs_are_done_is_done():
@@ -108,7 +108,9 @@ def test_a_cell_whose_process_was_stopped_keeps_its_turn_and_its_attempts(end):
 
 @pytest.mark.parametrize("end", [None, ended("interrupted", problem=STOPPED)])
 def test_a_cell_of_a_cancelled_matrix_is_cancelled(end):
-    assert settled(end, STOPPED if end is None else None, cancelling=True)["state"] == "cancelled"
+    assert (
+        settled(end, STOPPED if end is None else None, state="cancelling")["state"] == "cancelled"
+    )
 
 
 def test_a_cell_that_took_too_long_has_failed_for_that_reason():

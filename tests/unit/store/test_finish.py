@@ -3,7 +3,7 @@ from tests.rigs.measured import TIMES, measure
 
 from diskbench.model.outcome import Problem
 from diskbench.store import archive
-from diskbench.store.claims import list_claims
+from diskbench.store.claims import unfinished_trials
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
@@ -49,10 +49,10 @@ def test_finishing_twice_keeps_the_first_end(database, evidence, measured):
 
 def test_the_trial_is_unclaimed_when_its_last_run_ends(database, evidence, measured):
     finish_run(database, evidence, measured, 0, "done", None)
-    assert [claim.trial_id for claim in list_claims(database)] == [measured.trial_id]
+    assert unfinished_trials(database) == [measured.trial_id]
     problem = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")
     finish_run(database, evidence, measured, 1, "failed", problem)
-    assert list_claims(database) == []
+    assert unfinished_trials(database) == []
     [row] = [r for r in find_runs(database) if r.run_id == measured.run_ids[1]]
     assert (row.state, row.error_kind, row.error, row.advice) == (
         "failed", "FioFailed", "fio ended with status 1", "look",

@@ -11,7 +11,6 @@ from tests.rigs.plans import make_plan
 from diskbench.errors import EvidenceDamaged
 from diskbench.model.outcome import Problem
 from diskbench.store import archive
-from diskbench.store.claims import claim_trial
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
@@ -26,7 +25,6 @@ PROBLEM = Problem(kind="FioFailed", message="fio ended with status 1", advice="l
 def record(database, evidence, plan, steps_of_runs, states, fio_files):
     save_plan(database, plan, evidence.url)
     create_lease(database, Lease(lease_id=plan.trial_id, provider="ssh", run_ids=plan.run_ids))
-    claim_trial(database, plan.trial_id, owner="e")
     archive.write_plan(evidence, plan)
     for index, (steps, state) in enumerate(zip(steps_of_runs, states, strict=True)):
         if steps:

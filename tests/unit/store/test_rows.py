@@ -12,9 +12,12 @@ from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import claims, leases, rows, schema
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.cells import claim_cell, unfinished_cells
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run
-from diskbench.store.wishes import asked_to_stop
+from diskbench.store.runs import end_run_cell, is_run, run_cells
+from diskbench.store.wishes import asked_to_stop, request_cancel
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
 
@@ -139,7 +142,7 @@ def test_one_of_many_claimants_wins(saved):
     won = []
 
     def attempt(owner):
-        if claims.claim_trial(saved, TRIAL_ID, owner=owner):
+        if claim_cell(saved, TRIAL_ID, owner=owner, previous=None):
             won.append(owner)
 
     threads = [threading.Thread(target=attempt, args=(owner,)) for owner in owners]
@@ -148,30 +151,41 @@ def test_one_of_many_claimants_wins(saved):
     for thread in threads:
         thread.join()
     assert len(won) == 1
-    [claim] = claims.list_claims(saved)
-    assert claim.owner == won[0]
+    [cell] = run_cells(saved)
+    assert cell.owner == won[0]
 
 
 def test_a_claim_is_taken_over_only_from_the_one_it_was_seen_with(saved):
-    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
-    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
-    assert not claims.claim_trial(saved, TRIAL_ID, owner="b")
-    assert claims.claim_trial(saved, TRIAL_ID, owner="b", previous="a")
-    assert not claims.claim_trial(saved, TRIAL_ID, owner="c", previous="a")
+    assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
+    assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
+    assert not claim_cell(saved, TRIAL_ID, owner="b", previous=None)
+    assert claim_cell(saved, TRIAL_ID, owner="b", previous="a")
+    assert not claim_cell(saved, TRIAL_ID, owner="c", previous="a")
 
 
-def test_a_finished_trial_cannot_be_claimed(saved):
+def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     for run_id in RUN_IDS:
         rows.end_run(saved, run_id, "done", None, started_at=None, finished_at=FINISHED)
-    assert not claims.claim_trial(saved, TRIAL_ID, owner="a")
-    assert not claims.request_cancel(saved, TRIAL_ID)
+    assert not claims.is_unfinished(saved, TRIAL_ID)
+    assert claim_cell(saved, TRIAL_ID, owner="a", previous=None), "until it is given back"
+    end_run_cell(saved, TRIAL_ID)
+    assert not claim_cell(saved, TRIAL_ID, owner="a", previous="a")
+    assert not request_cancel(saved, TRIAL_ID)
+    assert not is_run(saved, CAMPAIGN_ID)
+
+
+def test_the_matrix_of_a_run_is_no_matrix_to_anybody(saved):
+    assert [cell.trial_id for cell in run_cells(saved)] == [TRIAL_ID]
+    assert list_campaigns(saved) == []
+    assert unfinished_cells(saved) == []
+    assert is_run(saved, CAMPAIGN_ID)
 
 
 def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
-    assert claims.claim_trial(saved, TRIAL_ID, owner="a")
+    assert claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert not asked_to_stop(saved, "a")
     for _ in range(2):
-        assert claims.request_cancel(saved, TRIAL_ID)
+        assert request_cancel(saved, TRIAL_ID)
     assert asked_to_stop(saved, "a") == {TRIAL_ID}
     assert not asked_to_stop(saved, "b")
 
@@ -252,3 +266,10 @@ def test_writers_in_many_threads_do_not_lose_rows(saved):
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24
+
+
+def test_deleting_all_runs_of_a_run_takes_its_cells_along(saved):
+    assert run_cells(saved)
+    assert rows.delete_runs(saved, RUN_IDS) == len(RUN_IDS)
+    assert run_cells(saved) == []
+    assert not is_run(saved, CAMPAIGN_ID)

@@ -14,23 +14,23 @@ from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.machine_reuse import let_go, machine_is_reached, why_over
 from diskbench.engine.trial.draft import renter_named
+from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.engine.trial.lease import left_behind, release, where
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant
-from diskbench.model.outcome import Problem, problem_of
+from diskbench.model.outcome import problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
 from diskbench.parallel import all_of
 from diskbench.plan.route import serves
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.cells import live_cells
-from diskbench.store.claims import list_claims, list_executors
+from diskbench.store.claims import list_executors, unfinished_trials
 from diskbench.store.clock import database_time
-from diskbench.store.finish import finish_run
 from diskbench.store.leases import list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
-from diskbench.store.rows import find_plan, unfinished_runs
+from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -38,12 +38,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.session import Session
-    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
     from diskbench.model.swept import Outcome
     from diskbench.store.leases import Lease
-
-_RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
 
 
 def sweep(
@@ -66,7 +63,7 @@ def sweep(
     # this order would look finished.
     leases = list_leases(session.database, state="open")
     busy = leases_at_work(session.database)
-    unfinished = {claim.trial_id for claim in list_claims(session.database)}
+    unfinished = set(unfinished_trials(session.database))
     machines = {machine.lease_id: machine for machine in list_machines(session.database)}
     now, due = database_time(session.database), []
     for lease in _chosen(leases, ids, machines):
@@ -106,12 +103,14 @@ def leases_at_work(database: Engine) -> set[str]:
 
 
 def trials_at_work(database: Engine) -> set[str]:
-    """The ids of the trials that a live process works on. The trial of a cell counts until the cell
-    is settled: also between its last run and its release, and while it is being taken over."""
+    """The ids of the trials that a live process works on, until their cells are settled: also
+    between the last run of a trial and its release, and while it is being taken over."""
     alive = living(list_executors(database))
-    cells = {cell.trial_id for cell in live_cells(database) if cell.owner in alive}
-    trials = {claim.trial_id for claim in list_claims(database) if claim.owner in alive}
-    return trials | {trial_id for trial_id in cells if trial_id is not None}
+    return {
+        cell.trial_id
+        for cell in live_cells(database)
+        if cell.owner in alive and cell.trial_id is not None
+    }
 
 
 def in_use(lease_id: str) -> InvalidValue:
@@ -215,7 +214,7 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
         return
     try:
         release(session, plan)
-        end_unfinished(session, plan)
+        end_released(session, plan)
     finally:
         session.disconnect(plan)
 
@@ -231,18 +230,3 @@ def _release_unplanned(session: Session, lease: Lease) -> None:
         )
         renter.release(lease.lease_id, scope)
     mark_released(session, lease.lease_id)
-
-
-def end_unfinished(
-    session: Session, plan: Plan, problem: Problem = _RELEASED, *, state: RunState = "cancelled"
-) -> bool:
-    """End the unfinished runs of a trial whose lease is gone, with `problem` as the reason. Returns
-    whether the trial was unfinished."""
-    if all(claim.trial_id != plan.trial_id for claim in list_claims(session.database)):
-        return False
-    for run_id in unfinished_runs(session.database, plan.trial_id):
-        index = plan.run_ids.index(run_id)
-        finish_run(
-            session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
-        )
-    return True

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from diskbench.engine.cleanup.expired import UNKNOWN, asked_once
 from diskbench.engine.cleanup.gc import (
     cost_of_lease,
-    end_unfinished,
     expires_at,
     in_use,
     leases_at_work,
@@ -20,6 +19,7 @@ from diskbench.engine.cleanup.gc import (
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
 from diskbench.engine.matrix.machine_reuse import recorded
 from diskbench.engine.trial.draft import renter_named
+from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import NOT_OURS, was_made
@@ -239,7 +239,7 @@ def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None
     made = recorded(session.database, found.lease_id)
     renter.release(found.lease_id, found.scope, made=made)
     if plan is not None:
-        end_unfinished(session, plan)
+        end_released(session, plan)
     mark_released(session, found.lease_id)
 
 

@@ -1,8 +1,10 @@
-"""A cell of a matrix as a durable workflow: queued, taken by one worker, and continued by another
-when that worker dies. The workflow's id is the trial's."""
+"""A cell, of a matrix or of a run, as a durable workflow. Its id is the trial's; another process
+continues it when its own dies."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +14,16 @@ from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.durable.process import own_queue
 from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
 from diskbench.engine.matrix.cell_order import CellStations, run_cell
+from diskbench.engine.trial.order import run_trial
+from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, Problem, TrialEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+_TAKEOVER_POLL_S = 0.1
+suspensions: dict[str, Suspended] = {}
+"""Why this process suspended a cell, by trial id. Its workflow in the database is unchanged."""
 _stations: CellStations | None = None
 
 
@@ -77,24 +84,42 @@ class _Durable:
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
     """Rent, measure, release and settle one cell."""
-    with working_on(trial_id):
+    with _at_work(trial_id):
         run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
 
 
-def enqueue(trial_id: str, *, queue: str, priority: int, partition: str | None = None) -> None:
-    """Put a cell into a queue, and into a partition where the queue has partitions; a second call
-    changes nothing."""
+@DBOS.workflow(name="trial")
+def trial(trial_id: str) -> dict[str, Any]:
+    """A run that diskbench 0.1 began, whose workflow had no other stations: it is only resumed."""
+    with _at_work(trial_id):
+        end = run_trial(load_plan(trial_id), CHECKPOINTED)
+        _Durable().settle(trial_id, end, None, rented=True)
+        return end.model_dump(mode="json")
+
+
+@contextmanager
+def _at_work(trial_id: str) -> Iterator[None]:
+    with working_on(trial_id):
+        try:
+            yield
+        except Suspended as suspended:
+            suspensions[trial_id] = suspended
+            raise
+
+
+def enqueue(trial_id: str, *, queue: str, priority: int) -> None:
+    """Put a cell into a queue; a second call changes nothing."""
     registered = DBOS.retrieve_queue(queue)
     if registered is None:
         raise RuntimeError(f"queue {queue} was not registered before a cell was put into it")
-    options = SetEnqueueOptions(queue_partition_key=partition, priority=priority + 1)
-    with SetWorkflowID(trial_id), options:
+    with SetWorkflowID(trial_id), SetEnqueueOptions(priority=priority + 1):
         registered.enqueue(cell, trial_id)
 
 
 @dataclass(frozen=True)
 class WorkflowState:
-    """The workflow of a cell: its state, the queue it is in, and the executor that runs it."""
+    """The workflow of a cell: its state, the queue it is in, and the executor that runs it. Who
+    owns the cell is in its row alone."""
 
     state: str
     queue: str | None
@@ -112,15 +137,6 @@ class WorkflowState:
         return self.executor == executor
 
 
-def running_in(queue: str) -> list[tuple[str, str | None]]:
-    """The ids of the workflows that were taken from a queue and have not ended, each with the
-    executor that took it."""
-    workflows = DBOS.list_workflows(
-        status="PENDING", queue_name=queue, load_input=False, load_output=False
-    )
-    return [(workflow.workflow_id, workflow.executor_id) for workflow in workflows]
-
-
 def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
     """The workflow state of each of these cells that has a workflow, by trial id."""
     if not trial_ids:
@@ -134,3 +150,28 @@ def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
         )
         for workflow in workflows
     }
+
+
+def start(trial_id: str) -> Callable[[], object]:
+    """Start a cell in this process, without a queue, once; returns a function that waits for its
+    end."""
+    with SetWorkflowID(trial_id):
+        handle = DBOS.start_workflow(cell, trial_id)
+    return handle.get_result
+
+
+def go_on(trial_id: str, executor_id: str) -> Callable[[], object]:
+    """Continue a cell that another process began; the caller has claimed its row. Returns a
+    function that waits for its end."""
+    suspensions.pop(trial_id, None)
+    handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
+
+    def wait() -> object:
+        pause = threading.Event()
+        while handle.get_status().status in ("PENDING", "ENQUEUED"):
+            if trial_id in suspensions:
+                raise suspensions[trial_id]
+            pause.wait(_TAKEOVER_POLL_S)
+        return handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
+
+    return wait

@@ -1,9 +1,8 @@
-"""A trial as a durable workflow: every station is a checkpoint.
+"""The stations of a trial behind checkpoints: a step of DBOS each.
 
 A killed controller's trial continues, in another process, at the station where it stood. The four
 properties in docs/design.md#durable-execution shape this file: the application version is fixed,
-nothing is taken down inside the workflow, and a stop is a message that stations obey, never a DBOS
-cancel.
+and a stop is a message that stations obey, never a DBOS cancel.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 
-from diskbench.engine.durable.at_work import working_on
-from diskbench.engine.trial.order import Stations, run_trial
-from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, RunEnd
 from diskbench.model.spec import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from diskbench.engine.trial.order import Stations
     from diskbench.model.spec import Plan
 
 APPLICATION = "diskbench"
@@ -28,8 +25,6 @@ APPLICATION = "diskbench"
 APPLICATION_VERSION = "1"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 
-suspensions: dict[str, Suspended] = {}
-"""Why this process suspended a trial, by trial id. Its workflow in the database is unchanged."""
 _stations: Stations | None = None
 _load_plan: Callable[[str], Plan] | None = None
 
@@ -89,14 +84,3 @@ def load_plan(trial_id: str) -> Plan:
     """The plan of a trial, loaded by the function passed to `bind`."""
     _, load = _bound()
     return load(trial_id)
-
-
-@DBOS.workflow(name="trial")
-def trial(trial_id: str) -> dict[str, Any]:
-    """Run one trial to its end; its plan is an immutable row, so a replay reads the same one."""
-    with working_on(trial_id):
-        try:
-            return run_trial(load_plan(trial_id), CHECKPOINTED).model_dump(mode="json")
-        except Suspended as suspended:
-            suspensions[trial_id] = suspended
-            raise

@@ -94,21 +94,21 @@ def _decide(
         now=moment.isoformat(timespec="microseconds"),
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
-        cancelling=held.campaign.state == "cancelling",
+        state=held.campaign.state,
         machines=tuple(cell for cell in around if cell.machine in standing),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
     after = -1
-    while standing or now.cancelling or _live(running) < limits.max_parallel:
-        nowhere = set[str]() if standing or now.cancelling else full(running, limits)
+    while standing or now.ends or _live(running) < limits.max_parallel:
+        nowhere = set[str]() if standing or now.ends else full(running, limits)
         page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
         if not page:
             return
         after = page[-1].position
         waiting = {
             cell.position: cell
-            for cell in (page if now.cancelling else _in_turn(page, rooms))
-            if now.cancelling or reaches(cell)
+            for cell in (page if now.ends else _in_turn(page, rooms))
+            if now.ends or reaches(cell)
         }
         decision = admit([*running, *waiting.values()], limits, now)
         running += [_begin(held, waiting[position]) for position in decision.begin]

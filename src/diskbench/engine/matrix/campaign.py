@@ -14,7 +14,6 @@ from diskbench.store.campaigns import (
     claim_campaign,
     locked,
     save_campaign,
-    set_campaign_state,
 )
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
@@ -92,12 +91,6 @@ def begin_campaign(
         [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells],
     )
     return campaign
-
-
-def cancel_campaign(database: sa.Engine, campaign: CampaignRow) -> None:
-    """Ask the processes that run the matrix to stop every cell, and admit no further cell."""
-    check_running(campaign)
-    set_campaign_state(database, campaign.campaign_id, "cancelling")
 
 
 def check_running(campaign: CampaignRow) -> None:

@@ -1,50 +1,42 @@
-"""The effects of each station of a matrix's cell; each is idempotent."""
+"""The effects of each station of a cell, of a matrix or of a run; each is idempotent."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ulid import ULID
-
-from diskbench.engine.cleanup.gc import end_unfinished
-from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.matrix.cell_plan import plan_cell
+from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.spend import spent_on
-from diskbench.engine.matrix.worker_retry import WorkerPatience
-from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
-from diskbench.engine.trial.handing_back import end_hold, hand_back
+from diskbench.engine.trial.handing_back import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.keep_records import keep_trial_rows
-from diskbench.engine.trial.prepare import look_at
-from diskbench.engine.trial.rent import Onlooker, give_up, rent
-from diskbench.engine.trial.same_machine import queued_behind
-from diskbench.engine.trial.save import save
+from diskbench.engine.trial.rent import Onlooker, rent
+from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
-from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable
+from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
-from diskbench.model.outcome import Outcome, Problem, problem_of
-from diskbench.plan.cell_outcome import after, zone_of
+from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
+from diskbench.plan.cell_outcome import after
 from diskbench.plan.duration import renting_s
-from diskbench.plan.trial import TrialIds
 from diskbench.store.archive import write_plan
-from diskbench.store.campaigns import find_campaign
-from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
+from diskbench.store.campaigns import load_campaign
+from diskbench.store.cells import cell_of_trial, update_cell
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import load_lease
-from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
+from diskbench.store.runs import end_run_cell
+from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.execute import TrialEnding
     from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.watch import Watcher
     from diskbench.model.campaign import CellRow
-    from diskbench.model.outcome import TrialEnd
-    from diskbench.model.spec import Cell, Plan
-
+    from diskbench.model.spec import Plan
+    from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
 _NOT_KEPT = Problem(
@@ -54,49 +46,109 @@ _NOT_KEPT = Problem(
 )
 
 
+@dataclass(frozen=True)
+class CellEnding:
+    """How a cell ended in this process: the end of its runs, or why they never began; and why its
+    machine could not be given back."""
+
+    trial_id: str
+    end: TrialEnd | None = None
+    problem: Problem | None = None
+    not_released: ReleaseFailed | None = None
+
+    def never_began(self, plan: Plan) -> TrialEnd:
+        """The end of the runs of a trial that was not measured, for the reason `problem`."""
+        stopped = self.problem is not None and self.problem.is_stop
+        return TrialEnd(
+            trial_id=self.trial_id,
+            runs=tuple(
+                RunEnd(
+                    run_id=run_id,
+                    run_index=index,
+                    state="interrupted" if stopped else "failed",
+                    problem=self.problem,
+                )
+                for index, run_id in enumerate(plan.run_ids)
+            ),
+        )
+
+
 @dataclass
 class LiveCells:
-    """The stations of cells in this process. `note` is called with `(trial_id, text)`, `over` with
-    the trial id when a cell is settled, so that the next one may begin."""
+    """The stations of cells in this process. `over` is called when a cell is settled, so that the
+    next one may begin; `waits`: whether this process waits for stores and hosts (RetryPolicy)."""
 
     session: Session
     stop: Stop
-    note: Callable[[str, str], None]
-    over: Callable[[str], None]
+    watcher: Watcher
+    over: Callable[[CellEnding], None]
+    waits: bool = True
     too_long: dict[str, Problem] = field(default_factory=dict)
     """The problem to record for each trial that was stopped because it took too long."""
+    plans: dict[str, Plan] = field(default_factory=dict)
+    """The plans that do not change any more, by trial; those of rented machines from then on."""
+
+    def know(self, plan: Plan) -> None:
+        """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
+        if not plan.is_draft:
+            self.plans[plan.trial_id] = plan
+
+    def plan(self, trial_id: str) -> Plan:
+        """The plan of a trial, read once where it does not change any more. Raises UnknownName."""
+        plan = self.plans.get(trial_id) or load_plan(self.session.database, trial_id)
+        self.know(plan)
+        return plan
 
     def open(self, trial_id: str) -> Outcome:
-        """Plan the trial, and write its lease and its rows with this process as the owner."""
-        return self._patience.through(trial_id, lambda: self._open(trial_id), _failed)
+        """Plan the trial, and write its lease and its rows; this process owns the cell."""
+        return self.retry.through(trial_id, lambda: self._open(trial_id), _failed)
 
     def rent(self, trial_id: str) -> Outcome:
-        """Acquire the machine; where that fails, release at once what was made."""
-        return self._patience.through(trial_id, lambda: self._rent(trial_id), _failed)
+        """Acquire the machine; what was made where that fails is released by `settle`."""
+        return self.retry.through(trial_id, lambda: self._rent(trial_id), _failed)
 
     def settle(
         self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
     ) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
-        self._patience.through(
-            trial_id,
-            lambda: self._settle(trial_id, end, problem, rented=rented),
-            lambda fault: self.note(trial_id, fault.message),
-        )
+        ending = CellEnding(trial_id, end, problem)
+        try:
+            ending = self.retry.through(
+                trial_id,
+                lambda: self._settle(ending, rented=rented),
+                lambda fault: self._unsettled(ending, fault.message),
+            )
+        except Suspended as suspended:
+            self.over(self._unsettled(ending, str(suspended)))
+            raise
         self.stop.forget(trial_id)
-        self.over(trial_id)
+        self.over(ending)
+        if self.waits:  # a worker lives long
+            self.plans.pop(trial_id, None)
+
+    def _unsettled(self, ending: CellEnding, why: str) -> CellEnding:
+        """The ending of a cell whose release could not be tried."""
+        self.watcher.note(ending.trial_id, why)
+        plan = self.plans.get(ending.trial_id)
+        left = plan.target.state_dir if plan else ending.trial_id
+        failed = ReleaseFailed(
+            f"not given back: {left}: {why}", advice=f"diskbench gc {ending.trial_id}"
+        )
+        return replace(ending, not_released=failed)
 
     def _open(self, trial_id: str) -> Outcome:
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
-        if row is None or not claim_cell(database, trial_id, owner=me, previous=None):
+        if row is None or row.state not in LIVE or row.owner != me:
             return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
-        if row.cancel or self.stop.of(trial_id).is_set():
+        if trial_id in asked_to_stop(database, me):  # before the poller saw it
+            self.stop.ask(trial_id)
+        plan = self.plans.get(trial_id) or find_plan(database, trial_id)
+        if (plan is None or plan.is_draft) and self.stop.of(trial_id).is_set():
             return Outcome(state="stopped", problem=BY_USER)
-        plan = find_plan(database, trial_id)
         if plan is None:
             try:
-                plan = self._planned(row)
+                plan = plan_cell(self.session, row)
             except StoreUnavailable:
                 raise
             except DiskbenchError as error:
@@ -115,108 +167,81 @@ class LiveCells:
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
-        plan = load_plan(self.session.database, trial_id)
-        if not plan.is_draft:  # rented, and killed before the plan was evidence
+        plan = self.plan(trial_id)
+        if not plan.is_draft:  # there before, or rented and killed before the plan was evidence
             write_plan(self.session.evidence_of(trial_id), plan)
+            self.watcher.measuring(plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
-            report = give_up(self.session, plan, Interrupted("stopped by the user"))
-            return Outcome(state="stopped", problem=_problem_of(report))
+            return Outcome(state="stopped", problem=BY_USER)
         onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:
             raise  # the caller waits for the store and calls again; the machine is found by name
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
-            report = give_up(self.session, plan, error)
-            stopped = isinstance(error, Interrupted)
-            return Outcome(state="stopped" if stopped else "failed", problem=_problem_of(report))
+            problem = problem_of(error)
+            return Outcome(state="stopped" if problem.is_stop else "failed", problem=problem)
+        self.know(plan)
         update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
+        self.watcher.measuring(plan)
         return Outcome(state="done")
 
-    def _settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
-        database = self.session.database
+    def _settle(self, ending: CellEnding, *, rented: bool) -> CellEnding:
+        database, trial_id = self.session.database, ending.trial_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
-            return
+            return ending
         plan = find_plan(database, trial_id)
-        campaign = find_campaign(database, row.campaign_id)
+        campaign = load_campaign(database, row.campaign_id)
         goes_on = campaign.state == "running" and not self.stop.all_asked
-        note = None
         if plan is not None:
-            note = self._given_back(plan, row, handed_on=goes_on and _is_done(end))
-            if self._ended(plan, problem) and _is_done(end):
-                end, problem = None, _NOT_KEPT
-        cancelling = campaign.state == "cancelling" or bool(row.cancel)
-        problem = self.too_long.pop(trial_id, problem)
+            if plan.is_draft:
+                write_plan(self.session.evidence_of(trial_id), plan)
+            handed_on = goes_on and _is_done(ending.end)
+            failed = self._given_back(plan, row, handed_on=handed_on)
+            ending = replace(ending, not_released=failed)
+            if self._ended(plan, ending.problem) and _is_done(ending.end):
+                ending = replace(ending, end=None, problem=_NOT_KEPT)
+        if campaign.is_run:
+            end_run_cell(database, trial_id)
+        else:
+            self._save_ending(row, campaign, ending, rented=rented)
+        return ending
+
+    def _save_ending(
+        self, row: CellRow, campaign: CampaignRow, ending: CellEnding, *, rented: bool
+    ) -> None:
+        """Write into the row of a matrix's cell how it ended, or when it is tried again."""
+        database, trial_id = self.session.database, ending.trial_id
+        problem = self.too_long.pop(trial_id, ending.problem)
         moment = iso(database_time(database))
-        values = after(row, campaign.limits, end, problem, cancelling=cancelling, now=moment)
+        values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
         spent = spent_on(database, trial_id) if rented else 0.0
-        ending = {
+        columns = {
             **values,
-            "note": note,
+            "note": ending.not_released.message if ending.not_released else None,
             "owner": None,
             "cost_usd": spent if over else row.cost_usd,
             "finished_at": moment if over else None,
         }
         # Evidence first: once the row of the last cell says that it ended, the process may exit.
-        keep_trial_rows(self.session, trial_id, row.model_copy(update=ending))
-        update_cell(database, trial_id, states=LIVE, **ending)
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=columns))
+        update_cell(database, trial_id, states=LIVE, **columns)
         context = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
 
-    def _planned(self, row: CellRow) -> Plan:
-        """Plan the cell and write its rows; the plan is a draft where a machine is rented."""
-        assert row.trial_id is not None
-        profile, books = find_profile(row.cell.profile), self.session.books
-        names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
-        renter = renter_named(row.cell.provider)
-        if renter is None:
-            plan, host = look_at(row.cell, profile, names, books, install_fio=False)
-            try:
-                plan = queued_behind(plan, self._measured_now(row))
-            except DiskbenchError:
-                host.close()
-                raise
-            self.session.adopt(plan.trial_id, host)
-        else:
-            check_rentable(renter, row.cell, profile)
-
-            def draft_in(zone: str | None) -> Plan:
-                cell = _in_zone(row.cell, zone)
-                return draft_of(cell, profile, renter.resolve(cell, books), names, books)
-
-            zone = zone_of(row)
-            shares = row.machine is not None
-            plan = placed(self.session, row, draft_in, zone) if shares else draft_in(zone)
-        save(self.session, plan, owner=self.session.executor_id)
-        return plan
-
-    def _measured_now(self, row: CellRow) -> list[Plan]:
-        """The plans of the matrix's other cells that are being measured now."""
-        database = self.session.database
-        trials = [
-            cell.trial_id
-            for cell in load_cells(database, row.campaign_id)
-            if cell.state in LIVE and cell.trial_id not in (None, row.trial_id)
-        ]
-        plans = [find_plan(database, trial_id) for trial_id in trials if trial_id is not None]
-        return [plan for plan in plans if plan is not None]
-
-    def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> str | None:
-        """Release the machine, or hand a shared one on to the next cell. Returns why the release
-        failed (the next sweep then retries it), or None."""
+    def _given_back(self, plan: Plan, row: CellRow, *, handed_on: bool) -> ReleaseFailed | None:
+        """Release the machine, or hand a shared one on to the next cell. Returns the error of a
+        failed release (the next sweep then retries it), or None."""
         lease = load_lease(self.session.database, plan.trial_id)
         is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
         is_open = lease is None or lease.state == "open" or plan.machine is not None
         if is_kept or not is_open:
             end_hold(self.session, plan)
             return None
-        failed = hand_back(self.session, plan)
-        return failed.message if failed else None
+        return hand_back(self.session, plan)
 
     def _kept(self, plan: Plan, row: CellRow) -> bool:
         """Whether the machine was handed on to the next cell; if not, the caller releases it."""
@@ -232,48 +257,27 @@ class LiveCells:
         """End the unfinished runs of a workflow that broke or never began its runs. Returns whether
         the trial was unfinished."""
         reason = problem or _NOT_KEPT
-        stopped = reason.is_stop
         return end_unfinished(
-            self.session, plan, reason, state="interrupted" if stopped else "failed"
+            self.session, plan, reason, "interrupted" if reason.is_stop else "failed"
         )
 
     def noted(self, trial_id: str, text: str) -> None:
-        """Store a note on a cell for `matrix status`, and pass it to `note`; an empty text removes
-        the note."""
+        """Store a note on a cell for `matrix status`, and pass it to the watcher; an empty text
+        removes the note."""
         if text:
-            self.note(trial_id, text)
+            self.watcher.note(trial_id, text)
         with contextlib.suppress(StoreUnavailable):  # the note may be about this very fault
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
 
     @property
-    def _patience(self) -> WorkerPatience:
-        return WorkerPatience(self.stop, self.noted)
-
-
-def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
-    """The ids of a trial's runs: the same in every process that opens it, sorted in the order of
-    the runs, with the time of the trial's id (a ULID has 48 bits of time and 80 random bits)."""
-    time_of = ULID.from_str(trial_id.upper()).bytes[:6]
-    chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
-    return tuple(
-        str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
-    )
-
-
-def _in_zone(cell: Cell, zone: str | None) -> Cell:
-    """The cell with the zone in its rental; unchanged for None."""
-    if zone is None or cell.rent is None:
-        return cell
-    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})
+    def retry(self) -> RetryPolicy:
+        """What this process does after an error that is not a result."""
+        return RetryPolicy(self.stop, self.noted, waits=self.waits)
 
 
 def _is_done(end: TrialEnd | None) -> bool:
     """Whether every run ended well."""
     return end is not None and {run.state for run in end.runs} == {"done"}
-
-
-def _problem_of(report: TrialEnding) -> Problem | None:
-    return report.end.runs[0].problem if report.end else None
 
 
 def _failed(problem: Problem) -> Outcome:

@@ -14,7 +14,6 @@ from diskbench.errors import StoreUnavailable
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import (
     beat,
-    list_claims,
     list_executors,
     progress_of_trials,
     register_executor,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Executor, TrialClaim
+    from diskbench.store.claims import Executor
 
 BEAT_S = 15.0
 """Seconds between two heartbeats; our choice."""
@@ -68,12 +67,6 @@ def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S
     return executor.silent_s() < silence
 
 
-def abandoned(claims: Sequence[TrialClaim], executors: Sequence[Executor]) -> list[TrialClaim]:
-    """The unfinished trials whose process is dead or unknown, oldest first."""
-    alive = living(executors)
-    return [claim for claim in claims if claim.owner not in alive]
-
-
 def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> set[str]:
     """The ids of the processes that are alive, as far as can be known from here."""
     hostname = socket.gethostname()
@@ -103,8 +96,7 @@ def silent_s(database: sa.Engine, cell: CellRow) -> float:
 def forget_dead(database: sa.Engine) -> None:
     """Remove dead executors that left no unfinished work. A process of another machine may only be
     suspended, and is removed after a day."""
-    owners = {claim.owner for claim in list_claims(database)}
-    owners |= {cell.owner for cell in live_cells(database)}
+    owners = {cell.owner for cell in live_cells(database)}
     executors = list_executors(database)
     alive = living(executors, silence=FORGOTTEN_AFTER_S)
     for executor in executors:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
 from diskbench.engine.matrix.executor import living
-from diskbench.engine.matrix.matrix_status import doing, doing_now
-from diskbench.model.campaign import LIVE, CellState
+from diskbench.engine.matrix.matrix_status import doing
+from diskbench.model.campaign import LIVE
 from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 from diskbench.plan.route import serves
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells
-from diskbench.store.claims import list_claims, list_executors, progress_of_trials
+from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.clock import database_time, iso, ulid_time
 from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.rows import find_plan
+from diskbench.store.runs import run_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from diskbench.engine.work import OngoingWork
     from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Executor, SavedProgress, TrialClaim
+    from diskbench.store.claims import Executor, SavedProgress
     from diskbench.store.leases import Lease
 
 
@@ -39,15 +40,14 @@ def fleet(database: sa.Engine) -> FleetDocument:
     names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
     cells = unfinished_cells(database)
     at_work = [cell for cell in cells if cell.state in LIVE and cell.owner is not None]
-    in_cells = {cell.trial_id for cell in cells}
-    runs = [claim for claim in list_claims(database) if claim.trial_id not in in_cells]
+    runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
     progress = progress_of_trials(
         database,
-        [cell.trial_id for cell in at_work if cell.trial_id] + [run.trial_id for run in runs],
+        [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id],
     )
     matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
     for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
-    busy = Counter([cell.owner for cell in at_work] + [run.owner for run in runs])
+    busy = Counter(cell.owner for cell in [*at_work, *runs])
     used = leases_at_work(database)
     # What is rented for a trial that shares a machine is in the machine's lease.
     shared = {machine.trial_id for machine in list_machines(database)}
@@ -84,7 +84,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
             )
             for cell in at_work
         )
-        + tuple(_run(database, run, now, names, progress.get(run.trial_id)) for run in runs),
+        + tuple(_run(run, now, names, progress.get(run.trial_id or "")) for run in runs),
         leases=tuple(leases),
         usd=sum(lease.usd or 0.0 for lease in leases),
         unpriced=sum(lease.usd is None for lease in leases),
@@ -160,23 +160,17 @@ def _place(cell: CellRow) -> str:
 
 
 def _run(
-    database: sa.Engine,
-    claim: TrialClaim,
-    now: datetime,
-    names: Mapping[str, str],
-    progress: SavedProgress | None,
+    cell: CellRow, now: datetime, names: Mapping[str, str], progress: SavedProgress | None
 ) -> CellSeen:
-    """A run that was started outside a matrix."""
-    plan = find_plan(database, claim.trial_id)
-    state: CellState = "renting" if plan is not None and plan.is_draft else "measuring"
-    name = f"{plan.cell.provider}/{plan.profile.name}" if plan is not None else claim.trial_id
+    """A trial of a run that was started outside a matrix."""
+    trial_id = cell.trial_id or ""
     return CellSeen(
-        trial_id=claim.trial_id,
-        name=name,
-        state=state,
-        doing=doing_now(progress) if progress else "",
-        age_s=_age_s(ulid_time(claim.trial_id), now),
-        worker=names.get(claim.owner or ""),
+        trial_id=trial_id,
+        name=cell.block,
+        state=cell.state,
+        doing=doing(cell, progress),
+        age_s=_age_s(ulid_time(trial_id), now),
+        worker=names.get(cell.owner or ""),
     )
 
 

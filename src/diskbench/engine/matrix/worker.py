@@ -13,36 +13,33 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.durable.at_work import at_work
 from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.cell_process import launch_cells, stations_of
 from diskbench.engine.matrix.cell_steps import LiveCells
-from diskbench.engine.matrix.claim_cell import go_on_with, pick_up
+from diskbench.engine.matrix.claim_cell import take
 from diskbench.engine.matrix.database_clock import DatabaseClock
 from diskbench.engine.matrix.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.stuck_cells import Vanished
-from diskbench.engine.matrix.takeover import is_left
-from diskbench.engine.matrix.worker_retry import PatientStations, WorkerPatience
 from diskbench.engine.schedule.watch import ScheduleWatch
 from diskbench.engine.trial.keep_records import keep_begun, keep_ending
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.engine.trial.watch import RowWatcher, Silent
-from diskbench.engine.wishes import follow_wishes
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
-from diskbench.store.rows import load_plan
 
 if TYPE_CHECKING:
+    from diskbench.engine.durable.cells import WorkflowState
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
@@ -56,8 +53,6 @@ SWEEP_EVERY_S = 30.0
 """Seconds between checks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25
 """Seconds between polls of its own queue: the longest wait of a cell, at little load when idle."""
-PER_PARTITION = 64
-"""Concurrent cells of a partition in a matrix's own queue, until its limits are known."""
 
 
 @dataclass
@@ -79,8 +74,8 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        self._watcher = RowWatcher(self.session.database, [], Silent(self.note))
-        self.cells = LiveCells(self.session, self.stop, self.note, lambda _: self.wake.set())
+        watcher = RowWatcher(self.session.database, Silent(self.note))
+        self.cells = LiveCells(self.session, self.stop, watcher, lambda _: self.wake.set())
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
@@ -88,38 +83,13 @@ class Worker:
         self._kept: set[str] = set()
         self._clock = DatabaseClock(self.session.database)
 
-    def launch(self, queues: Collection[str] = (), *, schedules: bool = False) -> None:
-        """Start the workflow engine, listening to this process's own queue and to `queues`;
-        `schedules` also begins the matrices of schedules when they are due."""
-        from diskbench.engine.durable import cells, process
-
-        stations = LiveStations(
-            database=self.session.database,
-            evidence_of=self.session.evidence_of,
-            connect=self.session.connect,
-            watcher=self._watcher,
-            stop=self.stop,
-            timing=self.session.timing,
-            renter=self.session.renter,
-        )
-        cells.bind_cells(self.cells)
-        self.session.ends_work = process.stop
-        follow_wishes(self.session, self.stop)
+    def launch(self, *, schedules: bool = False) -> None:
+        """Start the workflow engine, listening to this process's own queue; `schedules` also begins
+        the matrices of schedules when they are due."""
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
             watch.bind()
-        process.launch(
-            self.session.database,
-            self.session.executor_id,
-            PatientStations(stations, WorkerPatience(self.stop, self.cells.noted)),
-            lambda trial_id: load_plan(self.session.database, trial_id),
-            takes_over=True,
-            own_poll_s=OWN_POLL_S,
-            listens=sorted(queues),
-            schedules=schedules,
-        )
-        for queue in queues:
-            process.register(queue, per_partition=PER_PARTITION)
+        launch_cells(self.cells, stations_of(self.cells), poll_s=OWN_POLL_S, schedules=schedules)
         if schedules:
             watch.start()
 
@@ -212,28 +182,32 @@ class Worker:
             for cell in live_cells(database)
             if cell.campaign_id in campaigns and self._reaches(campaigns[cell.campaign_id])(cell)
         ]
-        standings = cells.known([cell.trial_id for cell in mine if cell.trial_id])
+        workflows = cells.known([cell.trial_id for cell in mine if cell.trial_id])
         alive = living(list_executors(database), silence=self._silence)
-        self._free_places(campaigns.values(), {cell.trial_id for cell in mine}, alive)
         taken = sum(cell.owner == me for cell in mine)
-        # No other process may end its own matrix.
-        takes = self.own is not None or (self.admits and not self._clock.is_skewed)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
-            campaign = campaigns[cell.campaign_id]
-            standing = standings.get(cell.trial_id)
-            if standing is None:
-                may_take = self.admits and (self.room is None or taken < self.room)
-                may_take &= cell.owner in (None, me) or not self._clock.is_skewed
-                taken += pick_up(self.session, campaign, cell, alive, may_take=may_take)
-            elif cell.owner == me and not standing.is_over:
-                self._look_at_own(campaign, cell)
-                if not standing.is_with(me):
+            workflow = workflows.get(cell.trial_id)
+            if cell.owner == me and workflow is not None and not workflow.is_over:
+                self._look_at_own(campaigns[cell.campaign_id], cell)
+                if not workflow.is_with(me):
                     process.move_here(cell.trial_id, me)  # it was won, and the database went away
-                elif standing.state == "PENDING":
+                elif workflow.state == "PENDING":
                     self._look_for(cell.trial_id)
-            elif standing.is_over or (takes and is_left(cell, standing, alive)):
-                go_on_with(self.session, self.cells, cell, standing, alive)
+            elif self._may_take(cell, workflow, taken):
+                won = take(self.session, self.cells, cell, workflow, alive)
+                taken += won and cell.owner != me
+
+    def _may_take(self, cell: CellRow, workflow: WorkflowState | None, taken: int) -> bool:
+        """Whether this process may take a cell that no live process owns. Cells of dead processes
+        are taken without room, because a machine that nobody watches costs money."""
+        if self.own is not None:  # no other process may end its own matrix
+            return True
+        is_new = cell.owner in (None, self.session.executor_id)
+        if workflow is None:
+            has_room = self.room is None or taken < self.room
+            return self.admits and has_room and (is_new or not self._clock.is_skewed)
+        return workflow.is_over or (self.admits and not self._clock.is_skewed)
 
     def _look_for(self, trial_id: str) -> None:
         """Restart the workflow of a cell of this process that no thread works on."""
@@ -246,23 +220,6 @@ class Worker:
         elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
             self.cells.settle(trial_id, None, fault, rented=True)
-
-    def _free_places(
-        self,
-        campaigns: Iterable[CampaignRow],
-        live: Collection[str | None],
-        alive: Collection[str],
-    ) -> None:
-        """End workflows whose process died after their cell was settled: they would otherwise keep
-        their place in the matrix's queue for ever."""
-        from diskbench.engine.durable import cells, process
-
-        if self._clock.is_skewed:
-            return
-        for queue in (campaign.queue for campaign in campaigns if campaign.queue is not None):
-            for trial_id, executor in cells.running_in(queue):
-                if trial_id not in live and executor not in alive:
-                    process.move_here(trial_id, self.session.executor_id)
 
     @property
     def _silence(self) -> float:

@@ -1,4 +1,4 @@
-"""Release of a trial's machine: the one function for runs, cells and failed renting."""
+"""Release of a trial's machine, for runs and for cells, and the end of runs that it leaves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 from diskbench.engine.trial.keep_records import keep_trial_rows
 from diskbench.engine.trial.lease import left_behind, release, where
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable
+from diskbench.model.outcome import Problem
+from diskbench.store.claims import is_unfinished
+from diskbench.store.finish import finish_run
 from diskbench.store.leases import note_lease_error
+from diskbench.store.rows import unfinished_runs
+from diskbench.store.runs import end_run_cell
 from diskbench.store.timings import add_timing
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
+    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
+
+RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
 
 
 def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
@@ -49,3 +57,23 @@ def end_hold(session: Session, plan: Plan) -> None:
     with contextlib.suppress(DiskbenchError):
         add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
     keep_trial_rows(session, plan.trial_id)
+
+
+def end_unfinished(session: Session, plan: Plan, problem: Problem, state: RunState) -> bool:
+    """End the unfinished runs of a trial whose lease is gone, with `problem` as the reason. Returns
+    whether the trial was unfinished."""
+    if not is_unfinished(session.database, plan.trial_id):
+        return False
+    for run_id in unfinished_runs(session.database, plan.trial_id):
+        index = plan.run_ids.index(run_id)
+        finish_run(
+            session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
+        )
+    return True
+
+
+def end_released(session: Session, plan: Plan) -> None:
+    """End a trial whose lease was given back by somebody else than its own process: its unfinished
+    runs count as cancelled, and nobody can resume it."""
+    end_unfinished(session, plan, RELEASED, "cancelled")
+    end_run_cell(session.database, plan.trial_id)

@@ -1,42 +1,37 @@
-"""From drafts to plans: rent each machine, examine it, and plan for its facts.
+"""From a draft to a plan: rent its machine, examine it, and plan for its facts.
 
-Another process may repeat the renting, because everything is found by the trial's name. A failure
-here ends its trial as a failed measurement does, and what was rented is released.
+Another process may repeat the renting, because everything is found by the trial's name. After a
+failure the caller releases what was made (engine/matrix/cell_steps.py).
 """
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.matrix.machine_reuse import acquire
 from diskbench.engine.session import host_at
-from diskbench.engine.trial.execute import TrialEnding
 from diskbench.engine.trial.extend import renew
-from diskbench.engine.trial.handing_back import hand_back
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.probe import check_parses, probe
-from diskbench.errors import DiskbenchError, Interrupted, ProfileError
+from diskbench.errors import Interrupted, ProfileError
 from diskbench.hosts.patience import patiently
 from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
-from diskbench.model.outcome import RunEnd, TrialEnd, problem_of
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
 from diskbench.plan.drain import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.store.archive import write_plan
-from diskbench.store.finish import finish_run
 from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from pydantic import SecretBytes
@@ -47,44 +42,8 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
-    from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
     from diskbench.ports import Host
-
-AT_ONCE = 32
-"""Machines that are rented at the same time; most of the time is spent waiting for them."""
-
-
-def rent_all(
-    session: Session, plans: Sequence[Plan], stop: Stop, note: Callable[[str, str], None]
-) -> tuple[list[Plan], list[TrialEnding]]:
-    """The plans, with every draft replaced by the plan for its machine; and the reports of the
-    trials whose machine could not be rented, which were released. `note` is called with
-    `(trial_id, text)`."""
-    waiting = [plan for plan in plans if plan.is_draft]
-    if not waiting:
-        return list(plans), []
-    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(waiting))) as pool:
-        ended = pool.map(lambda plan: _rent_or_end(session, plan, stop, note), waiting)
-        by_trial = dict(zip((plan.trial_id for plan in waiting), ended, strict=True))
-    ready, reports = [], []
-    for plan in plans:
-        outcome = by_trial.get(plan.trial_id, plan)
-        if isinstance(outcome, TrialEnding):
-            reports.append(outcome)
-        else:
-            ready.append(outcome)
-    return ready, reports
-
-
-def _rent_or_end(
-    session: Session, plan: Plan, stop: Stop, note: Callable[[str, str], None]
-) -> Plan | TrialEnding:
-    onlooker = Onlooker(session, plan.trial_id, stop, note)
-    try:
-        return rent(session, plan, onlooker)
-    except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
-        return give_up(session, plan, error)
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
@@ -199,24 +158,6 @@ def _claim(session: Session, plan: Plan) -> Claim:
         version=__version__,
         turn=plan.machine.turn if plan.machine else 1,
     )
-
-
-def give_up(session: Session, plan: Plan, error: Exception) -> TrialEnding:
-    """End a trial whose machine could not be rented: release what was made, and end its runs."""
-    stopped = isinstance(error, Interrupted)
-    state: RunState = "interrupted" if stopped else "failed"
-    problem = problem_of(error)
-    report = TrialEnding(plan)
-    report.not_released = hand_back(session, plan)
-    ends = []
-    evidence = session.evidence_of(plan.trial_id)
-    write_plan(evidence, plan)
-    for index, run_id in enumerate(plan.run_ids):
-        finish_run(session.database, evidence, plan, index, state, problem)
-        ends.append(RunEnd(run_id=run_id, run_index=index, state=state, problem=problem))
-    report.end = TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
-    report.refused = error if isinstance(error, DiskbenchError) else None
-    return report
 
 
 class Onlooker:

@@ -1,8 +1,8 @@
 """The effects of each station of a trial; each station is idempotent.
 
-Errors that belong to the measurement become an Outcome. Errors that do not (the evidence store is
-full, the database is gone, the host refuses us, a fault of ours) suspend the trial: its state and
-its data on the host are unchanged, and `diskbench resume` continues from there.
+Errors that belong to the measurement become an Outcome. After errors that do not (the evidence
+store is full, the database is gone, the host refuses us, a fault of ours) the policy decides
+(engine/trial/retry.py): the station waits and tries again, or the trial is suspended.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from diskbench.engine.trial.broken_step import raise_if_broken
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.host_stages import Stages
+from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.step_unit import unit_of
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.timing import Timing
@@ -29,13 +29,12 @@ from diskbench.errors import (
     DiskbenchError,
     Interrupted,
     MeasurementFailed,
-    Suspended,
 )
 from diskbench.fio.ending import last_words
 from diskbench.hosts.jobs import collect, start, start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
 from diskbench.hosts.workspace import make_workspace
-from diskbench.model.outcome import Outcome, RunEnd, problem_of
+from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.plan.sequence import next_step
 from diskbench.ports import HoldsCredit
 from diskbench.store.archive import write_step_evidence
@@ -68,22 +67,13 @@ class LiveStations:
     connect: Callable[[Plan], Host]
     watcher: Watcher
     stop: Stop
+    retry: RetryPolicy
     renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one."""
-        asked = self.stop.of(plan.trial_id)
-        with _suspending():
-            try:
-                commands = self._patiently(
-                    plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
-                )
-            except Interrupted:
-                return self._stopped(plan)
-            except MeasurementFailed as error:
-                return Outcome(state="failed", problem=problem_of(error))
-            return Outcome(state="done", commands=commands)
+        return self.retry.through(plan.trial_id, lambda: self._prepare(plan), _failed)
 
     def begin(self, plan: Plan) -> None:
         """Prepare, and start the first step without waiting for it; the workflow repeats both."""
@@ -95,17 +85,40 @@ class LiveStations:
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and store all its files."""
-        if self.stop.of(plan.trial_id).is_set():
-            return self._stopped(plan)
-        with _suspending():
-            try:
-                return self._measure(plan, run_index, step)
-            except MeasurementFailed as error:
-                return Outcome(state="failed", problem=problem_of(error))
+        return self.retry.through(
+            plan.trial_id, lambda: self._measured(plan, run_index, step), _failed
+        )
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
         """Write the run's manifest and its final state."""
-        with _suspending(), self.timing.span("store", plan.trial_id):
+        self.retry.through(
+            plan.trial_id,
+            lambda: self._finish_run(plan, end, prepared),
+            lambda problem: self.watcher.note(plan.trial_id, problem.message),
+        )
+
+    def _prepare(self, plan: Plan) -> Outcome:
+        asked = self.stop.of(plan.trial_id)
+        try:
+            commands = self._patiently(
+                plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
+            )
+        except Interrupted:
+            return self._stopped(plan)
+        except MeasurementFailed as error:
+            return Outcome(state="failed", problem=problem_of(error))
+        return Outcome(state="done", commands=commands)
+
+    def _measured(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        if self.stop.of(plan.trial_id).is_set():
+            return self._stopped(plan)
+        try:
+            return self._measure(plan, run_index, step)
+        except MeasurementFailed as error:
+            return Outcome(state="failed", problem=problem_of(error))
+
+    def _finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        with self.timing.span("store", plan.trial_id):
             finish_run(
                 self.database,
                 self.evidence_of(plan.trial_id),
@@ -232,12 +245,8 @@ class LiveStations:
             renter.set_credit(plan.lease_id, on=step.role != "fill")
 
 
-@contextmanager
-def _suspending() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise Suspended(error) from error
+def _failed(problem: Problem) -> Outcome:
+    return Outcome(state="failed", problem=problem)
 
 
 _LATEST_UNIX_S = 253_402_300_799.0

@@ -9,7 +9,7 @@ from diskbench.store.claims import save_progress
 from diskbench.store.rows import load_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import sqlalchemy as sa
 
@@ -22,6 +22,10 @@ PROGRESS_EVERY_S = 1.0
 
 class Watcher(Protocol):
     """Receives progress from the threads of the trials; its methods must not block."""
+
+    def measuring(self, plan: Plan) -> None:
+        """The machine of a trial is there, and its plan is final: it is about to be measured."""
+        ...
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """A step is about to run."""
@@ -46,6 +50,9 @@ class Silent:
     def __init__(self, note: Callable[[str, str], None]) -> None:
         self._note = note
 
+    def measuring(self, plan: Plan) -> None:
+        """See Watcher."""
+
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """See Watcher."""
 
@@ -63,11 +70,16 @@ class Silent:
 class RowWatcher:
     """Passes everything on, and writes each trial's last progress to its row."""
 
-    def __init__(self, database: sa.Engine, plans: Sequence[Plan], inner: Watcher) -> None:
+    def __init__(self, database: sa.Engine, inner: Watcher) -> None:
         self._database, self._inner = database, inner
-        self._run_ids = {plan.trial_id: plan.run_ids for plan in plans}
+        self._run_ids: dict[str, tuple[str, ...]] = {}
         self._current: dict[str, tuple[str, Step]] = {}
         self._written: dict[str, float] = {}
+
+    def measuring(self, plan: Plan) -> None:
+        """Pass on."""
+        self._run_ids[plan.trial_id] = plan.run_ids
+        self._inner.measuring(plan)
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """Pass on, and write the step's row at once."""
@@ -90,7 +102,7 @@ class RowWatcher:
         self._inner.note(trial_id, text)
 
     def _runs(self, trial_id: str) -> tuple[str, ...]:
-        """The run ids of a trial, loaded at first use for trials that a worker takes later."""
+        """The run ids of a trial, loaded where the process that died had begun to measure it."""
         if trial_id not in self._run_ids:
             self._run_ids[trial_id] = load_plan(self._database, trial_id).run_ids
         return self._run_ids[trial_id]

@@ -40,6 +40,10 @@ log = logging.getLogger(__name__)
 class Progress(Protocol):
     """Receives progress from the threads of the trials; its methods never block or raise."""
 
+    def measuring(self, plan: Plan) -> None:
+        """A trial is about to be measured by this plan; it may have been a draft until now."""
+        ...
+
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         """A step is about to run."""
         ...
@@ -76,23 +80,24 @@ def open_progress(
     """
     if quiet:
         return _Silent()
-    names = _names(plans)
-    tracks = {plan.trial_id: TrialProgress(plan, names[plan.trial_id]) for plan in plans}
+    several = len(plans) > 1
+    replicates = len({plan.cell.replicate for plan in plans}) > 1
+
+    def name(plan: Plan) -> str:
+        return _name(plan, several=several, replicates=replicates)
+
+    tracks = {plan.trial_id: TrialProgress(plan, name) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
 
 
-def _names(plans: Sequence[Plan]) -> dict[str, str]:
-    """The shortest labels that distinguish the trials: none, the host, or host and replicate."""
-    if len(plans) == 1:
-        return {plans[0].trial_id: ""}
-    replicates = len({plan.cell.replicate for plan in plans}) > 1
-    return {
-        plan.trial_id: (plan.address or plan.facts.hostname or plan.cell.provider)
-        + (f" #{plan.cell.replicate + 1}" if replicates else "")
-        for plan in plans
-    }
+def _name(plan: Plan, *, several: bool, replicates: bool) -> str:
+    """The shortest label that distinguishes a trial: none, the host, or host and replicate."""
+    if not several:
+        return ""
+    host = plan.address or plan.facts.hostname or plan.cell.provider
+    return f"{host} #{plan.cell.replicate + 1}" if replicates else host
 
 
 def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
@@ -109,6 +114,7 @@ def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> St
 class _Silent:
     """--quiet."""
 
+    def measuring(self, plan: Plan) -> None: ...
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None: ...
     def tick(self, trial_id: str, tick: Tick) -> None: ...
     def step_finished(self, trial_id: str, result: StepResult) -> None: ...
@@ -130,6 +136,10 @@ class _Lines:
         self._course_of = course_of
         self._lock = threading.Lock()
         self._last: dict[str, float] = {}
+
+    def measuring(self, plan: Plan) -> None:
+        with self._lock:
+            self._tracks[plan.trial_id].plan = plan
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         with self._lock:
@@ -187,6 +197,10 @@ class _Bars:
         self._live: Live | None = None
         self._closed = False
 
+    def measuring(self, plan: Plan) -> None:
+        with self._lock:
+            self._tracks[plan.trial_id].plan = plan
+
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         with self._lock:
             self._tracks[trial_id].start(run_index, step, self._clock())
@@ -204,7 +218,12 @@ class _Bars:
         self._print(track, result.step, result_figures(result, course), "green")
 
     def note(self, trial_id: str, text: str) -> None:
-        self._print(self._tracks[trial_id], "note", text, "yellow")
+        track = self._tracks[trial_id]
+        if track.plan.is_draft and self._live is None:  # no bar moves before a machine is there
+            line = f"{track.name}: {text}" if track.name else text
+            self._console().print(Text(line), soft_wrap=True)
+            return
+        self._print(track, "note", text, "yellow")
 
     def close(self) -> None:
         with self._lock:

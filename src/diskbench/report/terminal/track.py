@@ -10,6 +10,8 @@ from diskbench.report.assemble.phase_lines import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
@@ -20,7 +22,7 @@ class TrialProgress:
     """One trial: finished steps, the running step and its last second."""
 
     plan: Plan
-    name: str
+    label: Callable[[Plan], str]
     run_index: int = 0
     step: Step | None = None
     step_started_s: float = 0.0
@@ -28,6 +30,11 @@ class TrialProgress:
     tick: Tick | None = None
     finished: int = 0
     note: str = ""
+
+    @property
+    def name(self) -> str:
+        """What distinguishes the trial from the others; "" where it is the only one."""
+        return self.label(self.plan)
 
     def start(self, run_index: int, step: Step, now: float) -> None:
         """A step begins."""

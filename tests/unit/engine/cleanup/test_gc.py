@@ -124,7 +124,7 @@ class TestByDatabase:
 
             replace_everywhere(monkeypatch, module, name, looked)
 
-        meanwhile(claims, "list_claims")
+        meanwhile(claims, "unfinished_trials")
         meanwhile(leases, "list_leases")
         assert sweep(session, [], dry_run=False) == []
         assert asked != []

@@ -4,11 +4,12 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.campaign import cancel_campaign, retry_cells
+from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
 from diskbench.store.campaigns import claim_campaign, find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.database import open_database
+from diskbench.store.wishes import request_end
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_matrix_is_done_when_all_its_cells_are(database, begun):
 
 def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
     begun([cell_row(n) for n in range(2)], max_parallel=1)
-    cancel_campaign(database, find_campaign(database, CAMPAIGN))
+    request_end(database, CAMPAIGN)
     again(database)
     assert states(database) == ["queued", "cancelled"]
     (first, _) = load_cells(database, CAMPAIGN)

@@ -15,7 +15,7 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cell_steps import run_ids
+from diskbench.engine.matrix.cell_plan import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.matrix.spend import spent_by
 from diskbench.engine.session import Session, open_session

@@ -204,7 +204,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, claim_cell, "silent_s", lambda *_: 1.0)
     monkeypatch.setattr("diskbench.engine.durable.process.move_here", lambda *_: None)
-    claim_cell.go_on_with(
+    claim_cell.take(
         session,
         stations,
         cell,

@@ -32,7 +32,7 @@ def clock(monkeypatch):
 
 
 def test_progress_is_kept_every_second(database, clock):
-    watcher = RowWatcher(database, [PLAN], Silent(lambda *_: None))
+    watcher = RowWatcher(database, Silent(lambda *_: None))
     watcher.step_started(TRIAL_ID, 0, PLAN.steps[0])
     for second in range(1, 6):
         clock[0] += 1.0

@@ -1,9 +1,9 @@
-"""A worker that cannot go on waits, and goes on."""
+"""A worker that cannot go on waits, and goes on; a run that cannot is suspended at once."""
 
 import pytest
 
-from diskbench.engine.matrix import worker_retry
-from diskbench.engine.matrix.worker_retry import WorkerPatience
+from diskbench.engine.trial import retry
+from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 
@@ -12,8 +12,8 @@ TRIAL = "01jd0000000000000000000001"
 
 @pytest.fixture
 def notes(monkeypatch):
-    monkeypatch.setattr(worker_retry, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(worker_retry, "LONGEST_WAIT_S", 0.02)
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 0.02)
     return []
 
 
@@ -24,7 +24,7 @@ def stop():
 
 @pytest.fixture
 def patience(stop, notes):
-    return WorkerPatience(stop, lambda _, text: notes.append(text))
+    return RetryPolicy(stop, lambda _, text: notes.append(text))
 
 
 def failing(error, times):
@@ -64,7 +64,7 @@ def test_a_held_store_is_waited_for(patience):
 
 
 def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):
-    monkeypatch.setattr(worker_retry, "HOST_AWAY_S", 0.05)
+    monkeypatch.setattr(retry, "HOST_AWAY_S", 0.05)
     assert through(patience, failing(HostUnavailable("away"), 1000)).message == "away"
 
 
@@ -76,4 +76,15 @@ def test_a_stop_ends_waiting_for_a_host_but_not_for_a_store(patience, stop):
 
 def test_what_a_store_holds_already_is_not_waited_for(patience, notes):
     assert through(patience, failing(KeyTaken("plan.json is there"), 1)).kind == "KeyTaken"
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    "error", [StoreUnavailable("gone"), HostUnavailable("away"), ValueError("odd")]
+)
+def test_one_policy_suspends_at_once_where_nobody_waits(stop, notes, error):
+    run = RetryPolicy(stop, lambda _, text: notes.append(text), waits=False)
+    with pytest.raises(Suspended) as suspended:
+        through(run, failing(error, 1))
+    assert suspended.value.error is error
     assert notes == []

@@ -1,7 +1,9 @@
-"""Retries of a worker: it waits and tries again where a foreground run would be suspended.
+"""What happens to a cell after an error that is not a result: it waits, is suspended, or ends.
 
 A database that restarts, an evidence store that is full, or a host that is away does not end a
-cell. A fault that waiting does not cure ends it, with its reason.
+cell. A worker waits and tries again; a fault that waiting does not cure ends the cell, with its
+reason. `diskbench run` does not wait, because a person sees the error at once: it suspends the cell
+after any error, and `diskbench resume` continues it.
 """
 
 from __future__ import annotations
@@ -19,13 +21,10 @@ from diskbench.errors import (
     StoreUnavailable,
     Suspended,
 )
-from diskbench.model.outcome import Outcome, Problem, problem_of
+from diskbench.model.outcome import Problem, problem_of
 
 if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.trial_steps import LiveStations
-    from diskbench.model.outcome import RunEnd
-    from diskbench.model.spec import Plan, Step
 
 T = TypeVar("T")
 FIRST_WAIT_S = 1.0
@@ -36,16 +35,19 @@ _HOSTS = (ConnectionLost, HostUnavailable)
 
 
 @dataclass(frozen=True)
-class WorkerPatience:
-    """How a worker waits: for a store until it is available, because what was measured must be
-    kept; for a host until HOST_AWAY_S have passed or the trial is asked to stop. `note` gets the
-    reason for each wait, and an empty text when the work continues."""
+class RetryPolicy:
+    """Whether a process waits (`waits`): for a store until it is available, because what was
+    measured must be kept; for a host until HOST_AWAY_S have passed or the trial is asked to stop.
+    `note` gets the reason for each wait, and an empty text when the work continues. A process that
+    does not wait suspends the trial."""
 
     stop: Stop
     note: Callable[[str, str], None]
+    waits: bool = True
 
     def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
-        """The result of `work`, retried while waiting can help; else that of `otherwise`."""
+        """The result of `work`, retried while waiting can help; else that of `otherwise`. Raises
+        Suspended where the process does not wait, or leaves."""
         wait, away = FIRST_WAIT_S, 0.0
         while True:
             try:
@@ -54,6 +56,8 @@ class WorkerPatience:
                 if self.stop.leaving:
                     raise
                 error = raised.error if isinstance(raised, Suspended) else raised
+                if not self.waits:
+                    raise Suspended(error) from error
             else:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
@@ -73,40 +77,10 @@ class WorkerPatience:
             wait = min(2 * wait, LONGEST_WAIT_S)
 
 
-@dataclass(frozen=True)
-class PatientStations:
-    """A trial's stations in a worker, each retried with `patience`."""
-
-    inner: LiveStations
-    patience: WorkerPatience
-
-    def prepare(self, plan: Plan) -> Outcome:
-        """See engine.trial.Stations."""
-        return self.patience.through(plan.trial_id, lambda: self.inner.prepare(plan), _failed)
-
-    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        """See engine.trial.Stations."""
-        return self.patience.through(
-            plan.trial_id, lambda: self.inner.measure(plan, run_index, step), _failed
-        )
-
-    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        """See engine.trial.Stations."""
-        self.patience.through(
-            plan.trial_id,
-            lambda: self.inner.finish_run(plan, end, prepared),
-            lambda problem: self.patience.note(plan.trial_id, problem.message),
-        )
-
-
 def _comes_back(error: BaseException) -> bool:
     """Whether the error is a store that may become available later. Errors about the content of a
     store do not go away."""
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
-
-
-def _failed(problem: Problem) -> Outcome:
-    return Outcome(state="failed", problem=problem)
 
 
 def _first_line(error: BaseException) -> str:

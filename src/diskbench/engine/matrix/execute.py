@@ -1,0 +1,174 @@
+"""Running the cells of a run in this process: start or continue them, and wait for their ends.
+
+These are the cells that a worker runs, with the same stations, workflow and release. They differ in
+three things: the caller saved and claimed their rows, they begin without a queue, and an error
+suspends them instead of making them wait (engine/trial/retry.py). Each trial has its own waiting
+thread, so that a failure of one does not affect the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.cell_process import launch_cells, stations_of
+from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
+from diskbench.engine.matrix.claim_cell import settle_broken
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    Interrupted,
+    ReleaseFailed,
+    Suspended,
+)
+from diskbench.store.database import as_unavailable
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.trial_steps import LiveStations
+    from diskbench.engine.trial.watch import Watcher
+    from diskbench.model.outcome import Problem, TrialEnd
+    from diskbench.model.spec import Plan
+
+_OWN_POLL_S = 0.1
+
+
+@dataclass
+class TrialEnding:
+    """How a trial ended in this process: finished, or suspended for another process to resume."""
+
+    plan: Plan
+    end: TrialEnd | None = None
+    suspended: BaseException | None = None
+    stopped: bool = False
+    """Whether it was asked to stop."""
+    refused: Problem | None = None
+    """Why its runs never began: its machine could not be rented."""
+    not_released: ReleaseFailed | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
+        if self.not_released is not None:
+            return 3
+        if self.refused is not None:
+            return self.refused.exit_code
+        if isinstance(self.suspended, ConnectionLost) and self.stopped:
+            return Interrupted.exit_code
+        if self.suspended is not None:
+            return self.suspended.exit_code if isinstance(self.suspended, DiskbenchError) else 1
+        states = {run.state for run in self.end.runs} if self.end else {"failed"}
+        if "interrupted" in states:
+            return 130
+        return 1 if states - {"done"} else 0
+
+
+def execute(
+    session: Session,
+    plans: Sequence[Plan],
+    watcher: Watcher,
+    stop: Stop,
+    *,
+    take_over: bool = False,
+) -> list[TrialEnding]:
+    """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
+    suspension; machines of drafts are rented first.
+
+    Returns one report per plan, in order. `take_over` continues cells that another process began.
+    """
+    endings: dict[str, CellEnding] = {}
+
+    def over(ending: CellEnding) -> None:
+        endings[ending.trial_id] = ending
+
+    cells = LiveCells(session, stop, watcher, over, waits=False)
+    stations = stations_of(cells)
+    for plan in plans:
+        cells.know(plan)
+    early = [] if take_over else [_spawn(_begin, stations, plan) for plan in plans]
+    with session.timing.span("launch"), as_unavailable(session.database):
+        launch_cells(cells, stations, poll_s=_OWN_POLL_S if take_over else None)
+    for beginning in early:
+        beginning.join()
+    reports = [TrialEnding(plan) for plan in plans]
+    begun = [plan.trial_id for plan in plans] if take_over else []
+    threads = [
+        _spawn(_to_its_end, session, report, wait)
+        for report, wait in zip(reports, _started(cells, plans, begun), strict=True)
+    ]
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.2)  # in slices, so that signals are handled meanwhile
+    for report in reports:
+        trial_id = report.plan.trial_id
+        report.stopped = stop.asked(trial_id)
+        report.plan = cells.plans.get(trial_id, report.plan)
+        if trial_id in endings:
+            _add(report, endings[trial_id])
+    return reports
+
+
+def _started(
+    stations: LiveCells, plans: Sequence[Plan], begun: Sequence[str]
+) -> Iterator[Callable[[], object]]:
+    """Start the cell of each plan, or continue it where it is among `begun`; functions that wait
+    for their ends."""
+    from diskbench.engine.durable import cells
+
+    workflows = cells.known(begun)
+    for plan in plans:
+        trial_id, workflow = plan.trial_id, workflows.get(plan.trial_id)
+        if workflow is None:  # also one that was killed between its row and its workflow
+            yield cells.start(trial_id)
+        elif workflow.is_over:
+            yield partial(settle_broken, stations, trial_id, workflow)
+        else:
+            yield cells.go_on(trial_id, stations.session.executor_id)
+
+
+def _begin(stations: LiveStations, plan: Plan) -> None:
+    """Start the first step while this process still imports its workflow engine (half a second).
+
+    The trial's rows are written, and preparing and starting are idempotent: the workflow finds
+    what was begun here, and says what went wrong if something did.
+    """
+    if plan.is_draft:
+        return
+    with (
+        contextlib.suppress(DiskbenchError, Suspended),
+        stations.timing.span("begin", plan.trial_id),
+    ):
+        stations.begin(plan)
+
+
+def _to_its_end(session: Session, report: TrialEnding, wait: Callable[[], object]) -> None:
+    """Wait for a cell; note why it was suspended."""
+    try:
+        with as_unavailable(session.database):
+            wait()
+    except Suspended as suspended:
+        report.suspended = suspended.error
+    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; always reported
+        report.suspended = error
+
+
+def _add(report: TrialEnding, ending: CellEnding) -> None:
+    """Add to a report how its cell ended; a cell whose release could not be tried is suspended,
+    and reported as not given back."""
+    report.end, report.not_released = ending.end, ending.not_released
+    if ending.not_released is not None:
+        report.suspended = None
+    if ending.end is None and ending.problem is not None:
+        report.end = ending.never_began(report.plan)
+        report.refused = ending.problem
+
+
+def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("src", "tests", "docs", "profiles", "benchmarks", "script")
+COPIED = ("src", "tests", "emulators", "docs", "profiles", "benchmarks", "script")
 WITHIN_S = 600.0
 
 
@@ -104,8 +104,8 @@ MUTANTS = (
     ),
     Mutant(
         "method: steady although no rule holds",
-        "holds = found.steady and one is not None and moves",
-        "holds = one is not None and moves",
+        "holds = result.steady and kind is not None and moves",
+        "holds = kind is not None and moves",
         ("tests/unit/analysis/test_steady.py", "tests/method/test_mr02_steady.py"),
     ),
     Mutant(
@@ -116,7 +116,7 @@ MUTANTS = (
     ),
     Mutant(
         "secrets: a directory of ours that others read stays so",
-        "if found.st_uid == os.geteuid() and found.st_mode & _OTHERS:",
+        "if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:",
         "if False:",
         ("tests/unit/test_private.py",),
     ),

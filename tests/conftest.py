@@ -5,6 +5,9 @@ A skip hides that something was not tested. Whoever must allow one writes down w
 
 from __future__ import annotations
 
+import fcntl
+import gc
+import os
 import signal
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -17,12 +20,17 @@ from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
 from tests.rooms import is_thorough
 
+import diskbench
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
     from xdist.workermanage import WorkerController
+
+    from diskbench.store.example import ExampleData
 
 settings.register_profile(
     "quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -59,6 +67,14 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     if worker or not config.getvalue("numprocesses"):
         have_own_locks()
+        # Importing the tests makes millions of objects that stay: to look through them again and
+        # again for garbage takes as long as the import, and would slow every test.
+        gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
@@ -72,6 +88,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """The files that hold what pages and commands say (tests/rigs/golden.py)."""
     return Golden(PLACE, update=request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A XDG_CACHE_HOME with the example data, for all processes of a session: unpacking them takes
+    long, so one process does it."""
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    home.mkdir(exist_ok=True)
+    with (home / "example.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        diskbench.example_data(home / "diskbench")
+    return home
+
+
+@pytest.fixture(scope="session")
+def example(cache_home: Path) -> ExampleData:
+    """The example data, to be read only."""
+    return diskbench.example_data(cache_home / "diskbench")
 
 
 @pytest.fixture(autouse=True)

@@ -104,6 +104,7 @@ def test_nothing_is_flagged_on_machines_that_are_alike(database, evidence):
     assert (found.flagged, found.lines[0].without) == ((), None)
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_it_is_without_the_flagged(database, evidence):
     slow = measured(database, evidence, slow=4, labels=[("s", "a")])[4]
     measured(database, evidence, slow=None, disk="gp3", labels=[("s", "b")])

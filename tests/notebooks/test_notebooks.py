@@ -18,19 +18,12 @@ def by_name(path):
     return path.stem
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory, worker_id):
-    """One cache for all workers, so that the example data are unpacked once."""
-    base = tmp_path_factory.getbasetemp()
-    return (base if worker_id == "master" else base.parent) / "notebooks-cache"
-
-
 @pytest.fixture
-def home(tmp_path, cache, monkeypatch):
+def home(tmp_path, cache_home, monkeypatch):
     """A user who has run nothing yet."""
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
     return tmp_path
 
 

@@ -7,7 +7,7 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,24 +49,23 @@ class Texts:
         self.functions = {
             one.name: one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)
         }
+        self.nodes = {name: tuple(ast.walk(one)) for name, one in self.functions.items()}
+        """By function, what stands in it: walked once, asked for often."""
         self.given: dict[str, set[str]] = {name: set() for name in self.functions}
         """By function, its parameters that some call of this module gives such a text."""
+        self._raised = {name: _raised_in(nodes) for name, nodes in self.nodes.items()}
         while any(self._hand_on(name) for name in self.functions):
             pass
 
     def of(self, function: ast.FunctionDef) -> tuple[set[str], set[str]]:
         """The names of a function that are errors, and those that are the text of one."""
-        raised = {one.arg for one in ast.walk(function) if _is_error_argument(one)}
-        raised |= {
-            one.name
-            for one in ast.walk(function)
-            if isinstance(one, ast.ExceptHandler) and one.name
-        }
+        raised = self._raised[function.name]
         texts = set(self.given[function.name])
+        assigned = [one for one in self.nodes[function.name] if isinstance(one, ast.Assign)]
         while True:
             before = len(texts)
-            for one in ast.walk(function):
-                if isinstance(one, ast.Assign) and is_text(one.value, raised, texts):
+            for one in assigned:
+                if is_text(one.value, raised, texts):
                     texts |= {
                         name.id
                         for target in one.targets
@@ -80,7 +79,7 @@ class Texts:
         """Follow what a function gives to others of its module; whether that was anything new."""
         raised, texts = self.of(self.functions[name])
         new = False
-        for call in ast.walk(self.functions[name]):
+        for call in self.nodes[name]:
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                 continue
             called = self.functions.get(call.func.id)
@@ -94,9 +93,14 @@ class Texts:
         return new
 
 
-def _is_error_argument(node: ast.AST) -> bool:
-    if not isinstance(node, ast.arg):
-        return False
+def _raised_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of a function that are errors."""
+    arguments = {one.arg for one in nodes if isinstance(one, ast.arg) and _is_error_argument(one)}
+    handlers = {one.name for one in nodes if isinstance(one, ast.ExceptHandler) and one.name}
+    return arguments | handlers
+
+
+def _is_error_argument(node: ast.arg) -> bool:
     kind = ast.unparse(node.annotation) if node.annotation else ""
     return bool(_NAMED.match(node.arg)) or bool(re.search(r"Error|Exception|Problem\b", kind))
 
@@ -152,7 +156,7 @@ def decisions(tree: ast.Module) -> Iterator[tuple[str, str]]:
         def told(node: ast.expr, raised: set[str] = raised, texts: set[str] = texts) -> bool:
             return is_text(node, raised, texts)
 
-        for node in ast.walk(function):
+        for node in known.nodes[function.name]:
             if isinstance(node, ast.Compare):
                 # `error.message is None` and emptiness say nothing of what it says.
                 asked = any(
@@ -336,7 +340,8 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
     known = set(cell_model().model_fields)
     for path in sources():
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for call in ast.walk(ast.parse(text)) if "field=" in text else ():
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                 continue
             if not hasattr(errors, call.func.id):

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_no_command_imports_pytest() -> None:
     code = (
         "import sys, diskbench.cli.main, diskbench.providers.registry as known\n"

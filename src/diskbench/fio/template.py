@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
@@ -48,6 +49,10 @@ OFFLOAD_WORKS: Final = (3, 42)
 
 _SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
 _FIRST = {"message": "", "line": 1}
+_MARKS = ("{{", "{%", "{#")
+"""What Jinja acts on. A text without any of them is only copied."""
+_KEPT = 32
+"""Expanded templates that a process keeps; each has at most TEXT_BYTES."""
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -246,7 +251,8 @@ def _engine(available: tuple[str, ...]) -> str:
 
 def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int) -> str:
     trusted = profile.digest in shipped_digests()
-    expanded = expand(text, values) if trusted else _expand_apart(text, values)
+    runs_nothing = not any(mark in text for mark in _MARKS)
+    expanded = expand(text, values) if trusted or runs_nothing else _expand_apart(text, values)
     where = f"profile {profile.name!r}"
     if "text" in expanded:
         return str(expanded["text"])
@@ -289,21 +295,39 @@ def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:
         "bytes": TEMPLATE_MEMORY_BYTES,
         "longest": TEXT_BYTES,
     }
+    try:
+        return dict(_found_apart(json.dumps(asked)))
+    except _StoppedError as stopped:
+        return {"kind": stopped.kind} | _FIRST
+
+
+class _StoppedError(Exception):
+    """The process was ended before its template was; `kind` is the limit that it met."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+
+@lru_cache(maxsize=_KEPT)
+def _found_apart(asked: str) -> Mapping[str, Any]:
+    """What template_room.py answers to `asked`. The same question has the same answer, and each
+    process takes 0.1 s: the cells of a matrix ask for few different ones. Raises _StoppedError,
+    which is not kept: on a machine with less to do the template may end in time."""
     program = [sys.executable, "-P", template_room.__file__]
     try:
         done = subprocess.run(
             program,
-            input=json.dumps(asked).encode(),
+            input=asked.encode(),
             capture_output=True,
             timeout=TEMPLATE_WALL_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return {"kind": "time"} | _FIRST
+        raise _StoppedError("time") from None
     if done.returncode == -signal.SIGPROF:
-        return {"kind": "time"} | _FIRST
+        raise _StoppedError("time")
     if done.returncode:
         # Out of memory before Python could report it.
-        return {"kind": "memory"} | _FIRST
+        raise _StoppedError("memory")
     expanded: dict[str, Any] = json.loads(done.stdout)
     return expanded

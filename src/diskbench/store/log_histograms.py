@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import bucket_middle_ns
@@ -36,8 +37,13 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
         width = widths[0][0] if widths else None
         if not width or width < 1:
             continue
-        coarseness = max((_BUCKETS // width).bit_length() - 1, 0)
-        middles = [bucket_middle_ns(index, coarseness=coarseness) for index in range(width)]
+        # A table from one text: DuckDB takes longer to plan 1,856 expressions, or to take a list of
+        # them, than to read the log.
+        db.execute(
+            "CREATE OR REPLACE TEMP TABLE middles AS SELECT unnest(range(len(ns))) AS index, "
+            "unnest(ns) AS ns FROM (SELECT string_split(?, ',')::BIGINT[] AS ns)",
+            [_middles_ns(width)],
+        )
         run(
             db,
             f"""
@@ -48,10 +54,17 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
                     unnest(cells[4:]) AS cell, unnest(range(len(cells) - 3)) AS index
                 FROM split WHERE len(cells) = {width + 3}
             )
-            SELECT {log.name.job}, time, direction, ({middles})[index + 1], cell::BIGINT
-            FROM cells WHERE cell NOT IN ('0', ' 0')
+            SELECT {log.name.job}, time, direction, middles.ns, cell::BIGINT
+            FROM cells JOIN middles USING (index) WHERE cell NOT IN ('0', ' 0')
             """,
         )
+
+
+@cache
+def _middles_ns(width: int) -> str:
+    """The middle of each bucket of a log with `width` of them, with commas between."""
+    coarseness = max((_BUCKETS // width).bit_length() - 1, 0)
+    return ",".join(str(bucket_middle_ns(index, coarseness=coarseness)) for index in range(width))
 
 
 def add_histogram_quantiles(db: duckdb.DuckDBPyConnection) -> None:

@@ -82,12 +82,8 @@ def write_series(
     with database(logs) as db:
         _collect(db, logs, totals or {})
         if any(log.layout and log.layout.averaged for log in logs):
-            for direction, total in (totals or {}).items():
-                if direction in _DIRECTIONS:
-                    number = _DIRECTIONS.index(direction)
-                    fill_tail(
-                        db, number, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s
-                    )
+            for number, total in _logged(db, totals or {}):
+                fill_tail(db, number, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s)
         _finish(db, logs)
         db.execute(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
@@ -119,14 +115,21 @@ def _collect(
     if windows:
         _refuse_years(db, "SELECT (max(time) - min(time)) / 1000 FROM windows")
         late_by_latencies(db)
-        for direction, total in totals.items():
-            if direction in _DIRECTIONS:
-                number, seconds = _DIRECTIONS.index(direction), total.runtime_s
-                late_by_total(db, number, kind="iops", total=total.ios, runtime_s=seconds)
-                kib = total.bytes / 1024
-                late_by_total(db, number, kind="bw", total=kib, runtime_s=seconds)
+        for number, total in _logged(db, totals):
+            seconds = total.runtime_s
+            late_by_total(db, number, kind="iops", total=total.ios, runtime_s=seconds)
+            late_by_total(db, number, kind="bw", total=total.bytes / 1024, runtime_s=seconds)
         rate_windows(db, skip_latency=bool(single))
     add_histogram_quantiles(db)
+
+
+def _logged(
+    db: duckdb.DuckDBPyConnection, totals: Mapping[Direction, Total]
+) -> list[tuple[int, Total]]:
+    """The totals of those directions that the averaged logs have a window of, by fio's number."""
+    found = {row[0] for row in db.execute("SELECT DISTINCT direction FROM windows").fetchall()}
+    numbered = ((_DIRECTIONS.index(one), totals[one]) for one in _DIRECTIONS if one in totals)
+    return [(number, total) for number, total in numbered if number in found]
 
 
 def _zero(db: duckdb.DuckDBPyConnection, single: Sequence[Log], windows: Sequence[Log]) -> int:

@@ -178,6 +178,7 @@ def test_a_folder_that_is_not_there_is_named(home: Path, tmp_path: Path) -> None
         python(home, "-m", "diskbench", "catalog", "disks", first=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_catalogue_command_lists_and_shows_it(home: Path) -> None:
     listed = json.loads(
         python(home, "-m", "diskbench", "catalog", "disks", "--cloud", "acme", "--output", "json")

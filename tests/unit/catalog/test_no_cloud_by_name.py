@@ -61,8 +61,9 @@ def branches(tree: ast.Module) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_nothing_is_decided_by_the_name_of_a_provider(name: str) -> None:
-    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-    assert list(branches(tree)) == []
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if any(f"{one}{quote}" in text for one in NAMES for quote in "'\""):
+        assert list(branches(ast.parse(text))) == []
 
 
 @pytest.mark.parametrize(

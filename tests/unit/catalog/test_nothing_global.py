@@ -77,7 +77,9 @@ def _binds(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda one: str(one.name))
 def test_no_module_keeps_a_catalogue_that_a_session_opened(path: Path) -> None:
-    assert list(faults(tree_of(path))) == []
+    text = path.read_text(encoding="utf-8")
+    if any(f"{name}(" in text for name in OPENS):
+        assert list(faults(ast.parse(text))) == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "catalog").glob("*.py")), ids=lambda one: one.name)

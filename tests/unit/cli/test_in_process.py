@@ -46,6 +46,7 @@ def run(home, *more):
                  str(home / "job.fio"), *more])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_run_returns_its_exit_code_and_leaves_the_process_as_it_was(home, capsys):
     before = state_of_the_process()
     assert run(home, "--output", "json") == 0
@@ -53,6 +54,7 @@ def test_a_run_returns_its_exit_code_and_leaves_the_process_as_it_was(home, caps
     assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "done"
 
 
+@pytest.mark.slow
 def test_it_can_be_called_again_and_from_another_thread(home, capsys):
     codes = []
     threads = [threading.Thread(target=lambda: codes.append(run(home))) for _ in range(2)]
@@ -72,6 +74,7 @@ def test_short_commands_leave_the_process_as_it_was(arguments):
     assert state_of_the_process() == before
 
 
+@pytest.mark.slow
 def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, capsys):
     def full(*_args, **_kwargs):
         raise StoreUnavailable("no space left")

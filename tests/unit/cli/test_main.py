@@ -85,6 +85,7 @@ def test_completion_of_a_command_imports_nothing_heavy(words):
     assert imported([], **asked) == []
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_their_options():
     def completed(words: str, index: int) -> list[str]:
         asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
@@ -138,6 +139,7 @@ def test_each_kind_of_error_has_its_exit_code(error, code):
     assert failing(body).returncode == code
 
 
+@pytest.mark.slow
 def test_debug_shows_the_traceback_too():
     body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd')"
     assert "Traceback" in failing(body, "--debug").stderr

@@ -135,6 +135,7 @@ def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
     assert "aws us-east-1: 10 machines, 40 vCPUs, 10 disks, 2,404 GiB of gp2 at once" in text
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_order_and_another_gives_another():
     first, again, other = (planned("gp2-burst", "--seed", s).cells for s in ("1", "1", "2"))
     assert first == again

@@ -27,6 +27,7 @@ def run(*arguments):
     return done
 
 
+@pytest.mark.slow
 def test_list_names_every_profile_with_its_time():
     document = json.loads(run("list", "--output", "json").stdout)
     assert document["format"] == 1

@@ -1,5 +1,7 @@
 """Parameters are typed and checked, templates are strict and kept in their room."""
 
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,3 +172,39 @@ def test_a_name_that_the_template_made_is_told_by_its_beginning():
     with pytest.raises(ProfileError) as told:
         render(profile('{{ {}["x" * 100000] }}'), {}, CONTEXT)
     assert len(str(told.value)) < 1000
+
+
+def _without_processes(monkeypatch):
+    def run(*_, **__):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr("diskbench.fio.template.subprocess.run", run)
+
+
+def test_a_text_in_which_nothing_runs_needs_no_process(monkeypatch):
+    _without_processes(monkeypatch)
+    found = render(profile("[job]\nrw=read\n"), {}, RenderContext())
+    assert "rw=read" in found.text
+
+
+def test_the_same_template_with_the_same_values_is_expanded_once(monkeypatch):
+    mine = profile("[job]\nnumjobs={{ host.cores * 3 }}\n")
+    first = render(mine, {}, RenderContext(cores=7))
+    assert "numjobs=21" in first.text
+    _without_processes(monkeypatch)
+    assert render(mine, {}, RenderContext(cores=7)) == first
+    with pytest.raises(AssertionError, match="process"):
+        render(mine, {}, RenderContext(cores=8))
+
+
+def test_a_template_that_met_a_limit_is_tried_again(monkeypatch):
+    mine = profile("[job]\nnumjobs={{ host.cores * 5 }}\n")
+
+    def late(*_, **__):
+        raise subprocess.TimeoutExpired("python", 30)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("diskbench.fio.template.subprocess.run", late)
+        with pytest.raises(ProfileError, match="processor time"):
+            render(mine, {}, RenderContext(cores=2))
+    assert "numjobs=10" in render(mine, {}, RenderContext(cores=2)).text

@@ -71,6 +71,7 @@ def test_a_path_with_odd_characters(tmp_path):
     assert check_directory(HERE, str(odd), 1)
 
 
+@pytest.mark.slow
 def test_fio_itself_refuses_a_job_file_with_its_own_words():
     good = "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n"
     parse_only(HERE, [("a", good), ("b", good)])

@@ -52,6 +52,7 @@ def test_a_latency_over_both_levels_is_no_figure_and_compare_says_so(database, e
     assert find_regressions(database, [], metric="lat_mean_ns").histories == ()
 
 
+@pytest.mark.slow
 def test_compare_sets_level_beside_level_and_says_whose_it_is(database, evidence):
     for number in range(2):
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])

@@ -13,11 +13,6 @@ API = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory):
-    return diskbench.example_data(tmp_path_factory.mktemp("example"))
-
-
-@pytest.fixture(scope="module")
 def burst(example):
     """The run on gp2 of 100 GiB."""
     runs = diskbench.load_runs(database=example.database)

@@ -222,6 +222,7 @@ def at_0004(url):
     return engine
 
 
+@pytest.mark.slow
 def test_runs_of_before_get_them_by_migration(any_database_url):
     old = at_0004(any_database_url)
     plans = [

@@ -103,6 +103,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_opening_imports_no_alembic(tmp_path):
     code = (
         "import sys\nfrom diskbench.store.database import open_database\n"

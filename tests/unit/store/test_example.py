@@ -14,11 +14,6 @@ from diskbench.store import example as shipped
 pytestmark = pytest.mark.slow  # unpacks the example data
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory):
-    return diskbench.example_data(tmp_path_factory.mktemp("example"))
-
-
 def study(runs):
     return runs["labels"].str.json_path_match("$.study")
 

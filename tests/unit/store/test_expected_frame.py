@@ -15,8 +15,8 @@ API = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    return diskbench.example_data(tmp_path_factory.mktemp("example")).database
+def database(example):
+    return example.database
 
 
 @pytest.fixture(scope="module")

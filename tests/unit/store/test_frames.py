@@ -77,6 +77,7 @@ def shown(frame):
     return {name: str(kind) for name, kind in frame.schema.items()}
 
 
+@pytest.mark.slow
 def test_runs_and_measurements_have_the_documented_columns(stored):
     runs = diskbench.load_runs(database=stored)
     assert shown(runs) == documented("load_runs")

@@ -76,6 +76,7 @@ def test_made_at_once_and_migrated_are_the_same_schema(any_database_url, make):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_the_tables_of_both_ways_read_alike_to_the_letter(tmp_path):
     made = []
     for make in (create, migrate):

@@ -27,6 +27,7 @@ def windows(seconds, rate):
     return [(1000 * second, rate) for second in range(1, seconds + 1)]
 
 
+@pytest.mark.slow
 def test_the_last_second_of_a_day_has_no_rounding_of_a_day():
     seconds, rate = 86_400, 3_000
     logs = {

@@ -116,6 +116,7 @@ def test_many_cells_of_a_full_region_hide_none_of_another_behind_them(database, 
     assert [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id] == begun_now
 
 
+@pytest.mark.slow
 def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(database, begun):
     later = "2999-01-01T00:00:00.000000+00:00"
     begun([*(cell_row(n, not_before=later) for n in range(250)), cell_row(250)], max_parallel=2)

@@ -36,6 +36,7 @@ def test_lowest_and_highest_survive_and_no_more_points_than_asked_come_out(value
     assert values[places].max() == values.max()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(stalling())
 def test_every_stall_survives_with_its_first_and_last_second(values):

@@ -10,6 +10,7 @@ EDGES = [2.0**octave * (1 + part / 8) for octave in range(6, 36) for part in ran
 places = st.integers(0, len(EDGES) - 2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.dictionaries(

@@ -31,6 +31,7 @@ def made(run_id, values, **more):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
@@ -55,6 +56,7 @@ def test_every_second_of_every_run_lies_in_one_span_of_its_own_heat(series):
             assert here.heat == place_of(mean, bounds)
 
 
+@pytest.mark.slow
 def test_many_restless_runs_never_make_too_many_cells():
     generator = np.random.default_rng(1)
     bands = [made(str(k), generator.choice([10, 3000], 3600)) for k in range(500)]

@@ -1,5 +1,7 @@
 """What a person reads of phases."""
 
+import pytest
+
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, flat, settling, steps, with_stalls
 from diskbench.report.assemble.phase_lines import MOST_LINES, cliff_words, clock, phase_lines
@@ -56,6 +58,7 @@ def test_rounds_are_named():
     assert phase_lines([found])[0] == "read: steady in 10 rounds"
 
 
+@pytest.mark.slow
 def test_many_steps_are_cut_short_and_the_rest_counted():
     lines = phase_lines([cliff(step=f"s{i}") for i in range(30)])
     assert len(lines) <= MOST_LINES + 1

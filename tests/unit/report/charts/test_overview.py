@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pytest
 from tests.unit.report.assemble.test_overview import made
 
 from diskbench.report.charts.figure import svg
@@ -26,6 +27,7 @@ def test_every_run_says_its_values_and_leads_to_its_row():
     assert "1 fell off a cliff and 1 stalled" in figure.alt
 
 
+@pytest.mark.slow
 def test_five_hundred_runs_of_an_hour_are_one_small_drawing():
     generator = np.random.default_rng(2)
     bands = [

@@ -26,7 +26,7 @@ from diskbench.providers import recorder
 
 ADDRESS = "127.0.0.1"
 _VARIES = re.compile(
-    r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\b\d{9,}\b|"
+    r'versionId="[^"]*"|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\b\d{9,}\b|'
     r"\b(private|user|role|token|project|name|group)-\d+(@example\.com)?|\b198\.1[89]\.\d+\.\d+|removed"
 )
 Extra = Callable[[str, str, bytes, str], tuple[int, dict[str, str], bytes] | None]

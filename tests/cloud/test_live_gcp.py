@@ -35,7 +35,7 @@ def test_permissions_are_tested_and_nothing_is_made(gcp, doctor, flags):
 
 
 def test_a_permission_that_is_missing_on_the_subnetwork_is_named(gcp, doctor, flags):
-    gcp.faults.forbid("compute.subnetworks.useExternalIp")
+    gcp.faults.forbid("subnetworks.useExternalIp")
     code, found = doctor.asked(*flags)
     assert code == 2
     (refused,) = [one for one in of(found, "dry run") if one["state"] == "problem"]

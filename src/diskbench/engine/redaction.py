@@ -28,7 +28,7 @@ SHORT = 4
 """Values with fewer characters are removed where they are a whole value only, because as a part of
 others they occur by chance. Our choice."""
 _UUID = r"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"
-_IP4 = r"(?<![\w.])(?<!ersion>)(?<!vim25/)(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]*\d)"
+_IP4 = r"(?<![\w.])(?<!ersion>)(?<!ersionId=\")(?<!vim25/)(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]*\d)"
 _IP6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?:/\d{1,3})?(?![\w:])"
 _GENERAL = {
     r"-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----": REMOVED,

@@ -50,7 +50,9 @@ def _resources(template: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for name in ("type", "apiVersion", "name"):
             if not resource.get(name):
                 message = f"The template resource is missing the property '{name}'."
-                raise Refusal("InvalidTemplate", f"Deployment template validation failed: {message}")
+                raise Refusal(
+                    "InvalidTemplate", f"Deployment template validation failed: {message}"
+                )
         if resource["type"] == _NESTED:
             yield from _resources(resource["properties"]["template"])
         else:

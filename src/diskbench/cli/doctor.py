@@ -86,7 +86,10 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
     told = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
     findings.append(
         Finding(
-            check="recording", where="this machine", state="ok", told=told,
+            check="recording",
+            where="this machine",
+            state="ok",
+            told=told,
             advice="read it before you attach it to an issue",
         )  # fmt: skip
     )

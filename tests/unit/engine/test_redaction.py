@@ -82,9 +82,7 @@ def test_no_address_is_in_it_though_nobody_gave_it(cloud, address) -> None:
 def test_the_same_value_is_replaced_by_the_same_one_and_its_form_is_kept() -> None:
     cleaner = Cleaner(plugin("aws").redaction)
     text = cleaner.text("123456789012 and 210987654321 and 123456789012, 10.1.2.0/24, 10.1.2.3")
-    assert text == (
-        "000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2"
-    )
+    assert text == ("000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2")
 
 
 def test_what_everybody_knows_stays() -> None:

@@ -32,8 +32,13 @@ PLUGIN = Plugin(
         },
         # Google's own projects of public images.
         public=(
-            "ubuntu-os-cloud", "debian-cloud", "rocky-linux-cloud", "rhel-cloud", "suse-cloud",
-            "centos-cloud", "cos-cloud",
+            "ubuntu-os-cloud",
+            "debian-cloud",
+            "rocky-linux-cloud",
+            "rhel-cloud",
+            "suse-cloud",
+            "centos-cloud",
+            "cos-cloud",
         ),
     ),  # fmt: skip
     errors="diskbench.providers.gcp.errors:TABLE",

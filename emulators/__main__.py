@@ -28,10 +28,18 @@ def main() -> None:
     )
     parser.add_argument("--time-scale", type=float, default=1.0, help="divides burst buckets")
     parser.add_argument("--limit-s", type=float, default=3600.0, help="end after so long")
+    parser.add_argument(
+        "--lag",
+        type=int,
+        default=0,
+        help="looks for which new things are absent and deleted ones present",
+    )
     given = parser.parse_args()
 
     given.state.mkdir(parents=True, exist_ok=True)
-    options = serving.Options(given.state.resolve(), given.port, given.time_scale, given.limit_s)
+    options = serving.Options(
+        given.state.resolve(), given.port, given.time_scale, given.limit_s, given.lag
+    )
     with serving.of(given.cloud).serve(options) as told:
         line = asdict(told)
         print(json.dumps(line | line.pop("more")), flush=True)

@@ -37,8 +37,8 @@ def _validate(cloud: Cloud, call: Call) -> Answer:
                 f"validation procedure. {refused.code}: {refused.message}",
             ) from refused
     path = f"/subscriptions/{call.names['sub']}/providers/{_NESTED}/{call.names['name']}"
-    told = {"id": path, "name": call.names["name"], "type": _NESTED}
-    told["properties"] = {"mode": "Incremental", "provisioningState": "Succeeded"}  # type: ignore[assignment]
+    state = {"mode": "Incremental", "provisioningState": "Succeeded"}
+    told = {"id": path, "name": call.names["name"], "type": _NESTED, "properties": state}
     return Answer(200, told)
 
 
@@ -65,9 +65,10 @@ def _check_right(cloud: Cloud, call: Call, resource: dict[str, Any]) -> None:
     if right in cloud.faults.forbidden():
         raise Refusal(
             "InvalidTemplateDeployment",
-            "The template deployment failed with error: 'Authorization failed for template resource "
-            f"'{resource['name']}' of type '{resource['type']}'. The client does not have permission "
-            f"to perform action '{right}' at scope '/subscriptions/{call.names['sub']}'.'.",
+            "The template deployment failed with error: 'Authorization failed for template "
+            f"resource '{resource['name']}' of type '{resource['type']}'. The client does not have "
+            f"permission to perform action '{right}' at scope "
+            f"'/subscriptions/{call.names['sub']}'.'.",
             status=403,
         )
 

@@ -1,7 +1,8 @@
 """A recording of `diskbench doctor --live`, answered by a server in place of the cloud.
 
 Requests are matched by what they ask, not by their order: a recording of several threads has none.
-What differs between two runs (numbers that stand for private values, times, tokens) is not compared.
+What differs between two runs (numbers that stand for private values, times, tokens) is not
+compared.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cloud.doctored import Doctor, of
+from tests.cloud.doctored import of
 from tests.cloud.rented_gcp import REGION, Gcp
 from tests.cloud.replayed import compared, read_recording, replaying
-from tests.cloud.test_doctor_gcp import doctor as doctor  # noqa: PLC0414 - a fixture
+from tests.cloud.test_doctor_gcp import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
 READS = ("get", "list", "aggregatedList", "getFromFamily", "testIamPermissions")

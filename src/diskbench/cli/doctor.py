@@ -91,7 +91,7 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             state="ok",
             told=told,
             advice="read it before you attach it to an issue",
-        )  # fmt: skip
+        )
     )
     _print(findings, "json" if typed["output"] == "json" else "table")
 

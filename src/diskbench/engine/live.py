@@ -107,7 +107,7 @@ def _rehearsed(renter: Rehearses, rental: Rental) -> Sequence[Finding]:
 
 
 def _cleaner(provider: str, typed: Typed) -> Cleaner:
-    """What to remove: values of the environment that are secret, and of options that are private."""
+    """What to remove: secret values of the environment, and values of private options."""
     redaction = plugin(provider).redaction
     secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
     values = [str(value) for name in _private(provider) if (value := typed.options.get(name))]

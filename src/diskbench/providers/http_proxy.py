@@ -1,5 +1,5 @@
-"""The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in upper or lower case) for HTTP
-that diskbench sends itself and for SDKs that do not read it. boto3, azure-core and google-auth do."""
+"""The proxy of the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in upper or lower case) for what
+diskbench sends itself and for SDKs that do not read it. boto3, azure-core and google-auth do."""
 
 from __future__ import annotations
 

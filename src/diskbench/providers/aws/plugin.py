@@ -36,7 +36,7 @@ PLUGIN = Plugin(
         },
         # The owners of the images that diskbench chooses by default: Canonical and Debian.
         public=("099720109477", "136693071363"),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.aws.errors:TABLE",
     catalogue="diskbench.providers.aws:catalogue",
 )

@@ -41,6 +41,6 @@ PLUGIN = Plugin(
             "tags",
         ),
         patterns={r"(?<=/resourceGroups/)(?!diskbench-)[^/?\"'\s]+": "group-{n}"},
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.azure.errors:TABLE",
 )

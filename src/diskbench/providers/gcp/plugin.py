@@ -40,6 +40,6 @@ PLUGIN = Plugin(
             "centos-cloud",
             "cos-cloud",
         ),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.gcp.errors:TABLE",
 )

@@ -67,7 +67,7 @@ PLUGIN = Plugin(
             r"\[([^\]<>]+)\] ",
             r"\[[^\]<>]+\] ([^/<>]+)/",
         ),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",
 )

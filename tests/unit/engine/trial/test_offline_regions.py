@@ -32,10 +32,8 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
     assert not asked
     assert rental.hourly_usd
     assert rental.scope.region == priced_region(provider)
-    assert notes == (
-        f"no region is named: prices are those of {priced_region(provider)} "
-        "(--region names another)",
-    )
+    priced = priced_region(provider)
+    assert notes == (f"no region is named: prices are those of {priced} (--region names another)",)
 
 
 @pytest.mark.parametrize("provider", DISKS)

@@ -99,6 +99,14 @@ class Cleaner:
             return self._numbered("private-{n}", text)
         return self._pattern().sub(self._replaced, text)
 
+    def prose(self, text: str) -> str:
+        """A sentence for people without what is private; short names are removed from it, too."""
+        short = sorted(name for name in (*self._names, *self.values) if 0 < len(name) < SHORT)
+        if short:
+            words = rf"(?<![\w-])(?:{'|'.join(map(re.escape, short))})(?![\w-])"
+            text = re.sub(words, lambda match: self._numbered("private-{n}", match[0]), text)
+        return self.text(text)
+
     def option(self, value: str) -> str:
         """The value typed for a private option, replaced as it is in the exchanges."""
         changed = self.text(value)
@@ -161,6 +169,8 @@ class Cleaner:
                 parts.append(f"(?P<secret>(?i:{_either(long)}))")
             if words:
                 parts.append(rf"(?P<word>(?<![\w.:</-])(?i:{_either(words)})(?![\w-]))")
+            if short := [name for name in self._names if 0 < len(name) < SHORT]:
+                parts.append(f"(?P<short>(?<=>)(?:{_either(short)})(?=<))")
             parts += [
                 f"(?P<p{index}>{pattern})"
                 for index, pattern in enumerate((*self.redaction.patterns, *_GENERAL))

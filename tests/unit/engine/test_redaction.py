@@ -108,3 +108,14 @@ def test_keys_and_fields_with_user_data_are_left_out() -> None:
     )  # fmt: skip
     assert found.asked == {"customData": "removed"}
     assert found.body == "<a><tagSet></tagSet><userData>removed</userData></a>"
+
+
+def test_short_names_of_an_inventory_are_removed_from_answers_and_sentences() -> None:
+    cleaner = Cleaner(Redaction(names=(r"<name>name</name><val>([^<]+)</val>",)))
+    answer = Exchange(
+        method="POST", url="/sdk", status=200,
+        body="<a><name>name</name><val>DC0</val><b>DC0</b><DC0>VM Network 2</DC0></a>",
+    )  # fmt: skip
+    cleaner.learn([answer])
+    assert "DC0<" not in cleaner.exchange(answer).body
+    assert cleaner.prose("the datacenter DC0, not DC01") == "the datacenter private-1, not DC01"

@@ -28,7 +28,7 @@ PLUGIN = Plugin(
         options=("endpoint_url", "ssh_cidr", "placement"),
         fields=("PublicKeyMaterial", "UserId", "tagSet"),
         patterns={
-            r"\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA)[A-Z0-9]{12,}\b": "AKIA{n:016d}",
+            r"\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA)[A-Z0-9]{12,}\b(?::[\w+=,.@-]+)?": "AKIA{n:016d}",
             r"(?<![\d.])\d{12}(?![\d.])": "{n:012d}",
             r"(?<=:user/)[^<\"\s]+": "user-{n}",
             r"(?<=:assumed-role/)[^<\"\s]+": "role-{n}",

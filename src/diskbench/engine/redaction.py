@@ -36,8 +36,8 @@ _IP6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?:/\d{1,3})?(?![\
 _WORD = "A-Za-z0-9+=_-"
 _TOKEN = (
     # Base64 or an opaque page token: letters of both cases and digits without a break.
-    rf"(?=[{_WORD}/]*?[{_WORD}]{{40}})(?=[{_WORD}/]*[a-z])(?=[{_WORD}/]*[A-Z])"
-    rf"(?=[{_WORD}/]*\d)(?<![\w+=/-])[{_WORD}][{_WORD}/]{{39,}}"
+    rf"(?<![\w+=/-])(?=[/{_WORD}]*?[{_WORD}]{{40}})(?=[/{_WORD}]*[a-z])(?=[/{_WORD}]*[A-Z])"
+    rf"(?=[/{_WORD}]*\d)[{_WORD}][/{_WORD}]{{39,}}"
 )
 _GENERAL = {
     r"-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----": REMOVED,

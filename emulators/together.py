@@ -75,13 +75,16 @@ class Together:
 
 
 @contextmanager
-def serve(state: Path, *, replicates: int = 1, seconds: int = 5) -> Iterator[Together]:
+def serve(
+    state: Path, *, replicates: int = 1, seconds: int = 5, lag: int = 0
+) -> Iterator[Together]:
     """All clouds, each in a process of its own, until the block ends; nothing is left then.
 
     The matrix lies in `state`, beside its profile, whose two timed steps last so many `seconds`.
+    Each cloud lags for `lag` looks (serving.Options).
     """
     with ExitStack() as stack:
-        started = {cloud: _start(cloud, state / cloud) for cloud in serving.clouds()}
+        started = {cloud: _start(cloud, state / cloud, lag) for cloud in serving.clouds()}
         for process in started.values():
             stack.callback(_end, process)
         told = {cloud: _told(cloud, process) for cloud, process in started.items()}
@@ -122,9 +125,9 @@ def _place(words: list[str]) -> dict[str, str]:
     return {field: value for field, value in named.items() if value is not None}
 
 
-def _start(cloud: str, state: Path) -> subprocess.Popen[str]:
+def _start(cloud: str, state: Path, lag: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "emulators", cloud, "--state", str(state)],
+        [sys.executable, "-m", "emulators", cloud, "--state", str(state), "--lag", str(lag)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -161,9 +164,15 @@ def main() -> None:
         "--state", type=Path, required=True, help="a directory of its own, on a disk"
     )
     parser.add_argument("--limit-s", type=float, default=3600.0, help="end after so long")
+    parser.add_argument(
+        "--lag",
+        type=int,
+        default=0,
+        help="looks for which new things are absent and deleted ones present",
+    )
     given = parser.parse_args()
     given.state.mkdir(parents=True, exist_ok=True)
-    with serve(given.state.resolve()) as told:
+    with serve(given.state.resolve(), lag=given.lag) as told:
         print(json.dumps(asdict(told)), flush=True)
         deadline = time.monotonic() + given.limit_s
         while (left := deadline - time.monotonic()) > 0:

@@ -37,8 +37,8 @@ def _validate(cloud: Cloud, call: Call) -> Answer:
                 f"validation procedure. {refused.code}: {refused.message}",
             ) from refused
     path = f"/subscriptions/{call.names['sub']}/providers/{_NESTED}/{call.names['name']}"
-    told = {"id": path, "name": call.names["name"], "type": _NESTED}
-    told["properties"] = {"mode": "Incremental", "provisioningState": "Succeeded"}  # type: ignore[assignment]
+    state = {"mode": "Incremental", "provisioningState": "Succeeded"}
+    told = {"id": path, "name": call.names["name"], "type": _NESTED, "properties": state}
     return Answer(200, told)
 
 
@@ -50,7 +50,9 @@ def _resources(template: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for name in ("type", "apiVersion", "name"):
             if not resource.get(name):
                 message = f"The template resource is missing the property '{name}'."
-                raise Refusal("InvalidTemplate", f"Deployment template validation failed: {message}")
+                raise Refusal(
+                    "InvalidTemplate", f"Deployment template validation failed: {message}"
+                )
         if resource["type"] == _NESTED:
             yield from _resources(resource["properties"]["template"])
         else:
@@ -63,9 +65,10 @@ def _check_right(cloud: Cloud, call: Call, resource: dict[str, Any]) -> None:
     if right in cloud.faults.forbidden():
         raise Refusal(
             "InvalidTemplateDeployment",
-            "The template deployment failed with error: 'Authorization failed for template resource "
-            f"'{resource['name']}' of type '{resource['type']}'. The client does not have permission "
-            f"to perform action '{right}' at scope '/subscriptions/{call.names['sub']}'.'.",
+            "The template deployment failed with error: 'Authorization failed for template "
+            f"resource '{resource['name']}' of type '{resource['type']}'. The client does not have "
+            f"permission to perform action '{right}' at scope "
+            f"'/subscriptions/{call.names['sub']}'.'.",
             status=403,
         )
 

@@ -1,7 +1,7 @@
 """Which permissions the caller has: in a project, and on one image or subnetwork.
 
-Of a project: cloudresourcemanager.googleapis.com, v3, projects.testIamPermissions; served here under
-its path. Of a resource: the method testIamPermissions of Compute Engine's collections.
+Of a project: cloudresourcemanager.googleapis.com, v3, projects.testIamPermissions; served here
+under its path. Of a resource: the method testIamPermissions of Compute Engine's collections.
 """
 
 from __future__ import annotations

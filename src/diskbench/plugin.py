@@ -107,7 +107,8 @@ class Plugin:
     """The name in legends of charts (`server`); "": charts group it under the others."""
     guest: GuestIdentity | None = None
     catalogue: str | None = None
-    """`package:folder` with any of limits.yaml, machines.yaml, prices.yaml and charges.yaml
+    """`package:folder` with any of limits.yaml, machines.yaml, prices.yaml, charges.yaml,
+    regions.yaml
     (catalog/yaml_loader.py; docs/contributing/disk-type.md); None without a catalogue."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""

@@ -1,7 +1,8 @@
 """A recording of `diskbench doctor --live`, answered by a server in place of the cloud.
 
 Requests are matched by what they ask, not by their order: a recording of several threads has none.
-What differs between two runs (numbers that stand for private values, times, tokens) is not compared.
+What differs between two runs (numbers that stand for private values, times, tokens) is not
+compared.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from diskbench.providers import recorder
 
 ADDRESS = "127.0.0.1"
 _VARIES = re.compile(
-    r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\b\d{9,}\b|"
+    r'versionId="[^"]*"|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\b\d{9,}\b|'
     r"\b(private|user|role|token|project|name|group)-\d+(@example\.com)?|\b198\.1[89]\.\d+\.\d+|removed"
 )
 Extra = Callable[[str, str, bytes, str], tuple[int, dict[str, str], bytes] | None]

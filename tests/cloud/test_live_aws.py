@@ -6,10 +6,10 @@ import json
 
 import pytest
 from botocore.exceptions import ClientError
-from tests.cloud.doctored import Doctor, of
+from tests.cloud.doctored import of
 from tests.cloud.rented import REGION, ZONE, Aws
 from tests.cloud.replayed import compared, read_recording, replaying
-from tests.cloud.test_doctor_aws import doctor as doctor  # noqa: PLC0414 - a fixture
+from tests.cloud.test_doctor_aws import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
 MAKING = ("RunInstances", "CreateVolume", "CreateSecurityGroup", "ImportKeyPair")
@@ -84,7 +84,7 @@ def test_parameters_are_checked_and_not_only_rights(aws, doctor, flags):
     code, found = doctor.asked(*flags, "--subnet", "subnet-0123456789abcdef0")
     assert code == 2
     assert [one["check"] for one in found if one["state"] == "problem"]
-    with pytest.raises(ClientError, match="InvalidAMIID.NotFound"):
+    with pytest.raises(ClientError, match=r"InvalidAMIID\.NotFound"):
         aws.client().run_instances(
             ImageId="ami-0123456789abcdef0", InstanceType="m5.large", MinCount=1, MaxCount=1,
             DryRun=True,
@@ -95,7 +95,7 @@ def test_parameters_are_checked_and_not_only_rights(aws, doctor, flags):
     assert aws.left() == []
 
 
-def test_what_rents_nothing_or_names_no_disk_is_refused(doctor, flags):
+def test_what_rents_nothing_or_names_no_disk_is_refused(doctor):
     code, _, err = doctor.text("--provider", "local", "--live")
     assert (code, "--live does not go with --provider local" in err) == (2, True)
     code, _, err = doctor.text("--provider", "aws", "--live")

@@ -8,10 +8,10 @@ from emulators.azure.authority import make_authority
 from emulators.azure.cloud import SUBSCRIPTION
 from tests.cloud.azure_recordings import of_file
 from tests.cloud.azure_replay import Replay
-from tests.cloud.doctored import Doctor, of
+from tests.cloud.doctored import of
 from tests.cloud.rented_azure import REGION, Azure
 from tests.cloud.replayed import ADDRESS, compared, read_recording, replaying
-from tests.cloud.test_doctor_azure import doctor as doctor  # noqa: PLC0414 - a fixture
+from tests.cloud.test_doctor_azure import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
 

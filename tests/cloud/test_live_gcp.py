@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cloud.doctored import Doctor, of
+from tests.cloud.doctored import of
 from tests.cloud.rented_gcp import REGION, Gcp
 from tests.cloud.replayed import compared, read_recording, replaying
-from tests.cloud.test_doctor_gcp import doctor as doctor  # noqa: PLC0414 - a fixture
+from tests.cloud.test_doctor_gcp import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
 READS = ("get", "list", "aggregatedList", "getFromFamily", "testIamPermissions")
@@ -35,7 +35,7 @@ def test_permissions_are_tested_and_nothing_is_made(gcp, doctor, flags):
 
 
 def test_a_permission_that_is_missing_on_the_subnetwork_is_named(gcp, doctor, flags):
-    gcp.faults.forbid("compute.subnetworks.useExternalIp")
+    gcp.faults.forbid("subnetworks.useExternalIp")
     code, found = doctor.asked(*flags)
     assert code == 2
     (refused,) = [one for one in of(found, "dry run") if one["state"] == "problem"]

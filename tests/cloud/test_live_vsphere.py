@@ -7,10 +7,10 @@ import ssl
 import pytest
 from emulators.vsphere.authority import make_certificates
 from emulators.vsphere.simulator import ADDRESS, PASSWORD, USER
-from tests.cloud.doctored import Doctor, of
+from tests.cloud.doctored import of
 from tests.cloud.rented_vsphere import listed
 from tests.cloud.replayed import compared, read_recording, replaying
-from tests.cloud.test_doctor_vsphere import doctor as doctor  # noqa: PLC0414 - a fixture
+from tests.cloud.test_doctor_vsphere import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
 _ENVELOPE = (
@@ -59,9 +59,7 @@ def test_a_placement_that_may_not_be_checked_is_named(vsphere, doctor, flags):
     assert "the template" in refused["told"]
 
 
-def test_the_recording_holds_nothing_private_and_is_replayed(
-    vsphere, doctor, flags, tmp_path, monkeypatch
-):
+def test_the_recording_holds_nothing_private_and_is_replayed(doctor, flags, tmp_path):
     doctor.asked(*flags)
     file = tmp_path / "diskbench-live-vsphere.json"
     text = file.read_text()

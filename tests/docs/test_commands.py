@@ -55,7 +55,10 @@ def test_the_parser_takes_every_command():
 
 def test_scripts_are_there_and_other_programs_are_known():
     clouds = {path.parent.name for path in (ROOT / "emulators").glob("*/serve.py")}
-    known = {"script/demo-cloud": {"matrix", *clouds}, "script/test": {"--all", "[tests/ROOM…]"}}
+    known = {
+        "script/demo-cloud": {"matrix", "--lag", "3", *clouds},
+        "script/test": {"--all", "[tests/ROOM…]"},
+    }
     for one in ALL:
         if kind(one) == "elsewhere" and one.words[0] not in ELSEWHERE:
             program, *words = one.words

@@ -194,3 +194,19 @@ def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: F
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
     ended = done(user, "gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
+
+
+def test_a_rental_of_it_is_tried_and_recorded_without_being_made(user: Cli, sky: FakeCloud) -> None:
+    sky.plan_fault("disk", "sky-1b", "quota")
+    user.extra_env["STRATUS_TENANT"] = "ground-control"
+    ended = user.run("doctor", "--live", *RENTED, "--output", "json")
+    found = [one for one in json.loads(ended.stdout)["findings"] if one["check"] == "dry run"]
+    refused = [one["told"] for one in found if one["state"] == "problem"]
+    assert ended.returncode == 2
+    assert len(found) == 7
+    assert len(refused) == 1
+    assert refused[0].startswith("disk in sky-1b: the quota of tenant ground is used up")
+    text = (user.home / "diskbench-live-stratus.json").read_text()
+    assert len(json.loads(text)["exchanges"]) == 6
+    for private in ("ground-control", "token of a tenant"):
+        assert private not in text

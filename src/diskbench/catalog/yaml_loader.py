@@ -6,6 +6,7 @@ A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
     machines.yaml   the limits of machines towards their disks (catalog/machines/machine_book.py)
     prices.yaml     what disks and machines cost (catalog/prices/price_book.py)
     charges.yaml    what is charged besides hourly prices (catalog/prices/charges.py)
+    regions.yaml    the regions there are (catalog/regions.py)
 
 and any of them may be missing.
 """

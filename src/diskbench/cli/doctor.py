@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.run_options import RunCommand, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -17,10 +18,24 @@ from diskbench.cli.terminal import print_json, terminal_width
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from typer._click import Context
+
     from diskbench.model.finding import Finding
 
-COMMAND = RunCommand
 _LIVE = "--live"
+
+
+class DoctorCommand(RunCommand):
+    """A command that takes the options of `run` with --live alone."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read `args`. Raises InvalidValue, with --live, for an option of another provider."""
+        if _LIVE in args:
+            return super().parse_args(ctx, args)
+        return PanelledCommand.parse_args(self, ctx, args)
+
+
+COMMAND = DoctorCommand
 Live = Annotated[
     bool,
     typer.Option(
@@ -86,9 +101,12 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
     told = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
     findings.append(
         Finding(
-            check="recording", where="this machine", state="ok", told=told,
+            check="recording",
+            where="this machine",
+            state="ok",
+            told=told,
             advice="read it before you attach it to an issue",
-        )  # fmt: skip
+        )
     )
     _print(findings, "json" if typed["output"] == "json" else "table")
 

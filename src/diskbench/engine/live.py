@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.catalog.books import Books
+    from diskbench.model.recording import Exchange
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell
     from diskbench.plan.cells import Request
@@ -75,21 +76,27 @@ def check_live(request: Request, books: Books, typed: Typed) -> tuple[list[Findi
         else:
             offer = Finding(check="rental", where=cell.provider, state="ok", told=rental.offer)
             findings = [offer, *examine_provider(rental.scope), *_rehearsed(renter, rental)]
-    cleaner = _cleaner(cell.provider, typed)
+    return findings, recording_of(cell.provider, exchanges, findings, typed)
+
+
+def recording_of(
+    provider: str, exchanges: Sequence[Exchange], findings: Sequence[Finding], typed: Typed
+) -> Recording:
+    """The recording of what was asked and found, without what is private."""
+    cleaner = _cleaner(provider, typed)
     cleaner.learn(exchanges)
-    made = Recording(
+    return Recording(
         diskbench_version=__version__,
-        provider=cell.provider,
-        flags=_flags(typed, cell.provider, cleaner),
+        provider=provider,
+        flags=_flags(typed, provider, cleaner),
         findings=tuple(
             found.model_copy(
-                update={"told": cleaner.text(found.told), "advice": cleaner.text(found.advice)}
+                update={"told": cleaner.prose(found.told), "advice": cleaner.prose(found.advice)}
             )
             for found in findings
         ),
         exchanges=tuple(cleaner.exchange(exchange) for exchange in exchanges),
     )
-    return findings, made
 
 
 def _resolved(renter: Renter, cell: Cell, books: Books) -> Rental | Finding:
@@ -107,7 +114,7 @@ def _rehearsed(renter: Rehearses, rental: Rental) -> Sequence[Finding]:
 
 
 def _cleaner(provider: str, typed: Typed) -> Cleaner:
-    """What to remove: values of the environment that are secret, and of options that are private."""
+    """What to remove: secret values of the environment, and values of private options."""
     redaction = plugin(provider).redaction
     secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
     values = [str(value) for name in _private(provider) if (value := typed.options.get(name))]

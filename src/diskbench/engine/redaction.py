@@ -28,8 +28,17 @@ SHORT = 4
 """Values with fewer characters are removed where they are a whole value only, because as a part of
 others they occur by chance. Our choice."""
 _UUID = r"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b"
-_IP4 = r"(?<![\w.])(?<!ersion>)(?<!vim25/)(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]*\d)"
+_IP4 = (
+    r"(?<![\w.])(?<!ersion>)(?<!ersionId=\")(?<!vim25/)"
+    r"(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]*\d)"
+)
 _IP6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?:/\d{1,3})?(?![\w:])"
+_WORD = "A-Za-z0-9+=_-"
+_TOKEN = (
+    # Base64 or an opaque page token: letters of both cases and digits without a break.
+    rf"(?<![\w+=/-])(?=[/{_WORD}]*?[{_WORD}]{{40}})(?=[/{_WORD}]*[a-z])(?=[/{_WORD}]*[A-Z])"
+    rf"(?=[/{_WORD}]*\d)[{_WORD}][/{_WORD}]{{39,}}"
+)
 _GENERAL = {
     r"-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----": REMOVED,
     r"\b(?:ssh-[a-z0-9]+|ecdsa-sha2-\w+) AAAA[A-Za-z0-9+/=]+": REMOVED,
@@ -42,9 +51,7 @@ _GENERAL = {
     _IP6: "2001:db8::",
     r"(?<=/home/)[\w.-]+": "user-{n}",
     r"(?<=/Users/)[\w.-]+": "user-{n}",
-    # Base64 or an opaque page token: letters of both cases and digits without a break.
-    r"(?=[A-Za-z0-9+=_/-]*?[A-Za-z0-9+=_-]{40})(?=[A-Za-z0-9+=_/-]*[a-z])(?=[A-Za-z0-9+=_/-]*[A-Z])"
-    r"(?=[A-Za-z0-9+=_/-]*\d)(?<![\w+=/-])[A-Za-z0-9+=_-][A-Za-z0-9+=_/-]{39,}": "token-{n}",
+    _TOKEN: "token-{n}",
 }
 """Pattern → its replacement, the first that matches at a place."""
 _FIELDS = (
@@ -92,6 +99,14 @@ class Cleaner:
             return self._numbered("private-{n}", text)
         return self._pattern().sub(self._replaced, text)
 
+    def prose(self, text: str) -> str:
+        """A sentence for people without what is private; short names are removed from it, too."""
+        short = sorted(name for name in (*self._names, *self.values) if 0 < len(name) < SHORT)
+        if short:
+            words = rf"(?<![\w-])(?:{'|'.join(map(re.escape, short))})(?![\w-])"
+            text = re.sub(words, lambda match: self._numbered("private-{n}", match[0]), text)
+        return self.text(text)
+
     def option(self, value: str) -> str:
         """The value typed for a private option, replaced as it is in the exchanges."""
         changed = self.text(value)
@@ -132,7 +147,10 @@ class Cleaner:
             inner = "" if "<" in match["inner"] or not match["inner"] else REMOVED
             return f"{match['begin']}{inner}{match['end']}"
 
-        element = rf"(?is)(?P<begin><(?P<tag>(?:\w+:)?(?:{names}))(?:\s[^>]*)?(?<!/)>)(?P<inner>.*?)(?P<end></(?P=tag)>)"
+        element = (
+            rf"(?is)(?P<begin><(?P<tag>(?:\w+:)?(?:{names}))(?:\s[^>]*)?(?<!/)>)"
+            r"(?P<inner>.*?)(?P<end></(?P=tag)>)"
+        )
         return self.text(re.sub(element, emptied, text))
 
     def _fields(self) -> frozenset[str]:
@@ -151,6 +169,8 @@ class Cleaner:
                 parts.append(f"(?P<secret>(?i:{_either(long)}))")
             if words:
                 parts.append(rf"(?P<word>(?<![\w.:</-])(?i:{_either(words)})(?![\w-]))")
+            if short := [name for name in self._names if 0 < len(name) < SHORT]:
+                parts.append(f"(?P<short>(?<=>)(?:{_either(short)})(?=<))")
             parts += [
                 f"(?P<p{index}>{pattern})"
                 for index, pattern in enumerate((*self.redaction.patterns, *_GENERAL))

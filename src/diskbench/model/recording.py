@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
 from diskbench.model.finding import Finding
 
@@ -15,11 +17,11 @@ class Exchange(Frozen):
     method: str
     url: str
     """Path and query, without the host."""
-    sent: dict[str, str] = {}
+    sent: dict[str, str] = Field(default_factory=dict)
     """The headers of the request."""
     asked: Any = None
     status: int
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default_factory=dict)
     body: Any = None
 
     @property

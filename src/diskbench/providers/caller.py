@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import urllib3
 
 from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.providers.http_proxy import pool_for
 from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ _TRIES = 3
 
 
 def caller_cidr() -> str:
-    """This machine's public address as a network of one address. Raises HostUnavailable."""
+    """This machine's public address as a network of one address; behind a proxy that of the proxy.
+    Raises HostUnavailable."""
     advice = "name the network to let SSH in from: --ssh-cidr 203.0.113.7/32"
     try:
-        answer = urllib3.request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
+        answer = pool_for(URL).request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
         return str(ipaddress.ip_network(answer.data.decode("ascii").strip()))
     except urllib3.exceptions.HTTPError as error:
         raise HostUnavailable(f"no answer from {URL}: {error}", advice=advice) from error

@@ -25,6 +25,9 @@ class CloudTiming:
     max_poll_s: float = 5.0
     appear_s: float = 120.0
     ssh_s: float = 600.0
+    metal_ssh_s: float = 2400.0
+    """Until SSH answers on bare metal, whose firmware checks all hardware first: up to 20 minutes
+    after it is running (Amazon EC2 User Guide, "Bare metal instances", 2026), twice that here."""
     ready_s: float = 900.0
     delete_s: float = 900.0
     retry_s: float = 180.0

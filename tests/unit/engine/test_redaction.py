@@ -82,9 +82,7 @@ def test_no_address_is_in_it_though_nobody_gave_it(cloud, address) -> None:
 def test_the_same_value_is_replaced_by_the_same_one_and_its_form_is_kept() -> None:
     cleaner = Cleaner(plugin("aws").redaction)
     text = cleaner.text("123456789012 and 210987654321 and 123456789012, 10.1.2.0/24, 10.1.2.3")
-    assert text == (
-        "000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2"
-    )
+    assert text == ("000000000001 and 000000000002 and 000000000001, 198.18.1.0/24, 198.18.0.2")
 
 
 def test_what_everybody_knows_stays() -> None:
@@ -110,3 +108,14 @@ def test_keys_and_fields_with_user_data_are_left_out() -> None:
     )  # fmt: skip
     assert found.asked == {"customData": "removed"}
     assert found.body == "<a><tagSet></tagSet><userData>removed</userData></a>"
+
+
+def test_short_names_of_an_inventory_are_removed_from_answers_and_sentences() -> None:
+    cleaner = Cleaner(Redaction(names=(r"<name>name</name><val>([^<]+)</val>",)))
+    answer = Exchange(
+        method="POST", url="/sdk", status=200,
+        body="<a><name>name</name><val>DC0</val><b>DC0</b><DC0>VM Network 2</DC0></a>",
+    )  # fmt: skip
+    cleaner.learn([answer])
+    assert "DC0<" not in cleaner.exchange(answer).body
+    assert cleaner.prose("the datacenter DC0, not DC01") == "the datacenter private-1, not DC01"

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.catalog.prices.hourly import priced_region
+from diskbench.catalog.regions import check_region
 from diskbench.engine.session import new_id
 from diskbench.engine.trial.probe import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
@@ -18,6 +20,7 @@ from diskbench.plan.drain import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plugins import plugin
 from diskbench.ports import Foresees, Renter
 from diskbench.providers.registry import provider
 from diskbench.units import GIB
@@ -123,21 +126,52 @@ def renter_named(name: str) -> Renter | None:
 
 
 def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
-    """What would be rented, whether the provider was asked, and notes on why not. Where access is
-    denied, the catalogue is used. Raises DiskbenchError."""
+    """What would be rented, whether the provider was asked, and notes on why not and on the region
+    of the prices. Where access is denied, or nothing names a region, the catalogue is used. Raises
+    DiskbenchError; UnknownName for a region that the catalogue does not list."""
     renter = renter_named(cell.provider)
     assert renter is not None, "rents() said so"
     if not offline:
         try:
             return renter.resolve(cell, books), True, ()
-        except AccessDenied as error:
-            if not isinstance(renter, Foresees):
+        except (AccessDenied, InvalidValue) as error:
+            denied = isinstance(error, AccessDenied)
+            if not isinstance(renter, Foresees) or not (denied or _lacks_region(cell, error)):
                 raise
-            return renter.foresee(cell, books), False, (f"not asked: {error.message}",)
+            rental, notes = _foreseen(renter, cell, books)
+            return rental, False, (f"not asked: {error.message}", *notes)
     if isinstance(renter, Foresees):
-        return renter.foresee(cell, books), False, ()
+        rental, notes = _foreseen(renter, cell, books)
+        return rental, False, notes
     raise InvalidValue(
         f"--provider {cell.provider} tells nothing without being asked",
         advice="leave --offline out",
         field="provider",
     )
+
+
+def _lacks_region(cell: Cell, error: DiskbenchError) -> bool:
+    return error.field == "region" and _named_region(cell) is None
+
+
+def _named_region(cell: Cell) -> str | None:
+    """The region that was typed, or that of the typed zone; None where neither was."""
+    assert cell.rent is not None, "only rentals are looked up"
+    if cell.rent.region or not cell.rent.zone:
+        return cell.rent.region
+    return plugin(cell.provider).region_of(cell.rent.zone) or cell.rent.zone
+
+
+def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple[str, ...]]:
+    """What the catalogue expects; without a region with the prices of the region that it has."""
+    assert cell.rent is not None, "only rentals are looked up"
+    named, priced = _named_region(cell), priced_region(cell.provider)
+    if named is not None:
+        if cell.rent.endpoint_url is None:  # a private cloud has regions of its own
+            check_region(cell.provider, named)
+        return renter.foresee(cell, books), ()
+    if priced is None:
+        return renter.foresee(cell, books), ()
+    rent = cell.rent.model_copy(update={"region": priced})
+    note = f"no region is named: prices are those of {priced} (--region names another)"
+    return renter.foresee(cell.model_copy(update={"rent": rent}), books), (note,)

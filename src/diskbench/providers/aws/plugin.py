@@ -20,13 +20,16 @@ PLUGIN = Plugin(
     guest=GUEST,
     redaction=Redaction(
         variables=(
-            "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_PROFILE",
             "AWS_ROLE_ARN",
         ),
         options=("endpoint_url", "ssh_cidr", "placement"),
         fields=("PublicKeyMaterial", "UserId", "tagSet"),
         patterns={
-            r"\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA)[A-Z0-9]{12,}\b": "AKIA{n:016d}",
+            r"\b(?:AKIA|ASIA|AIDA|AROA|AGPA|ANPA)[A-Z0-9]{12,}\b(?::[\w+=,.@-]+)?": "AKIA{n:016d}",
             r"(?<![\d.])\d{12}(?![\d.])": "{n:012d}",
             r"(?<=:user/)[^<\"\s]+": "user-{n}",
             r"(?<=:assumed-role/)[^<\"\s]+": "role-{n}",
@@ -34,7 +37,7 @@ PLUGIN = Plugin(
         },
         # The owners of the images that diskbench chooses by default: Canonical and Debian.
         public=("099720109477", "136693071363"),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.aws.errors:TABLE",
     catalogue="diskbench.providers.aws:catalogue",
 )

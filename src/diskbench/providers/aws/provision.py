@@ -51,6 +51,11 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
         return replace(self, details=self.details.at(place))
 
     @property
+    def bare_metal(self) -> bool:
+        """See skeleton.Order; EC2's names of bare metal are `m5.metal`, `c7i.metal-24xl`."""
+        return ".metal" in self.details.machine.type
+
+    @property
     def volume(self) -> DiskSpec | None:
         """The volumes to make; None where the machine's local disks are measured."""
         wanted = self.details.wanted

@@ -50,9 +50,7 @@ def rehearse(rental: Rental, timing: AwsTiming) -> list[Finding]:
         watch=watch,
         timing=timing,
     )
-    return rehearsed(
-        f"aws {details.region}", list(_runs(order)), advice=_ADVICE, untried=_UNTRIED
-    )
+    return rehearsed(f"aws {details.region}", list(_runs(order)), advice=_ADVICE, untried=_UNTRIED)
 
 
 def _runs(order: AwsOrder) -> Sequence[DryRun]:

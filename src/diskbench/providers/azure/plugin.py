@@ -23,15 +23,25 @@ PLUGIN = Plugin(
     quiet_loggers=("azure", "msal"),
     redaction=Redaction(
         variables=(
-            "AZURE_SUBSCRIPTION_ID", "AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET",
-            "AZURE_USERNAME", "AZURE_PASSWORD", "AZURE_CLIENT_CERTIFICATE_PASSWORD",
+            "AZURE_SUBSCRIPTION_ID",
+            "AZURE_TENANT_ID",
+            "AZURE_CLIENT_ID",
+            "AZURE_CLIENT_SECRET",
+            "AZURE_USERNAME",
+            "AZURE_PASSWORD",
+            "AZURE_CLIENT_CERTIFICATE_PASSWORD",
         ),
         options=("endpoint_url", "ssh_cidr"),
         fields=(
-            "createdBy", "lastModifiedBy", "displayName", "keyData", "principalId", "tenantId",
+            "createdBy",
+            "lastModifiedBy",
+            "displayName",
+            "keyData",
+            "principalId",
+            "tenantId",
             "tags",
         ),
         patterns={r"(?<=/resourceGroups/)(?!diskbench-)[^/?\"'\s]+": "group-{n}"},
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.azure.errors:TABLE",
 )

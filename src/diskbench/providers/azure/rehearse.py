@@ -92,7 +92,9 @@ def deployment(order: AzureOrder, subscription: str, zone: str | None) -> Reques
         "properties": {
             "mode": "Incremental",
             "expressionEvaluationOptions": {"scope": "inner"},
-            "template": _template("2019-04-01/deploymentTemplate", _content(order, subscription, zone)),
+            "template": _template(
+                "2019-04-01/deploymentTemplate", _content(order, subscription, zone)
+            ),
         },
     }
     outer = [{**made, **requests.resource_group(claim, details.region)}, nested]

@@ -26,16 +26,21 @@ PLUGIN = Plugin(
         options=("endpoint_url", "ssh_cidr"),
         fields=("defaultServiceAccount", "commonInstanceMetadata", "metadata", "labels", "etag"),
         patterns={
-            r"(?<=projects/)(?:[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]*": "project-{n}",
+            r"(?<=projects/)(?:[a-z0-9-]+\.[a-z0-9.-]+:)?[a-z0-9][a-z0-9-]*": "project-{n}",
             r"(?<=project[ '\"])[a-z][a-z0-9-]{5,29}": "project-{n}",
             r"(?<=service-)\d{6,}": "{n:012d}",
             r"(?<=[Pp]roject number )\d+": "{n:012d}",
         },
         # Google's own projects of public images.
         public=(
-            "ubuntu-os-cloud", "debian-cloud", "rocky-linux-cloud", "rhel-cloud", "suse-cloud",
-            "centos-cloud", "cos-cloud",
+            "ubuntu-os-cloud",
+            "debian-cloud",
+            "rocky-linux-cloud",
+            "rhel-cloud",
+            "suse-cloud",
+            "centos-cloud",
+            "cos-cloud",
         ),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.gcp.errors:TABLE",
 )

@@ -52,6 +52,11 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
         return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
+    def bare_metal(self) -> bool:
+        """See skeleton.Order; Google's names of bare metal end so: `c3-standard-192-metal`."""
+        return self.details.machine.type.endswith("-metal")
+
+    @property
     def disk(self) -> DiskSpec | None:
         """The disks to make; None where the machine's local disks are measured."""
         wanted = self.details.wanted

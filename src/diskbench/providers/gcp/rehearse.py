@@ -1,9 +1,9 @@
 """What Compute Engine tells in advance about the requests of a rental.
 
-It has no dry run: `validateOnly` exists for security policies, interconnects and the like, and for
-neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is `testIamPermissions` on
-the image and the subnetwork that the rental would use, which may belong to other projects; those
-of the project are tested by `examine`.
+It has no dry run: `validateOnly` exists for security policies, interconnects and the like, and
+for neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is
+`testIamPermissions` on the image and the subnetwork that the rental would use, which may be of
+other projects; permissions of the project itself are tested by `examine`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 _UNTRIED = (
-    "making, attaching and deleting machines, disks and firewall rules, which Compute Engine cannot "
-    "check without doing it; and the constraints of the organisation's policy"
+    "making, attaching and deleting machines, disks and firewall rules, which Compute Engine "
+    "cannot check without doing it; and the constraints of the organisation's policy"
 )
 _IMAGE = re.compile(r"projects/(?P<project>[^/]+)/global/images/(?P<resource>[^/]+)$")
 _SUBNETWORK = re.compile(

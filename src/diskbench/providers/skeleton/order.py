@@ -45,6 +45,12 @@ class Order(Generic[DetailsT, TimingT]):
         """The lease's id."""
         return self.claim.lease_id
 
+    @property
+    def bare_metal(self) -> bool:
+        """Whether the machine is a whole server, which takes longer to answer than a virtual one;
+        a cloud that sells such machines overrides it."""
+        return False
+
     def until(self, ask: Callable[[], T | Still], what: str, limit_s: float) -> T:
         """The answer of `ask` once it is not Still; raises as `waits.until` does."""
         return until(ask, what, limit_s, self.timing, self.watch)

@@ -40,7 +40,7 @@ class DryRun:
 
 
 class Bystander:
-    """A ports.RentWatch for requests that are not carried out: it says nothing and stops nothing."""
+    """A ports.RentWatch for requests that are not carried out: silent, and it stops nothing."""
 
     def note(self, text: str) -> None:
         """See ports.RentWatch.note."""

@@ -20,6 +20,7 @@ from diskbench.errors import (
 )
 from diskbench.extras import how_to_install
 from diskbench.providers import patience
+from diskbench.providers.http_proxy import proxy_for
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.disk_request import server_url
 from diskbench.providers.vsphere.errors import (
@@ -314,12 +315,22 @@ def _connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSL
             # addresses.
             sslContext=trust,
             httpConnectionTimeout=patience.ANSWER_S,
+            **_through(server.url),
         )
     except Exception as error:
         # pyVim raises a bare Exception for a server of another protocol.
         if type(error) is Exception:
             raise ConnectionError(str(error)) from error
         raise
+
+
+def _through(url: str) -> dict[str, Any]:
+    """What pyVmomi takes for HTTPS_PROXY, which it does not read itself."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return {}
+    found: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
+    return found | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
 
 
 def _credentials() -> tuple[str, str]:

@@ -36,12 +36,29 @@ PLUGIN = Plugin(
     redaction=Redaction(
         variables=("VSPHERE_USER", "VSPHERE_PASSWORD", "VSPHERE_SERVER"),
         options=(
-            "endpoint_url", "datastore", "storage_policy", "template", "network", "datacenter",
-            "cluster", "host", "folder", "resource_pool", "ca_file",
+            "endpoint_url",
+            "datastore",
+            "storage_policy",
+            "template",
+            "network",
+            "datacenter",
+            "cluster",
+            "host",
+            "folder",
+            "resource_pool",
+            "ca_file",
         ),
         fields=(
-            "userName", "fullName", "hostName", "annotation", "url", "remoteHost", "sslThumbprint",
-            "thumbprint", "instanceUuid", "extraConfig",
+            "userName",
+            "fullName",
+            "hostName",
+            "annotation",
+            "url",
+            "remoteHost",
+            "sslThumbprint",
+            "thumbprint",
+            "instanceUuid",
+            "extraConfig",
         ),
         names=(
             r"<name>(?:name|[\w.]+\.name)</name>\s*<val[^>]*>([^<]+)</val>",
@@ -50,7 +67,7 @@ PLUGIN = Plugin(
             r"\[([^\]<>]+)\] ",
             r"\[[^\]<>]+\] ([^/<>]+)/",
         ),
-    ),  # fmt: skip
+    ),
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",
 )

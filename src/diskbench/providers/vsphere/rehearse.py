@@ -97,7 +97,9 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
         )
         faults = [fault for result in results or () for fault in result.error or ()]
         if faults:
-            told = "; ".join(str(fault.localizedMessage or type(fault.fault).__name__) for fault in faults)
+            told = "; ".join(
+                str(fault.localizedMessage or type(fault.fault).__name__) for fault in faults
+            )
             raise RentalFailed(f"vCenter says: {told}", advice="name another place or template")
 
     return DryRun(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from diskbench.providers.fake_cloud import FakeCloud
+from diskbench.providers.recorder import note
 from diskbench_stratus.errors import StratusApiError, translate
 
 VARIABLE = "STRATUS_DIR"
 """Where the cloud lies."""
+TENANT = "STRATUS_TENANT"
+"""Who is logged in."""
 _CODES = {
     "capacity": ("sky-full", "no room in the sky"),
     "quota": ("quota-disks", "tenant ground has 0 disks left"),
@@ -30,6 +34,25 @@ class Client:
         """Make a thing with its tags in one call; the second call finds it."""
         self._answer(f"{kind}s.create", kind, zone)
         self.cloud.make(name, {**tags, "zone": zone})
+
+    def check(self, kind: str, name: str, zone: str) -> None:
+        """Whether the API would make a thing; makes nothing. Its exchange is recorded while
+        `diskbench doctor --live` runs."""
+        refused: StratusApiError | None = None
+        fault = self.cloud.fault(kind, zone)
+        if fault is not None:
+            refused = StratusApiError(*_CODES.get(fault, ("broken", "nobody knows why")))
+        note(
+            method="POST",
+            url=f"https://api.stratus.example/{kind}s?check=true",
+            sent={"Authorization": "token of a tenant", "Content-Type": "application/json"},
+            asked=json.dumps({"name": name, "zone": zone, "tenant": os.environ.get(TENANT)}),
+            status=200 if refused is None else 403,
+            headers={"Content-Type": "application/json"},
+            body=json.dumps({"would": "be made"} if refused is None else {"code": refused.code}),
+        )
+        if refused is not None:
+            raise translate(refused, f"{kind}s.check") from refused
 
     def delete(self, name: str, zone: str) -> None:
         """Delete a thing; one that is gone is no error."""

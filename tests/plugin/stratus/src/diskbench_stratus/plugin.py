@@ -1,6 +1,6 @@
 """What Stratus brings to diskbench."""
 
-from diskbench.plugin import GuestIdentity, Plugin
+from diskbench.plugin import GuestIdentity, Plugin, Redaction
 
 PLUGIN = Plugin(
     name="stratus",
@@ -21,5 +21,6 @@ PLUGIN = Plugin(
         is_instance=lambda printed, instance_id: printed.strip() == instance_id,
     ),
     catalogue="diskbench_stratus:catalogue",
+    redaction=Redaction(variables=("STRATUS_TENANT",)),
     errors="diskbench_stratus.errors:TABLE",
 )

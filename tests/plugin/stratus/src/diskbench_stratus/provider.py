@@ -20,6 +20,7 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
 from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.rehearsal import DryRun, nobody, rehearsed
 from diskbench.providers.skeleton.release import Failures, giving_back, noting, release
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.units import GIB
@@ -184,6 +185,18 @@ class StratusProvider:
     def examine(self, scope: Scope) -> Sequence[Finding]:
         told = f"tenant {scope.account or 'ground'}"
         return [Finding(check="credentials", where=f"stratus {REGION}", state="ok", told=told)]
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        client, claim = Client(), nobody()
+
+        def run(kind: str, zone: str) -> DryRun:
+            name = _name(claim.lease_id, kind)
+            return DryRun(f"{kind} in {zone}", lambda: client.check(kind, name, zone))
+
+        runs = [run(kind, zone) for zone in rental.zones for kind in KINDS]
+        return rehearsed(
+            f"stratus {REGION}", runs, advice="log in: stratus login", untried="what deletes"
+        )
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         return []

@@ -176,10 +176,6 @@ def _renting(
     subnet: Annotated[
         str | None, _rent("Subnet id (default: the default network's).", metavar="ID")
     ] = None,
-    no_public_ip: Annotated[
-        bool,
-        _rent("No public address: SSH must reach the machine's private one.", "--no-public-ip"),
-    ] = False,
     security_group: Annotated[
         str | None,
         _rent("Security group id to use (default: one is made, open to you alone).", metavar="ID"),

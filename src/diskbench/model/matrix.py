@@ -130,9 +130,6 @@ class CellFields(Frozen):
 
     image: str | None = Field(None, description="Image id (default: a current Linux).")
     subnet: str | None = Field(None, description="Subnet id.")
-    no_public_ip: Flag | None = Field(
-        None, description="The machine gets no public address: SSH must reach its private one."
-    )
     security_group: str | None = Field(None, description="Security group id.")
     placement: str | None = Field(None, description="Placement group.")
     spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")

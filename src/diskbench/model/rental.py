@@ -43,9 +43,6 @@ class RentSpec(Frozen):
     instance_type: str | None = None
     image: str | None = None
     subnet: str | None = None
-    no_public_ip: bool = False
-    """The machine gets no public address: SSH reaches it from inside the network, or by a jump host
-    of the user's own SSH configuration."""
     security_group: str | None = None
     placement: str | None = None
     spot: bool = False

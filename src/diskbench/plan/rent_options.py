@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
-    "subnet", "no_public_ip", "security_group", "placement", "spot", "ssh_cidr", "endpoint_url",
+    "subnet", "security_group", "placement", "spot", "ssh_cidr", "endpoint_url",
 )  # fmt: skip
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
 

@@ -10,6 +10,7 @@ from diskbench.errors import InvalidValue
 from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_lab, check_ssh
 from diskbench.providers.networks import is_loopback
+from diskbench.providers.private_network import NetworkOptions
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec
@@ -65,7 +66,7 @@ def check_form(spec: RentSpec) -> None:
                 f"{flag} {value!r} is none of Azure", advice=advice, field=field_of(flag)
             )
     check_ssh(spec, "a group of yours is")
-    if spec.no_public_ip and spec.subnet is None:
+    if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(
             "--no-public-ip without --subnet: nobody could reach the machine, because the network "
             "that is made for it has no other members",

@@ -11,6 +11,7 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.azure.options:AzureOptions",
+        "diskbench.providers.private_network:NetworkOptions",
         "diskbench.providers.emulation:EmulationOptions",
     ),
     account_option="subscription",

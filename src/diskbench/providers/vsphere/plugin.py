@@ -22,7 +22,6 @@ PLUGIN = Plugin(
         "instance_type": "give --vcpus and --memory",
         "image": "name a --template",
         "subnet": "name a --network",
-        "no_public_ip": "the network of --network decides which addresses there are",
         "security_group": "name a --network; vSphere has no security groups",
         "placement": "name a --cluster or a --host",
         "spot": "nothing is sold here",

@@ -1,0 +1,19 @@
+"""What becomes of a cloud's published error codes, as one table of text (tests/golden)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from diskbench.errors import DiskbenchError, NoCapacity, Unanswered
+
+
+def table(rows: Iterable[tuple[str, DiskbenchError]]) -> str:
+    """A block for each code: whether another zone is tried, whether the call is repeated, the exit
+    code, and what the user sees."""
+    blocks = []
+    for code, error in rows:
+        again = "again" if isinstance(error, Unanswered) else "once"
+        zone = "next zone" if isinstance(error, NoCapacity) else "no other zone"
+        head = f"{code}: {type(error).__name__}, {zone}, {again}, exit {error.exit_code}"
+        blocks.append(f"{head}\n    {error.message}\n    {error.advice or 'no advice'}")
+    return "\n".join(blocks)

@@ -69,6 +69,11 @@ TABLE: ErrorTable = (
         said=r"requested (VM )?size .* (may )?not be available|VM size .* is not available",
     ),
     ErrorRow(
+        Throttled, "Azure throttles this subscription's calls: {told} at {action}",
+        "run less at a time in this subscription and region",
+        codes=("OperationNotAllowed",), said="too many requests",
+    ),
+    ErrorRow(
         Busy, "Azure is busy at {action}: {told}",
         codes=("OperationNotAllowed",),
         said=r"in progress|is marked for deletion|is being|must first be created successfully",
@@ -93,7 +98,7 @@ TABLE: ErrorTable = (
             "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
             "ConflictingUserInput", "NicInUse", "OperationPreempted",
             "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError.*",
-            "CanceledAndSupersededDueToAnotherOperation", "DiskImageNotReady",
+            "CanceledAndSupersededDueToAnotherOperation", "DiskImageNotReady", "RequestConflict",
             "ResourceUpdateBlockedOnPlatformUpdate",
         ),
     ),
@@ -140,14 +145,6 @@ TABLE: ErrorTable = (
         codes=("OSProvisioning(ClientError|InternalError|TimedOut)", "VMStartTimedOut"),
     ),
     ErrorRow(
-        RentalFailed, "Azure failed in the middle of {action}: {told}",
-        "try again, or another --zone; look at azure.status.microsoft",
-        codes=(
-            ".*Internal(Operation|Execution|Server)?Error", "DiskPreparationError",
-            "DiskProcessingError", "VMAgentStatusCommunicationError",
-        ),
-    ),
-    ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}",
         "choose another --subnet, or one with free addresses",
         codes=("SubnetIsFull", "PrivateIPAddress.*", "SubnetsNotInSameVnet"),
@@ -175,6 +172,14 @@ TABLE: ErrorTable = (
     ErrorRow(
         Throttled, "Azure failed at {action}: {told}", "look at azure.status.microsoft",
         statuses=range(500, 600),
+    ),
+    ErrorRow(
+        RentalFailed, "Azure failed in the middle of {action}: {told}",
+        "try again, or another --zone; look at azure.status.microsoft",
+        codes=(
+            ".*Internal(Operation|Execution|Server)?Error", "DiskPreparationError",
+            "DiskProcessingError", "VMAgentStatusCommunicationError",
+        ),
     ),
     ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}", "correct the value that it names",

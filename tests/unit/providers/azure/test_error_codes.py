@@ -15,7 +15,7 @@ import pytest
 from tests.rigs.error_codes import table
 from tests.rigs.golden import Golden
 
-from diskbench.errors import Busy, DiskbenchError, NoCapacity, QuotaExceeded
+from diskbench.errors import Busy, DiskbenchError, NoCapacity, QuotaExceeded, Throttled
 from diskbench.providers.azure.errors import of_code
 
 MACHINE = "Microsoft.Compute/virtualMachines/write"
@@ -58,7 +58,7 @@ ANSWERS: dict[int, tuple[str, ...]] = {
         "ResourceQuotaExceeded", "ScopeLocked", "SkuNotAvailable", "SubscriptionNotRegistered",
     ),
     429: (
-        "AnotherOperationInProgress", "OperationNotAllowed", "ResourceCollectionRequestsThrottled",
+        "AnotherOperationInProgress", "ResourceCollectionRequestsThrottled",
         "ResourceRequestsThrottled", "RetryableError", "RetryableErrorDueToAnotherOperation",
         "SubscriptionRequestsThrottled", "TooManyRequests", "TooManyVMRedeploymentRequests",
     ),
@@ -79,6 +79,9 @@ OPERATIONS = (
     "VMStartTimedOut", "ZonalAllocationFailed",
 )  # fmt: skip
 WORDS = {
+    "OperationNotAllowed: throttled":
+        "The server rejected the request because too many requests have been received for this "
+        "subscription.",
     "OperationNotAllowed: quota":
         "Operation could not be completed as it results in exceeding approved Total Regional Cores "
         "quota.",
@@ -94,7 +97,7 @@ WORDS = {
 }  # fmt: skip
 BY_THE_REST = {
     "409 PropertyChangeNotAllowed",
-    "409 RequestConflict", "409 ResourceGroupBeingDeleted", "OperationNotAllowed: disks",
+    "409 ResourceGroupBeingDeleted", "OperationNotAllowed: disks",
 }  # fmt: skip
 """Codes of which nothing more can be said than Azure's own words."""
 
@@ -120,7 +123,13 @@ def test_no_published_code_is_left_to_the_row_for_the_rest() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("quota", QuotaExceeded), ("size", NoCapacity), ("busy", Busy), ("going", Busy)],
+    [
+        ("quota", QuotaExceeded),
+        ("throttled", Throttled),
+        ("size", NoCapacity),
+        ("busy", Busy),
+        ("going", Busy),
+    ],
 )
 def test_one_code_is_told_apart_by_its_words(name: str, kind: type[DiskbenchError]) -> None:
     said = WORDS[f"OperationNotAllowed: {name}"]

@@ -155,8 +155,8 @@ def _size_gib(wanted: AzureDiskRequest, image: AzureImage, machine: AzureMachine
 
 
 def _other_promise(sold: Offer, wanted: AzureDiskRequest, size_gib: int) -> str | None:
-    """Where Azure's list of today says other figures of a disk's tier than the catalogue; None where
-    both agree, or the list does not say."""
+    """The warning where Azure's list of today has other figures of a disk's tier than the catalogue;
+    None where both agree, or the list has none."""
     if wanted.kind == "local" or wanted.bursting:
         return None
     rows = catalogue("azure").disks[wanted.type].tiers

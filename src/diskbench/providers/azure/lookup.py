@@ -155,7 +155,7 @@ def _size_gib(wanted: AzureDiskRequest, image: AzureImage, machine: AzureMachine
 
 
 def _other_promise(sold: Offer, wanted: AzureDiskRequest, size_gib: int) -> str | None:
-    """The warning where Azure's list of today has other figures of a disk's tier than the catalogue;
+    """The warning where Azure lists other figures of a disk's tier today than the catalogue;
     None where both agree, or the list has none."""
     if wanted.kind == "local" or wanted.bursting:
         return None

@@ -1,8 +1,8 @@
-"""Azure's guest agent at the first boot, as far as a lab host can have it: it waits for the host key
-of its configured type, and the machine is made only when it has found it.
+"""Azure's guest agent at the first boot, as far as a lab host can have it: it waits for the host
+key of its configured type, and the machine is made only when it has found it.
 
-WALinuxAgent 2.7.3.0 (Debian 12): /etc/waagent.conf says `Provisioning.SshHostKeyPairType=auto`, which
-means rsa (common/conf.py); without that key it reports failure after 1,800 s
+WALinuxAgent 2.7.3.0 (Debian 12): /etc/waagent.conf has `Provisioning.SshHostKeyPairType=auto`,
+which means rsa (common/conf.py); without that key it reports failure after 1,800 s
 (pa/provision/cloudinit.py). The real agent is booted in QEMU (tests/qemu).
 """
 

@@ -53,7 +53,7 @@ def test_the_guest_agent_finds_the_only_host_key(rig: Rig, monkeypatch: pytest.M
     without_a_guest(rig)
     rig.release()
     monkeypatch.setattr(provision, "script", lambda _: "")  # as before
-    with pytest.raises(RentalFailed, match="ssh_host_rsa_key.pub after 1800s"):
+    with pytest.raises(RentalFailed, match=r"ssh_host_rsa_key\.pub after 1800s"):
         without_a_guest(rig)
     rig.release()
     assert rig.left() == []

@@ -81,7 +81,7 @@ class Sightings:
         from emulators.azure.groups import filtered
 
         found = [one for one in self.ghosts.values() if _lists(path, one)]
-        shown = filtered(call, found)
+        shown = filtered(call, found) if found else []
         for one in shown:
             self._look(self.gone, one["id"].lower())
         return shown

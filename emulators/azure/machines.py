@@ -7,7 +7,7 @@ import uuid
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from emulators.azure import bridge, images, machine_rules, schema, sizes
+from emulators.azure import agent, bridge, images, machine_rules, schema, sizes
 from emulators.azure.call import GROUP, Answer, Call, Refusal, Route, not_found
 from emulators.azure.clock import now
 from emulators.azure.disks import KIND as DISK
@@ -126,6 +126,7 @@ def _create(cloud: Cloud, call: Call, vm: dict[str, Any], profile: dict[str, Any
         return power_on(cloud, vm)
 
     def finish() -> None:
+        agent.check_ready(profile)
         vm["properties"]["provisioningState"] = "Succeeded"
         cloud.powers[vm["id"].lower()] = "running"
 

@@ -81,7 +81,7 @@ class Sightings:
         from emulators.azure.groups import filtered
 
         found = [one for one in self.ghosts.values() if _lists(path, one)]
-        shown = filtered(call, found)
+        shown = filtered(call, found) if found else []
         for one in shown:
             self._look(self.gone, one["id"].lower())
         return shown
@@ -94,8 +94,14 @@ class Sightings:
         if left[key] <= 0:
             del left[key]
             if left is self.gone:
-                del self.ghosts[key]
+                self._vanish(key)
         return True
+
+    def _vanish(self, key: str) -> None:
+        """A ghost is seen no more; what was in a resource group goes with it."""
+        for one in [name for name in self.ghosts if name == key or name.startswith(f"{key}/")]:
+            del self.ghosts[one]
+            self.gone.pop(one, None)
 
     def _forget(self, key: str) -> None:
         for kept in (self.new, self.gone, self.ghosts):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from emulators.azure.call import Answer, Call, Refusal, Route
-from emulators.azure.disk_rules import SKU_TIERS, UNCACHED, ZRS
+from emulators.azure.disk_rules import SKU_TIERS, TIERS, UNCACHED, ZRS, Tier
 from emulators.azure.subscriptions import LOCATIONS, ZONAL
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _skus(_: Cloud, call: Call) -> Answer:
         return Answer(200, {"value": []})
     rows = [_machine(size, place) for place in where for size in _ROWS]
     rows += [row for place in where for sku in SKU_TIERS if (row := _disk(sku, place))]
+    rows += [_tier(sku, tier, place) for place in where for sku in TIERS for tier in TIERS[sku]]
     return Answer(200, {"value": rows})
 
 
@@ -173,6 +174,22 @@ def _disk(sku: str, location: str) -> dict[str, Any] | None:
         "locations": [location],
         "locationInfo": [{"location": location, "zones": zones, "zoneDetails": []}],
         "capabilities": [],
+        "restrictions": [],
+    }
+
+
+def _tier(sku: str, tier: Tier, location: str) -> dict[str, Any]:
+    """One size of a disk type that is sold in steps (Resource SKUs, resourceType disks)."""
+    figures = {"MaxSizeGiB": tier.gib, "MaxIOps": tier.iops, "MaxBandwidthMBps": tier.mbps}
+    zones = ["1", "2", "3"] if location in ZONAL else []
+    return {
+        "resourceType": "disks",
+        "name": sku,
+        "tier": SKU_TIERS[sku],
+        "size": tier.name,
+        "locations": [location],
+        "locationInfo": [{"location": location, "zones": zones, "zoneDetails": []}],
+        "capabilities": [{"name": name, "value": str(value)} for name, value in figures.items()],
         "restrictions": [],
     }
 

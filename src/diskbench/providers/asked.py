@@ -31,7 +31,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
     for name, advice in plugin.refuses.items():
         value = getattr(spec, stored_name(name))
         if value not in (None, False):
-            typed = flag(stored_name(name)) + (f" {value}" if value is not True else "")
+            typed = f"{flag(stored_name(name))} {value}" if value is not True else f"--{name}"
             raise InvalidValue(
                 f"{typed} does not go with --provider {plugin.name}", advice=advice, field=name
             )

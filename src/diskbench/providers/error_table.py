@@ -32,6 +32,9 @@ class ErrorRow:
     """HTTP statuses that match independent of the code."""
     action: str = ""
     """The call for which the codes match; empty for any."""
+    said: str = ""
+    """Regular expression that must be found in what the cloud said, in any case, beside the code;
+    empty for any. Some clouds use one code for several kinds of error."""
     found: tuple[str, ...] = ()
     """Regular expressions; the groups of the first that is found in what the cloud said fill
     templates."""
@@ -66,6 +69,8 @@ def error_of(table: ErrorTable, answered: CloudError) -> DiskbenchError:
 def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
     """The captures of the row's code pattern, or None where the row does not match."""
     if row.action and row.action != answered.action:
+        return None
+    if row.said and not re.search(row.said, answered.said, re.IGNORECASE):
         return None
     for code in answered.codes:
         for pattern in row.codes:

@@ -163,7 +163,7 @@ class AzureClient:
             try:
                 return poller.result()
             except AzureError as error:
-                if polling.succeeded() and error_code(error) in MISSING:
+                if polling.succeeded and error_code(error) in MISSING:
                     raise Unlisted(f"{what} is made, and Azure does not list it yet") from error
                 raise
 

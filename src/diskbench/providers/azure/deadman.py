@@ -68,7 +68,8 @@ def message(machine: str, armed: str) -> str:
         return f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
     return (
         f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
-        "fails, the machine is billed until somebody runs diskbench gc"
+        "fails, the machine is billed until a diskbench command opens this database again, or "
+        "somebody runs diskbench gc"
     )
 
 

@@ -38,6 +38,9 @@ _RAISE_QUOTA = (
     "raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; or give back "
     "what is not needed (diskbench gc)"
 )
+_OF_QUOTA = r"^(?!.*(maximum number of data disks|disk size|extension|image ))"
+"""All but the kinds of this code that are no quota: a quota is known by code and call, in any
+language, and the others by their words."""
 _QUOTA_NAME = (r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota", r"'(?P<quota>[\w.-]+)'")
 _LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
@@ -52,11 +55,28 @@ TABLE: ErrorTable = (
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE,
         codes=(
-            "AllocationFailed", "ZonalAllocationFailed", "OverconstrainedAllocationRequest",
-            "OverconstrainedZonalAllocationRequest", "SkuNotAvailable",
+            "AllocationFailed", "ZonalAllocationFailed",
+            "Over[Cc]onstrained(Zonal)?AllocationRequest", "SkuNotAvailable",
             "NotAvailableForSubscription", "LocationNotAvailableForResourceType",
             "InsufficientCapacity",
         ),
+    ),
+    # One code for several kinds of error; the words decide (Virtual Machines, "Common error
+    # messages").
+    ErrorRow(
+        NoCapacity, _NO_CAPACITY, _ELSEWHERE,
+        codes=("OperationNotAllowed", "InvalidParameter"),
+        said=r"requested (VM )?size .* (may )?not be available|VM size .* is not available",
+    ),
+    ErrorRow(
+        Throttled, "Azure throttles this subscription's calls: {told} at {action}",
+        "run less at a time in this subscription and region",
+        codes=("OperationNotAllowed",), said="too many requests",
+    ),
+    ErrorRow(
+        Busy, "Azure is busy at {action}: {told}",
+        codes=("OperationNotAllowed",),
+        said=r"in progress|is marked for deletion|is being|must first be created successfully",
     ),
     ErrorRow(
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
@@ -67,7 +87,8 @@ TABLE: ErrorTable = (
     # "Resolve errors for resource quotas"); elsewhere the code means something else.
     ErrorRow(
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
-        codes=("OperationNotAllowed",), action="Microsoft.Compute/virtualMachines/write",
+        codes=("OperationNotAllowed",), said=_OF_QUOTA,
+        action="Microsoft.Compute/virtualMachines/write",
         found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
     ),
     # Before throttling: Azure also sends HTTP 429 for a resource that is being changed.
@@ -76,7 +97,9 @@ TABLE: ErrorTable = (
         codes=(
             "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
             "ConflictingUserInput", "NicInUse", "OperationPreempted",
-            "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError",
+            "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError.*",
+            "CanceledAndSupersededDueToAnotherOperation", "DiskImageNotReady", "RequestConflict",
+            "ResourceUpdateBlockedOnPlatformUpdate",
         ),
     ),
     ErrorRow(
@@ -85,7 +108,7 @@ TABLE: ErrorTable = (
         codes=(
             "TooManyRequests", "SubscriptionRequestsThrottled", "ResourceRequestsThrottled",
             "ResourceCollectionRequestsThrottled",
-            "OperationNotAllowedOnVMImageAsVMsBeingProvisioned",
+            "OperationNotAllowedOnVMImageAsVMsBeingProvisioned", "TooManyVMRedeploymentRequests",
         ),
         statuses=(429,),
     ),
@@ -100,9 +123,31 @@ TABLE: ErrorTable = (
     ErrorRow(
         AccessDenied, "the subscription does not use {name} yet: {told}",
         "az provider register --namespace {name} --wait",
-        codes=("MissingSubscriptionRegistration", "SubscriptionNotRegistered"),
+        codes=(
+            "MissingSubscriptionRegistration", "SubscriptionNotRegistered",
+            "MissingRegistrationForLocation", "NoRegisteredProviderFound",
+            "InvalidSubscriptionRegistrationState",
+        ),
         found=(r"namespace '?(?P<name>Microsoft\.[A-Za-z]+)'?",),
         otherwise={"name": "{namespace}"},
+    ),
+    ErrorRow(
+        AccessDenied, "the image cannot be used by this subscription: {told}",
+        "accept its terms (az vm image terms accept), or choose another --image",
+        codes=(
+            "VMMarketplaceInvalidInput", "MarketplacePurchaseEligibilityFailed",
+            "ResourcePurchaseValidationFailed", "SubscriptionNotAuthorizedForImage",
+        ),
+    ),
+    ErrorRow(
+        RentalFailed, "the image's guest agent did not report the machine as ready: {told}",
+        "choose another --image, or another --instance-type that it can boot",
+        codes=("OSProvisioning(ClientError|InternalError|TimedOut)", "VMStartTimedOut"),
+    ),
+    ErrorRow(
+        InvalidValue, "Azure refuses {action}: {told}",
+        "choose another --subnet, or one with free addresses",
+        codes=("SubnetIsFull", "PrivateIPAddress.*", "SubnetsNotInSameVnet"),
     ),
     ErrorRow(
         AccessDenied, "a policy of the subscription forbids it: {told}",
@@ -129,8 +174,16 @@ TABLE: ErrorTable = (
         statuses=range(500, 600),
     ),
     ErrorRow(
+        RentalFailed, "Azure failed in the middle of {action}: {told}",
+        "try again, or another --zone; look at azure.status.microsoft",
+        codes=(
+            ".*Internal(Operation|Execution|Server)?Error", "DiskPreparationError",
+            "DiskProcessingError", "VMAgentStatusCommunicationError",
+        ),
+    ),
+    ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}", "correct the value that it names",
-        codes=(*MISSING, "Invalid.*"), statuses=(400, 404),
+        codes=(*MISSING, "Invalid.*", ".*NotFound"), statuses=(400, 404),
     ),
     ErrorRow(RentalFailed, "Azure refuses {action}: {told}", "the reason is Azure's own"),
 )  # fmt: skip

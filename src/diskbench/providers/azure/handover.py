@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 from diskbench.errors import RentalFailed
 from diskbench.providers.azure import attach, deadman, readback
 from diskbench.providers.azure import guest as azure_guest
-from diskbench.providers.azure.inventory import read_disk
+from diskbench.providers.azure.inventory import SHUTDOWN, inside, read_disk
 from diskbench.providers.azure.provision import running
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest import ROOT_DIRECTORY
 from diskbench.providers.guest_disks import disks
 from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from diskbench.model.disk import Acquired
     from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
@@ -43,6 +46,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     sizes = [disk.size_bytes for disk in seen.disks] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured
     ]
+    _await_listed(order, names, scheduled=dead_man == deadman.SCHEDULE_MADE)
     more = {"dead_man": dead_man, "cache_changes": cache_changes}
     return acquired(
         order,
@@ -53,6 +57,24 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         path=azure_guest.path,
         identity=azure_guest.identity,
     )
+
+
+def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -> None:
+    """Wait a while until the listing of the lease's group shows machine, disks and schedule: what
+    extends the lease goes by that listing. Goes on without, as listings may lag for minutes."""
+    machine = name_of(order.lease, "machine")
+    wanted = {machine, name_of(order.lease, "os"), *disks}
+    wanted |= {f"{SHUTDOWN}{machine}"} if scheduled else set()
+
+    def ask() -> bool | Still:
+        listed = {str(item["name"]).lower() for item in inside(order.edge, {"name": order.group})}
+        missing = sorted(name for name in wanted if name.lower() not in listed)
+        return Still(f"not listed yet: {', '.join(missing)}") if missing else True
+
+    try:
+        order.until(ask, f"listing of {order.group}", order.timing.settle_s)
+    except RentalFailed as error:
+        order.watch.note(error.message)
 
 
 def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.limits.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.client import region_of
@@ -78,7 +79,9 @@ def look_up(
         os_type=_os_type(wanted, machine),
         zones=_zones(here, sold, machine),
         subnet=spec.subnet,
-        warnings=tuple(text for text in (unswitched,) if text),
+        warnings=tuple(
+            text for text in (unswitched, _other_promise(sold, wanted, size_gib)) if text
+        ),
         ssh_cidr=_ssh_cidr(here, ask_caller),
         emulated=azure.emulated_endpoint() is not None,
     )
@@ -149,6 +152,27 @@ def _size_gib(wanted: AzureDiskRequest, image: AzureImage, machine: AzureMachine
     wanted.limits(size)
     check_cache(wanted, size)
     return size
+
+
+def _other_promise(sold: Offer, wanted: AzureDiskRequest, size_gib: int) -> str | None:
+    """The warning where Azure lists other figures of a disk's tier today than the catalogue;
+    None where both agree, or the list has none."""
+    if wanted.kind == "local" or wanted.bursting:
+        return None
+    rows = catalogue("azure").disks[wanted.type].tiers
+    row = rows and next((one for one in rows.rows if size_gib <= one.gib), None)
+    if not row:
+        return None
+    name = wanted.tier or row.name
+    row = next(one for one in rows.rows if one.name == name) if rows else row
+    today = sold.promised(wanted.type, name)
+    if today.iops in {None, row.iops} and today.mb_per_s in {None, row.throughput}:
+        return None
+    return (
+        f"Azure lists {wanted.type} {name} with {today.iops or 0:,.0f} IOPS and "
+        f"{today.mb_per_s or 0:,.0f} MB/s today, the catalogue with {row.iops:,.0f} and "
+        f"{row.throughput:,.0f}: results are compared with the catalogue"
+    )
 
 
 def _os_type(wanted: AzureDiskRequest, machine: AzureMachine) -> str:

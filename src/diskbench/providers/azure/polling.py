@@ -33,6 +33,8 @@ class WatchedPolling(ARMPolling):
         self.what, self.limit_s = what, limit_s
         self.timing, self.watch, self.repeated = timing, watch, repeated
         self.deadline = time.monotonic() + limit_s
+        self.succeeded = False
+        """Whether Azure has reported the end of the operation as a success."""
 
     def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
         """One poll of the operation."""
@@ -49,9 +51,10 @@ class WatchedPolling(ARMPolling):
 
         return self.repeated(look)
 
-    def succeeded(self) -> bool:
-        """Whether Azure has reported the end of the operation as a success."""
-        return self.status().lower() == "succeeded"
+    def update_status(self) -> None:
+        """Poll once; remember a success, which the SDK forgets where the result cannot be read."""
+        super().update_status()
+        self.succeeded = self.status().lower() == "succeeded"
 
     def _sleep(self, delay: float) -> None:
         if time.monotonic() + delay > self.deadline:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
@@ -57,7 +59,7 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
     following: str | None = url
     while following:
         try:
-            answer = urllib3.request(
+            answer = _pool(following).request(
                 "GET", following, fields=fields, timeout=_TIMEOUT_S, retries=_TRIES
             )
             page = answer.json()
@@ -72,6 +74,16 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
             )
         yield from page["Items"]
         following, fields = page.get("NextPageLink"), None
+
+
+def _pool(url: str) -> urllib3.PoolManager:
+    """Connections by the proxy of the environment (HTTPS_PROXY, NO_PROXY), which urllib3 does not
+    read by itself."""
+    parts = urlsplit(url)
+    proxy = getproxies().get(parts.scheme)
+    if proxy is None or proxy_bypass(parts.hostname or ""):
+        return urllib3.PoolManager()
+    return urllib3.ProxyManager(proxy)
 
 
 def overlay(

@@ -36,8 +36,9 @@ def without_switch(state: str) -> str:
     """The warning for a subscription whose machines cannot be deallocated by a schedule."""
     return (
         f"{SWITCH} is {state} in this subscription: Azure will not deallocate the machine after "
-        "the lease. If this computer fails, the machine is billed until somebody runs diskbench "
-        f"gc; {how_to_register(SWITCH)} prevents that"
+        "the lease. If this computer fails, the machine is billed until a diskbench command opens "
+        "this database again, or somebody runs diskbench gc; this prevents it: "
+        f"{how_to_register(SWITCH)}"
     )
 
 

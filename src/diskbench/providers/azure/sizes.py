@@ -6,7 +6,7 @@ was made from (2025-06-03). Bytes per second there are of 10^6 as well as the si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -34,6 +34,18 @@ class Offer:
     machines: dict[str, Sku]
     disks: dict[str, Sku]
     restricted: dict[str, str]
+    tiers: dict[tuple[str, str], Sku] = field(default_factory=dict)
+    """The steps of disk types that are sold so, by type and name: `("Premium_LRS", "P10")`."""
+
+    def promised(self, disk_type: str, tier: str) -> DiskPath:
+        """What Azure says today that one disk of a tier does without bursts; None where it does not
+        say."""
+        told = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
+        capabilities = {str(item["name"]): str(item["value"]) for item in told}
+        return DiskPath(
+            iops=_number(capabilities, "MaxIOps"),
+            mb_per_s=_number(capabilities, "MaxBandwidthMBps"),
+        )
 
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
         """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
@@ -67,17 +79,20 @@ def offer(region: str, skus: Iterable[Sku]) -> Offer:
     """The offer in the answer of Resource SKUs for one region."""
     kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
     restricted: dict[str, str] = {}
+    tiers: dict[tuple[str, str], Sku] = {}
     for sku in skus:
         kind = kinds.get(str(sku.get("resourceType")))
         if kind is None or region not in {str(x).lower() for x in sku.get("locations", [])}:
             continue
         name, why = str(sku["name"]), _restriction(sku)
+        if kind is kinds[_DISKS] and sku.get("size"):
+            tiers.setdefault((name, str(sku["size"])), sku)
         if why is not None:
             restricted.setdefault(name, why)
         # A disk type has one entry for each of its sizes, all with the same zones.
         elif name not in kind:
             kind[name] = sku
-    return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted)
+    return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted, tiers)
 
 
 def machine(sku: Sku, book: ProviderBook) -> AzureMachine:

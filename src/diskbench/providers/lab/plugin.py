@@ -13,8 +13,8 @@ PLUGIN = Plugin(
     options=("diskbench.providers.emulation:EmulationOptions",),
     refuses=dict.fromkeys(
         (
-            "region", "zone", "instance_type", "image", "subnet", "security_group",
-            "placement", "ssh_cidr", "account", "endpoint_url", "spot",
+            "region", "zone", "instance_type", "image", "subnet", "security_group", "placement",
+            "ssh_cidr", "account", "endpoint_url", "spot",
         ),
         _NO_CLOUD,
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from emulators.aws.service_model import model
 
@@ -35,11 +35,11 @@ def check(cloud: Cloud, call: Call, answer: Answer) -> None:
 def differences(action: str, body: str | bytes) -> list[str]:
     """What an answer has that the model of its action does not allow."""
     shape = model("ec2").operation_model(action).output_shape
-    root = ElementTree.fromstring(body)  # noqa: S314 - the emulator's own text
+    root = ET.fromstring(body)  # noqa: S314 - the emulator's own text
     return [] if shape is None else list(_structure(shape, root, ""))
 
 
-def _structure(shape: Any, element: ElementTree.Element, path: str) -> Iterator[str]:
+def _structure(shape: Any, element: ET.Element, path: str) -> Iterator[str]:
     members = {m.serialization.get("name", name): m for name, m in shape.members.items()}
     for child in element:
         name = child.tag.rpartition("}")[2]
@@ -52,7 +52,7 @@ def _structure(shape: Any, element: ElementTree.Element, path: str) -> Iterator[
         yield from _value(members[name], child, where)
 
 
-def _value(shape: Any, element: ElementTree.Element, path: str) -> Iterator[str]:
+def _value(shape: Any, element: ET.Element, path: str) -> Iterator[str]:
     text = (element.text or "").strip()
     if shape.type_name == "structure":
         yield from _structure(shape, element, path)

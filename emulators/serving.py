@@ -19,6 +19,7 @@ class Options:
     time_scale: float = 1.0
     limit_s: float = 3600.0
     lag: int = 0
+    """Looks for which new things are absent and deleted ones present."""
 
 
 @dataclass(frozen=True)

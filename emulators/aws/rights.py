@@ -90,7 +90,7 @@ def demands(call: Call) -> Iterator[Demand]:
     action = f"{call.service}:{call.action}"
     if action in _FREE:
         return
-    kinds = reference()[action]
+    kinds = reference().get(action, {})
     if call.service != "ec2" or not kinds:
         yield Demand(action, "*")
         return

@@ -21,6 +21,7 @@ from emulators.aws import (
     key_pairs,
     lag,
     launch_rules,
+    output_model,
     rights,
     service_limits,
     service_model,
@@ -95,7 +96,9 @@ def _read(response: BaseResponse) -> Call:
 
 def _answered(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     try:
-        return _through(HOOKS, cloud, call, proceed)
+        answer = _through(HOOKS, cloud, call, proceed)
+        output_model.check(cloud, call, answer)
+        return answer
     except ServiceException as error:
         return refused(call, error)
     except NotImplementedError:

@@ -4,8 +4,8 @@ refused where the caller's policy lacks one.
 `service_reference.json` has, for each action, the kinds of resource that it is authorized on (`!`
 required, `q` with the tags of the request, `r` with the tags of the resource). Beyond it: tags in a
 create demand ec2:CreateTags with ec2:CreateAction (EC2 User Guide, "Grant permission to tag
-resources during creation"); GetCallerIdentity demands nothing (STS API Reference). The account's owner may do
-everything.
+resources during creation"); GetCallerIdentity demands nothing (STS API Reference). The account's
+owner may do everything.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def demands(call: Call) -> Iterator[Demand]:
     action = f"{call.service}:{call.action}"
     if action in _FREE:
         return
-    kinds = reference()[action]
+    kinds = reference().get(action, {})
     if call.service != "ec2" or not kinds:
         yield Demand(action, "*")
         return

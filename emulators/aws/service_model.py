@@ -29,7 +29,7 @@ def complaints(service: str, action: str, params: dict[str, Any]) -> list[tuple[
     """What is wrong with the parameters: error code and message each."""
     from botocore.validate import ParamValidator
 
-    shape = _model(service).operation_model(action).input_shape
+    shape = model(service).operation_model(action).input_shape
     if shape is None:
         return []
     report = ParamValidator().validate(params, shape)
@@ -65,7 +65,7 @@ def _refuse_unread(call: Call) -> None:
     UnknownParameter."""
     from botocore.serialize import create_serializer
 
-    operation = _model("ec2").operation_model(call.action)
+    operation = model("ec2").operation_model(call.action)
     written = create_serializer("ec2", include_validation=False).serialize_to_request(
         call.params, operation
     )
@@ -78,7 +78,8 @@ def _refuse_unread(call: Call) -> None:
 
 
 @cache
-def _model(service: str) -> Any:
+def model(service: str) -> Any:
+    """The service model of botocore."""
     from botocore.session import get_session
 
     return get_session().get_service_model(service)

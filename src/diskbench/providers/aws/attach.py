@@ -33,8 +33,8 @@ NOT_YET = frozenset(
         "InvalidInstanceAttributeValue",
     }
 )  # fmt: skip
-"""EC2's codes where volume, machine or attachment are not listed everywhere yet, or where an earlier
-attempt is in progress."""
+"""EC2's codes where volume, machine or attachment are not listed everywhere yet, or where an
+earlier attempt is in progress."""
 
 
 def address_of(order: AwsOrder, made: AwsProvisioned) -> str:

@@ -39,7 +39,7 @@ _QUOTAS = (
      "Running On-Demand instances (vCPUs) of that family"),
     ("MaxSpotInstanceCountExceeded", "Amazon EC2", "Spot Instance Requests of that family"),
     ("VolumeLimitExceeded", "Amazon EBS", "Storage for volumes of that type, in TiB"),
-    ("MaxIOPSLimitExceeded", "Amazon EBS", "IOPS for Provisioned IOPS SSD volumes"),
+    ("MaxIOPSLimitExceeded|VolumeIOPSLimit", "Amazon EBS", "IOPS for Provisioned IOPS SSD volumes"),
     ("SecurityGroupLimitExceeded", "Amazon VPC", "VPC security groups per Region"),
     ("RulesPerSecurityGroupLimitExceeded", "Amazon VPC",
      "Inbound or outbound rules per security group"),
@@ -48,6 +48,10 @@ _QUOTAS = (
      "Security groups per network interface"),
 )  # fmt: skip
 """Code → service and name of the quota in the console."""
+_ALLOW_KEY = (
+    "allow the key that encrypts EBS volumes by default (docs/aws.md, UseTheKeyOfTheVolumes) and "
+    "enable it, or choose another default key"
+)
 _NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
 _LOG_IN = (
     "log in: aws login{flag} (console credentials), aws sso login{flag} (single sign-on) or "
@@ -66,6 +70,7 @@ TABLE: ErrorTable = (
             "InsufficientReservedInstances?Capacity", "InsufficientVolumeCapacity",
             "InsufficientCapacityOnHost", "InsufficientFreeAddressesInSubnet", "SpotMaxPriceTooLow",
             "InsufficientAddressCapacity", "UnfulfillableCapacity", "VolumeTypeNotAvailableInZone",
+            "ReservationCapacityExceeded",
         ),
     ),
     # The limit of one call or one resource, which no quota raises.
@@ -92,6 +97,19 @@ TABLE: ErrorTable = (
             "EC2ThrottledException", "BandwidthLimitExceeded", "SlowDown",
         ),
     ),
+    ErrorRow(
+        Throttled, "another call changes the same tags: {told} at {action}", "wait a moment",
+        codes=("ConcurrentTagAccess",),
+    ),
+    ErrorRow(
+        AccessDenied, "AWS may not use the key of the encrypted disk: {told}",
+        _ALLOW_KEY, codes=("CustomerKeyHasBeenRevoked",),
+    ),
+    ErrorRow(
+        InvalidValue, "there is no default network in this region: {told}",
+        "give a --subnet, or: aws ec2 create-default-vpc",
+        codes=("DefaultVpcDoesNotExist", "VPC(Id|Resource)NotSpecified"),
+    ),
     *(
         ErrorRow(
             QuotaExceeded, _QUOTA, _RAISE_QUOTA, codes=(code,),
@@ -100,7 +118,8 @@ TABLE: ErrorTable = (
         for code, service, quota in _QUOTAS
     ),
     ErrorRow(
-        QuotaExceeded, _QUOTA, _RAISE_QUOTA, codes=("(?P<quota>.*)LimitExceeded",),
+        QuotaExceeded, _QUOTA, _RAISE_QUOTA,
+        codes=("(?P<quota>.*)LimitExceeded", "(?P<quota>.*)CountExceeded"),
         otherwise={"service": "Amazon EC2"},
     ),
     ErrorRow(
@@ -148,7 +167,8 @@ TABLE: ErrorTable = (
         codes=(
             "(Malformed|Missing|Unknown|Unsupported).*",
             ".*(NotFound|NotFoundException|ValidationError|ValidationException)",
-            "IllegalArgumentException", "UnknownVolumeType",
+            "IllegalArgumentException", "(BootForVolumeType|EncryptedVolumes).*", "NonEBSInstance",
+            "ZonesMismatched", "DisallowedForDedicatedTenancyNetwork",
         ),
     ),
     ErrorRow(RentalFailed, _REFUSED, _THEIR_REASON),
@@ -180,8 +200,7 @@ STATE_TABLE: ErrorTable = (
     # volumes, or the key is disabled or deleted.
     ErrorRow(
         AccessDenied, "AWS could not open the encrypted disk of {what}: {told}",
-        "allow the key that encrypts EBS volumes by default (docs/aws.md, UseTheKeyOfTheVolumes) "
-        "and enable it, or choose another default key",
+        _ALLOW_KEY,
         codes=(r"Client\.InternalError", r"Client\.InvalidKMSKey\..*"),
     ),
     ErrorRow(

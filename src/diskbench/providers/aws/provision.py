@@ -180,7 +180,12 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     `made`. Raises NoCapacity."""
     made.clear()
     listing = inventory(order.ec2, Which(order.lease))
-    live = [i for i in listing.live if i["Placement"]["AvailabilityZone"] == place.zone]
+    machine = order.details.machine.type
+    live = [
+        item
+        for item in listing.live
+        if item["Placement"]["AvailabilityZone"] == place.zone and item["InstanceType"] == machine
+    ]
     instance = live[0] if live else _launch(order, group, place, len(listing.ended))
     instance_id = str(instance["InstanceId"])
     made.append(("terminate_instances", {"InstanceIds": [instance_id]}))

@@ -49,11 +49,13 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     was deleted a moment ago: EC2 is asked again until both have had the time to show.
     """
     given: set[str] = set()
+    listings: list[AwsInventory] = []
 
     def look() -> AwsInventory:
         what = f"the listing of {which.lease_id}"
         found = until(partial(_unlisted, ec2, which, given), what, timing.delete_s, timing)
-        return found if found.names() else settled(ec2, which, timing, found)
+        listings.append(found)
+        return found if found.names() else settled(ec2, which, timing, found, listings[0])
 
     def give_back(found: AwsInventory, failures: Failures) -> None:
         _instances(ec2, found, timing, failures)

@@ -204,7 +204,7 @@ def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
         ("us-west-2-lax-1b", "us-west-2"),
         ("us-east-1-wl1-bos-wlz-1", "us-east-1"),
         ("us-east-1", None),
-        ("fake-1a", "fake-1"),
+        ("fake-1a", None),
     ],
 )
 def test_the_region_of_a_zone_is_read_from_its_whole_name(zone: str, region: str | None) -> None:

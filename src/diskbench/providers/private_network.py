@@ -1,4 +1,6 @@
-"""The options of a machine that has no public address."""
+"""The option of the clouds that give machines public addresses: to rent one without."""
+
+from __future__ import annotations
 
 from typing import ClassVar
 
@@ -6,16 +8,14 @@ from diskbench.model.options import Options, option
 
 
 class NetworkOptions(Options):
-    """How a machine is reached. Without a public address SSH goes to its private one, by the route
-    that the user's OpenSSH configuration has for it (a jump host, a VPN), or from a worker inside
-    the network."""
+    """How a rented machine is reached: by default at a public address of its own; without one,
+    from a worker in its network or through a jump host (docs/renting.md)."""
 
     group: ClassVar[str] = "network"
     panel: ClassVar[str] = "Network"
 
     no_public_ip: bool = option(
         default=False,
-        about="Give the machine no public address: SSH goes to its private one.",
-        flag="--no-public-ip",
+        about="Rent the machine without a public address: reach it from inside its network.",
         in_key="no",
     )

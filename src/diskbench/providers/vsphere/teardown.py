@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.skeleton import release as skeleton
 from diskbench.providers.skeleton.release import noting
-from diskbench.providers.vsphere.client import moid
+from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.errors import fault_name, is_missing
-from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, machines
+from diskbench.providers.vsphere.marks import mark
 from diskbench.providers.waits import Still, nap, until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from diskbench.model.ours import Which
     from diskbench.providers.skeleton.release import Failures
     from diskbench.providers.vsphere.client import Vsphere
-    from diskbench.providers.vsphere.inventory import VsphereMachine
     from diskbench.providers.vsphere.timing import VsphereTiming
 
 
@@ -45,6 +47,8 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
         carrying = [
             machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
         ]
+        unlisted = set(which.made) - gone - {machine.told for machine in carrying}
+        carrying += _by_id(vsphere, which.lease_id, unlisted)
         meant = tuple(
             machine for machine in carrying if which.takes(machine.item.name, machine.told)
         )
@@ -74,6 +78,20 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
         return Still(f"{', '.join(there)} is still listed") if there else True
 
     skeleton.release(which, "vSphere", look, give_back)
+
+
+def _by_id(vsphere: Vsphere, lease_id: str, told: Iterable[str]) -> list[VsphereMachine]:
+    """Those of the machines that are told as `machine vm-53` which are there and carry the lease's
+    notes: what a listing does not show, its id may."""
+    found = []
+    for kind, _, moref in (one.partition(" ") for one in sorted(told)):
+        item = None
+        if kind == "machine":
+            item = vsphere.properties(reference(vsphere, "VirtualMachine", moref), PATHS)
+        marked = mark(item.values.get("config.annotation")) if item else None
+        if item is not None and marked is not None and marked.lease_id == lease_id:
+            found.append(VsphereMachine(item, marked))
+    return found
 
 
 def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) -> None:

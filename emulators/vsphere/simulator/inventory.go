@@ -99,7 +99,7 @@ func becomes(ctx *simulator.Context, found *simulator.Datastore, kind *datastore
 			RemoteHost: "filer.example", RemotePath: "/export/nfs",
 		}}
 	} else if kind.fs == "vsan" {
-		told = &types.VsanDatastoreInfo{DatastoreInfo: info, MembershipUuid: kind.name}
+		told = &types.VsanDatastoreInfo{DatastoreInfo: info}
 	} else {
 		told = &types.VmfsDatastoreInfo{DatastoreInfo: info, Vmfs: &types.HostVmfsVolume{
 			HostFileSystemVolume: types.HostFileSystemVolume{

@@ -110,6 +110,11 @@ func becomes(ctx *simulator.Context, found *simulator.Datastore, kind *datastore
 			Extent: []types.HostScsiDiskPartition{{DiskName: kind.lun, Partition: 1}},
 		}}
 	}
+	if kind.fs == "vsan" { // the simulator makes objects on three fault domains or more
+		for len(found.Host) < 3 {
+			found.Host = append(found.Host, found.Host[0])
+		}
+	}
 	ctx.Map.AtomicUpdate(ctx, found, []types.PropertyChange{
 		{Name: "name", Val: kind.name},
 		{Name: "summary.name", Val: kind.name},

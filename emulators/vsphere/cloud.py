@@ -86,6 +86,15 @@ class Vsphere:
         """Give the user these privileges, by kind of object, and no other; None is all."""
         self.simulator.order("grant", granted=granted)
 
+    def lag(self, looks: int) -> None:
+        """From now on a new machine is absent for so many looks, and a destroyed one present;
+        what is there now is seen by everybody."""
+        self.simulator.order("lag", times=looks)
+
+    def settled(self) -> None:
+        """As if everybody had looked often enough at what is there."""
+        self.simulator.order("settle")
+
     def accelerate(self) -> None:
         """Give the hosts VAAI for NAS: the filer makes thick disks, too."""
         self.simulator.order("vaai", times=1)

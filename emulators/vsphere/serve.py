@@ -16,6 +16,7 @@ _PROFILE = "--profile quick --set runtime=10s"
 def serve(options: Options) -> Iterator[Told]:
     """As serving.Serve."""
     with running(options.state, time_scale=options.time_scale, port=options.port) as cloud:
+        cloud.lag(options.lag)
         trust = ["--ca-file", str(cloud.simulator.ca_file)]
         where = ["--endpoint-url", cloud.endpoint, *trust]
         demo = Demo(

@@ -94,6 +94,14 @@ class OnVsphere:
         return VsphereCloud(vsphere, monkeypatch, tmp_path / "data")
 
 
+class OnVsphereWithLag(OnVsphere):
+    @pytest.fixture
+    def rig(self, vsphere, tmp_path, monkeypatch):
+        vsphere.lag(LAG)
+        yield VsphereCloud(vsphere, monkeypatch, tmp_path / "data")
+        vsphere.lag(0)
+
+
 class TestAwsEndToEnd(OnAws, EndToEndContract):
     pass
 
@@ -147,6 +155,11 @@ class TestGcpLag(OnGcpWithLag, RenterContract, SwapContract):
 @pytest.mark.thorough
 class TestVsphere(OnVsphere, RenterContract, SwapContract):
     pass
+
+
+@pytest.mark.thorough
+class TestVsphereLag(OnVsphereWithLag, RenterContract, SwapContract):
+    """Parameter vsphere-lag of the suite."""
 
 
 class TestTheFakesFaults:

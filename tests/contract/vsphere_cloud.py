@@ -58,12 +58,18 @@ class VsphereCloud:
     def add_leftover(self, lease_id: str) -> None:
         name = f"diskbench-{lease_id}-forgotten"
         clone(self.vsphere, name, f"notes\ndiskbench-lease: {lease_id}")
+        self._seen_by_all()
 
     def add_copy(self, lease_id: str) -> str:
         notes = f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1"
         clone(self.vsphere, "prod-database", notes)
+        self._seen_by_all()
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
         return made.told
+
+    def _seen_by_all(self) -> None:
+        """It is an old thing: the lag is over for it."""
+        self.vsphere.settled()
 
     def is_there(self, copy: str) -> bool:
         return copy in {one.told for one in self._marked(None)}

@@ -99,7 +99,7 @@ func becomes(ctx *simulator.Context, found *simulator.Datastore, kind *datastore
 			RemoteHost: "filer.example", RemotePath: "/export/nfs",
 		}}
 	} else if kind.fs == "vsan" {
-		told = &types.VsanDatastoreInfo{DatastoreInfo: info, MembershipUuid: kind.name}
+		told = &types.VsanDatastoreInfo{DatastoreInfo: info}
 	} else {
 		told = &types.VmfsDatastoreInfo{DatastoreInfo: info, Vmfs: &types.HostVmfsVolume{
 			HostFileSystemVolume: types.HostFileSystemVolume{
@@ -109,6 +109,11 @@ func becomes(ctx *simulator.Context, found *simulator.Datastore, kind *datastore
 			Ssd: types.NewBool(kind.ssd), Local: types.NewBool(kind.local),
 			Extent: []types.HostScsiDiskPartition{{DiskName: kind.lun, Partition: 1}},
 		}}
+	}
+	if kind.fs == "vsan" { // the simulator makes objects on three fault domains or more
+		for len(found.Host) < 3 {
+			found.Host = append(found.Host, found.Host[0])
+		}
 	}
 	ctx.Map.AtomicUpdate(ctx, found, []types.PropertyChange{
 		{Name: "name", Val: kind.name},

@@ -50,6 +50,7 @@ func main() {
 	furnish(service.Context)
 	may := &rights{}
 	keepRules(service.Context, may)
+	lagging(service.Context)
 	newWatch(service.Context, out)
 	server := service.NewServer()
 	defer server.Close()

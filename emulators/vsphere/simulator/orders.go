@@ -93,10 +93,16 @@ func carryOut(service *simulator.Service, given *order) any {
 				})
 			}
 		}
+	case "settle":
+		seen.settle(seen.lag)
+	case "lag":
+		seen.settle(given.Times)
 	case "vaai":
 		accelerate(ctx, given.Times > 0)
 	case "reset":
 		service.ClearFaultRules()
+		lag := seen.lag
+		seen.settle(0)
 		accelerate(ctx, false)
 		for _, name := range rented(ctx) {
 			if vm, ok := machineOf(ctx, name); ok {
@@ -107,6 +113,7 @@ func carryOut(service *simulator.Service, given *order) any {
 		for _, kind := range datastores {
 			carryOut(service, &order{Do: "free", Datastore: kind.name, Free: 4096 * gib})
 		}
+		seen.settle(lag)
 	case "rented":
 		return rented(ctx)
 	}

@@ -126,6 +126,13 @@ func ofConfig(machine types.ManagedObjectReference, spec *types.VirtualMachineCo
 	return found
 }
 
+// authorize puts it in the place of the simulator's own authorization manager.
+func authorize(ctx *simulator.Context, may *rights) {
+	ref := content(ctx).AuthorizationManager
+	own := ctx.Map.Get(*ref).(*simulator.AuthorizationManager)
+	ctx.Map.Put(&authorization{AuthorizationManager: *own, rights: may})
+}
+
 // authorization answers for the authorization manager: what the user has.
 type authorization struct {
 	simulator.AuthorizationManager
@@ -163,8 +170,14 @@ func kindOf(ctx *simulator.Context, ref types.ManagedObjectReference) string {
 	case "Network", "DistributedVirtualPortgroup":
 		return "network"
 	}
-	if ref == ctx.Map.Get(ctx.Map.Any("ServiceInstance").Reference()).(*simulator.ServiceInstance).Content.RootFolder {
+	if ref == content(ctx).RootFolder {
 		return "vCenter"
 	}
 	return "folder"
+}
+
+// content is where everything is found from.
+func content(ctx *simulator.Context) types.ServiceContent {
+	ref := types.ManagedObjectReference{Type: "ServiceInstance", Value: "ServiceInstance"}
+	return ctx.Map.Get(ref).(*simulator.ServiceInstance).Content
 }

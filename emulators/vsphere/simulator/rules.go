@@ -15,13 +15,10 @@ import (
 // the clone's, a thick disk needs its room, a disk hangs on a controller that is there, and unit 7 of
 // a SCSI controller is its own.
 func keepRules(ctx *simulator.Context, may *rights) {
-	asked := &authorization{rights: may}
+	authorize(ctx, may)
 	notes := &noteTaker{notes: map[string]string{}}
 	ctx.Map.AddHandler(notes)
 	ctx.Map.Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
-		if method.Name == "HasPrivilegeOnEntities" {
-			return asked, nil
-		}
 		if fault := may.check(method); fault != nil {
 			return nil, fault
 		}

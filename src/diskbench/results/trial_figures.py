@@ -44,7 +44,7 @@ _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
-                "endpoint_url")  # fmt: skip
+                "endpoint_url", "no_public_ip", "iap")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -104,14 +104,15 @@ class GCPProvider:
         return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
+        details = GcpResolved.model_validate(rental.details)
         return GcpOrder(
             compute=open_scope(rental.scope, self.timing).watched(watch),
             claim=claim,
             spec=rental.spec,
-            details=GcpResolved.model_validate(rental.details),
+            details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
-            timing=self.timing,
+            timing=self.timing.of_machine(details.machine.type),
         )
 
     def release(

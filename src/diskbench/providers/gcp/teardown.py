@@ -76,7 +76,8 @@ def give_back(
     items: tuple[Item, ...],
     failures: Failures,
 ) -> None:
-    """Start the deletion of all `items`, then wait for each; failures are added to `failures`."""
+    """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
+    Where something was not deleted before, what it may use is not waited for."""
     kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
@@ -84,7 +85,7 @@ def give_back(
         try:
             started.append((what, item, _start(compute, lease_id, collection, item)))
         except DiskbenchError as error:
-            if is_busy(error):
+            if is_busy(error) and not failures:
                 started.append((what, item, None))
             elif not is_missing(error):
                 failures[what] = error.message

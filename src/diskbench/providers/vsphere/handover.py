@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.errors import RentalFailed
+from diskbench.model.ours import Which
 from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
 from diskbench.providers.vsphere import attach, readback
 from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts, host_facts
+from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.provision import alive, gone_missing
+from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
     from diskbench.model.disk import Acquired
     from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.provision import VsphereOrder
+
+
+def _await_listed(order: VsphereOrder, vm: Ref) -> None:
+    """Wait until a listing of the lease shows its machine: whoever lists the lease after this sees
+    it. A listing that stays behind is noted."""
+
+    def ask() -> bool | Still:
+        told = {machine.item.id for machine in machines(order.vsphere, Which(order.lease))}
+        return moid(vm) in told or Still("not listed (yet)")
+
+    try:
+        order.until(ask, f"listing of {order.lease}", order.timing.appear_s)
+    except RentalFailed as late:
+        order.watch.note(late.message)
 
 
 def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
@@ -38,6 +56,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
         **host_facts(vsphere, machine.values["runtime.host"]),
         "disks": [disk.model_dump(mode="json") for disk in found],
     }
+    _await_listed(order, vm)
     return acquired(
         order,
         reach,

@@ -39,8 +39,20 @@ def provision(order: VsphereOrder) -> Ref:
     """Make or find the lease's machine and switch it on. Raises NoCapacity, or RentalFailed with
     the reason."""
     vm = existing(order) or _clone(order)
+    _shown(order, vm)
     _switch_on(order, vm)
     return vm
+
+
+def _shown(order: VsphereOrder, vm: Ref) -> None:
+    """Wait until vSphere shows a machine that was made: a read just after its creation may not
+    know it yet. Raises RentalFailed."""
+
+    def ask() -> bool | Still:
+        found = order.vsphere.properties(vm, ("runtime.powerState",))
+        return Still("vSphere does not show it (yet)") if found is None else True
+
+    order.until(ask, f"machine {moid(vm)}", order.timing.appear_s)
 
 
 def device_list(order: VsphereOrder, vm: Ref) -> tuple[Any, ...]:

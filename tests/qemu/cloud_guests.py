@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -194,7 +194,15 @@ def azure_guest(rig: Rig) -> CloudGuest:
     return CloudGuest(guest, "azure", VM_ID, user, wire, rig.disks)
 
 
-def await_boot(cloud: CloudGuest) -> CloudGuest:
-    """The guest, once our preparation of it has ended well."""
+@contextmanager
+def prepared(cloud: CloudGuest) -> Iterator[CloudGuest]:
+    """The guest, once our preparation of it has ended well. What it logged is kept beside its disk:
+    `agent.log`."""
     wait_until_ready(cloud.guest, BOOT_S)
-    return cloud
+    yield cloud
+    units = " ".join(f"-u {unit}" for unit in AGENT_UNITS[cloud.provider])
+    logged = cloud.guest.root(
+        f"cat /var/log/waagent.log 2>/dev/null; journalctl --no-pager -o short-iso {units} "
+        "-u cloud-init-local -u cloud-init -u cloud-config -u cloud-final"
+    )
+    (cloud.guest.machine.directory / "agent.log").write_text(logged)

@@ -1,6 +1,7 @@
-"""A bootable Debian with the real systemd, cloud-init, sshd, fio, NVMe and MD drivers.
+"""A bootable Debian with the real systemd, cloud-init, sshd, fio, NVMe and MD drivers, and the
+agents that cloud vendors have in their images.
 
-Built once from the machine's own package sources (about a minute and 200 MB) and kept in the
+Built once from the machine's own package sources (a minute or two and 600 MB) and kept in the
 user's cache; another recipe or other sources make another image.
 """
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, await_boot, aws_guest
+from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, aws_guest, prepared
 from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
@@ -42,7 +42,8 @@ def ebs(volume: str, attached_as: str) -> Controller:
 @pytest.fixture(scope="module")
 def aws(guest_image: Image, tmp_path_factory) -> Iterator[CloudGuest]:
     with ExitStack() as stack:
-        yield await_boot(aws_guest(Rig(guest_image, tmp_path_factory.mktemp("aws"), stack)))
+        rig = Rig(guest_image, tmp_path_factory.mktemp("aws"), stack)
+        yield stack.enter_context(prepared(aws_guest(rig)))
 
 
 def test_cloud_init_took_our_user_data_from_ec2_and_finds_nothing_wrong(aws: CloudGuest) -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 from emulators.azure.wire_server import Health
-from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, await_boot, azure_guest
+from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, azure_guest, prepared
 from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
@@ -32,7 +32,8 @@ STARTING = Health("NotReady", "Provisioning", "Starting")
 @pytest.fixture(scope="module")
 def azure(guest_image: Image, tmp_path_factory) -> Iterator[CloudGuest]:
     with ExitStack() as stack:
-        yield await_boot(azure_guest(Rig(guest_image, tmp_path_factory.mktemp("azure"), stack)))
+        rig = Rig(guest_image, tmp_path_factory.mktemp("azure"), stack)
+        yield stack.enter_context(prepared(azure_guest(rig)))
 
 
 def test_cloud_init_took_our_user_data_from_azure_and_finds_nothing_wrong(

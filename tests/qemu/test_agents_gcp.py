@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, await_boot, gcp_guest
+from tests.qemu.cloud_guests import BOOT_S, CloudGuest, Rig, gcp_guest, prepared
 from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
@@ -38,7 +38,8 @@ the name from the vendor's bytes."""
 @pytest.fixture(scope="module")
 def gcp(guest_image: Image, tmp_path_factory) -> Iterator[CloudGuest]:
     with ExitStack() as stack:
-        cloud = await_boot(gcp_guest(Rig(guest_image, tmp_path_factory.mktemp("gcp"), stack)))
+        rig = Rig(guest_image, tmp_path_factory.mktemp("gcp"), stack)
+        cloud = stack.enter_context(prepared(gcp_guest(rig)))
         rules = f"cat >/etc/udev/rules.d/65-test.rules <<'END'\n{RULES}END\n"
         cloud.guest.root(f"{rules}udevadm control --reload")
         yield cloud

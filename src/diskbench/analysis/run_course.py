@@ -4,9 +4,10 @@ The changes are found as those of a step's seconds are (analysis/changes.py), a 
 runs a level or more, with the penalty for correlated noise: runs on one machine depend on each
 other, and with that for white noise a third of all series of 100 runs with a lag-1 correlation of
 0.44 and a standard deviation of 15 % would be split. Levels less than 20 % apart are one (MR-4's
-least cliff). What a level is called follows the rule for phases: if it falls and ends below where it was, the level at
-the end and any within 20 % of it are the `baseline`, and those above it `burst`; else all are a
-`level`. Below six runs, and where a run is missing a figure, nothing is said.
+least cliff). What a level is called follows the rule for phases: if it falls and ends below where
+it was, the level at the end and any within 20 % of it are the `baseline`, and those above it
+`burst`; else all are a `level`. Below six runs, and where a run is missing a figure, nothing is
+said.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A doubt that the post states itself and the rules do not find is added.
 
 from __future__ import annotations
 
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.medium import LINKS, Medium
@@ -14,6 +14,7 @@ from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
 from diskbench.catalog.limits.lookup import dated_limits, disk_types
+from diskbench.catalog.published.figures import load_published
 from diskbench.errors import DiskbenchError
 from diskbench.model.doubts import doubt_of
 from diskbench.model.expectation import Load
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from diskbench.model.processor import Processor
 from diskbench.model.verdict import Verdict
 
+_ALIKE = 0.05
+_FEWEST_ALIKE = 3
+_FEWEST_KINDS = 2
 _TWICE_THE_MEMORY = frozenset({"gobonniego", "bonnie"})
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 _LOADS = {
@@ -72,6 +76,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     )
     promise = _promise(figure, load, books, iops)
     judgement = verdict(measured, setting, promise)
+    judgement = _with_neighbours(judgement, figure)
     doubt = figure.doubt
     if doubt is None or any(reason.code == doubt.code for reason in judgement.reasons):
         return judgement
@@ -85,6 +90,33 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     judged = judgement.model_copy(
         update={"stretches": (judgement.stands_for.model_copy(update={"limiter": by}),)}
     )
+    return judged.model_copy(update={"sentence": sentence(judged)})
+
+
+def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
+    """Name the machine's own limit where disks of different types do the same on it (joint look):
+    three disks of two types or more within 5 % of their median, and no cap of the disk explains
+    it."""
+    if judgement.stands_for.limiter.name not in ("unknown", "fixed-limit"):
+        return judgement
+    beside = {
+        other.disk: (other.disk_type, other.value)
+        for other in load_published()
+        if (other.seed, other.table, other.machine, other.step, other.metric)
+        == (figure.seed, figure.table, figure.machine, figure.step, figure.metric)
+        and other.doubt is None
+    }
+    middle = median(value for _, value in beside.values()) if beside else 0.0
+    alike = {
+        disk: kind for disk, (kind, value) in beside.items() if abs(value / middle - 1) <= _ALIKE
+    }
+    kinds = set(alike.values())
+    if figure.disk not in alike or len(alike) < _FEWEST_ALIKE or len(kinds) < _FEWEST_KINDS:
+        return judgement
+    words = f"{len(alike)} disks of {len(kinds)} types do the same on this machine, within 5 %"
+    by = Limiter(name="fixed-limit", evidence=(words,))
+    stretch = judgement.stands_for.model_copy(update={"limiter": by})
+    judged = judgement.model_copy(update={"stretches": (stretch,)})
     return judged.model_copy(update={"sentence": sentence(judged)})
 
 

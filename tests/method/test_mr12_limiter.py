@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.books import SHIPPED
+from tests.limiter_case import judge, promise_of
 
 from diskbench.analysis.limiter import limiter
-from diskbench.analysis.medium import Medium
-from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting, Stretch
-from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.stretches import Measured
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.expect import expect_on
 from diskbench.model.expectation import Bound, ExpectedLevel, Load
-from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
+from diskbench.model.phase import Steadiness, StepPhases
 from diskbench.model.processor import Processor
-from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Verdict
-from diskbench.plan.as_disk import Hint, way_of_words
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "limiter").glob("*.yaml"))
 
@@ -48,76 +40,9 @@ def test_the_limit_of_a_recorded_case_is_named(path: Path) -> None:
     assert wanted.get("evidence", "") in "; ".join(main.limiter.evidence)
 
 
-def judge(case: dict[str, Any]) -> Verdict:
-    """The verdict on a case."""
-    load = Load(**case["load"]) if "load" in case else None
-    measured = case["measured"]
-    phases = _phases(case["phases"], measured["seconds"]) if "phases" in case else None
-    iops, moved = measured.get("iops"), measured.get("bytes_per_s")
-    if load is not None and iops is not None:
-        moved = iops * load.block_bytes
-    setting = Setting(
-        load=load,
-        seconds=measured["seconds"],
-        processor=Processor(**case.get("processor", {})),
-        device_share=case.get("device_share"),
-        keeps_cache=case.get("keeps_cache", False),
-        host_cache=Hint(as_disk=case.get("disk")).has_cache,
-        network=case.get("network"),
-        medium=Medium(**case["medium"]) if "medium" in case else None,
-        siblings=tuple(Sibling(**one) for one in case.get("siblings", ())),
-    )
-    return verdict(
-        Measured(
-            step_index=0,
-            step="step",
-            iops=iops,
-            bytes_per_s=moved,
-            seconds=measured["seconds"],
-            phases=phases,
-        ),
-        setting,
-        _promise(case, load),
-        [Warning(code=code, message="recorded") for code in case.get("warnings", ())],
-    )
-
-
-def _promise(case: dict[str, Any], load: Load | None) -> StepPromise | None:
-    if "disk" not in case or load is None:
-        return None
-    path = way_of_words(case["disk"], case.get("machine"), SHIPPED).path
-    left = case.get("credit", 1.0)
-    credit = tuple(gate.capacity * left for gate in path.gates)
-    expected = expect_on(path, load, credit=credit)
-    assert expected is not None
-    return StepPromise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
-
-
-def _phases(told: list[dict[str, Any]], seconds: float) -> StepPhases:
-    phases = tuple(Phase(**{"bytes_per_s": one["iops"] * 4096.0, **one}) for one in told)
-    cliffs = tuple(
-        Cliff(
-            at_s=after.start_s,
-            before=before.iops or 0.0,
-            after=after.iops or 0.0,
-            credits=((before.iops or 0.0) - (after.iops or 0.0)) * before.seconds,
-        )
-        for before, after in pairwise(phases)
-        if (after.iops or 0.0) < (before.iops or 0.0)
-    )
-    return StepPhases(
-        step="step",
-        seconds=seconds,
-        shortest_s=60,
-        phases=phases,
-        cliffs=cliffs,
-        steady=Steadiness(state="steady", kind=phases[-1].kind),
-    )
-
-
 def test_a_step_without_any_second_is_a_mean_as_one_that_nobody_cut() -> None:
     load = Load(block_bytes=4096, depth=32)
-    promise = _promise({"disk": "aws:gp2:20"}, load)
+    promise = promise_of({"disk": "aws:gp2:20"}, load)
     unseen = StepPhases(seconds=0, shortest_s=60, phases=(), steady=Steadiness(state="too short"))
     measured = Measured(0, "step", iops=850, bytes_per_s=850 * 4096, seconds=7200, phases=unseen)
     found = verdict(measured, Setting(load=load), promise)

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(one.code for one in DOUBTS.values() if one.rule == "processor")
 _NO_CAP = frozenset(
-    {"client", "other-process", "interrupts", "steal", "queue-depth", "network", "unknown"}
+    {
+        "client",
+        "other-process",
+        "interrupts",
+        "steal",
+        "queue-depth",
+        "network",
+        "fixed-limit",
+        "unknown",
+    }
 )
 
 

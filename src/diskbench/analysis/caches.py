@@ -69,7 +69,8 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     if load.read_share > 0 or measured is None or stretch.level is None:
         return None
     # Writes that exceed the memory have reached the device by the end.
-    device = measured * (1 - min(setting.memory_share, 1.0))
+    share = 1.0 if setting.memory_share is None else min(setting.memory_share, 1.0)
+    device = measured * (1 - share)
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         promised = f"{format_iops(stretch.level.high_iops)} are promised at most"
         return Limiter(

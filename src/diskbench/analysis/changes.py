@@ -71,7 +71,7 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
         return ()
     y, calm = _logs(filled), _logs(_means(filled, max(1, shortest_s // 12)))
     width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
-    cuts = [cut * width for cut in _segment(_bins(filled, width), math.ceil(shortest_s / width))]
+    cuts = [cut * width for cut in segment(_bins(filled, width), math.ceil(shortest_s / width))]
     cuts = _merged(calm, _refined(y, calm, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
     edges = [0, *cuts, y.size]
     levels = _levels(calm, edges)
@@ -119,8 +119,9 @@ def _bins(filled: Floats, width: int) -> Floats:
     return clipped
 
 
-def _segment(y: Floats, smallest: int) -> list[int]:
-    """Return the bins at which a segment begins, except the first segment."""
+def segment(y: Floats, smallest: int) -> list[int]:
+    """Return the bins at which a segment of at least `smallest` begins, except the first segment,
+    of a series of logs; with the penalty for correlated noise."""
     import numpy as np
     from ruptures import KernelCPD
 

@@ -13,6 +13,7 @@
     client        fio itself filled a core, or one of its jobs used ≥ 90 % of one
     queue depth   a deeper queue would give more (analysis/queue_depth.py)
     network       the target lies on a network filesystem, or a link's line rate is reached
+    fixed limit   it varies by less than 1 % over minutes or runs, at depth 2 or more
     interrupts, other process, steal   what else filled a core; or steal ≥ 2 %
     unknown       else, with what is known
 
@@ -30,15 +31,16 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, allows, cap, credit, fell, is_writing
 from diskbench.analysis.queue_depth import queue_depth
-from diskbench.analysis.setting import Setting, Stretch, rate
+from diskbench.analysis.setting import Setting, Stretch, is_flat, rate
 from diskbench.model.processor import busy_with, percent
 from diskbench.model.verdict import Limiter
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.processor import Worker
     from diskbench.model.verdict import LimiterName
 
+_SHOWN_AS_BYTES = 64 * KIB
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
 their Poisson variation is larger (fio/offered.py)."""
@@ -67,6 +69,7 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
         _client,
         _queue_depth,
         _network,
+        _fixed,
         _others,
     )
     limiters = (rule(stretch, setting) for rule in rules)
@@ -109,7 +112,22 @@ def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
     measured = rate(stretch, setting)
     if measured is None or setting.load is None:
         return None
-    return queue_depth(measured, setting.load, stretch.level, setting.siblings)
+    # What holds a rate within 1 % is a limit and no latency.
+    level = None if is_flat(stretch) and setting.load.depth != 1 else stretch.level
+    return queue_depth(measured, setting.load, level, setting.siblings)
+
+
+def _fixed(stretch: Stretch, setting: Setting) -> Limiter | None:
+    if stretch.cov is None or not is_flat(stretch) or stretch.kind in ("ramp", "stall"):
+        return None
+    block = setting.load.block_bytes if setting.load else None
+    moved = stretch.bytes_per_s
+    if stretch.iops is None or (block is not None and block >= _SHOWN_AS_BYTES and moved):
+        shown = f"{format_mb_per_s(moved or 0.0)} MB/s"
+    else:
+        shown = f"{format_iops(stretch.iops)} IOPS"
+    evidence = f"{shown}, which varies by {stretch.cov:.1%}: a fixed limit that nobody documents"
+    return Limiter(name="fixed-limit", evidence=(evidence,))
 
 
 def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -151,5 +169,5 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     elif used.busiest_job is not None:
         evidence.append(f"fio's busiest job used {percent(used.busiest_job)} of a core")
     else:
-        evidence.append("the processor was not watched")
+        evidence.append("CPU use was not recorded")
     return Limiter(name="unknown", evidence=tuple(evidence))

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ABOVE = 1.1
-"""How many times the lasting rate a level must exceed to be a burst."""
 _FLAT = 0.10
 _NOTHING = 0.01
 """Of the highest level: a phase below it at either end is a stall, too."""
@@ -46,6 +44,11 @@ _EDGE_S = 3
 _OWN_SIDE = 0.2
 """Of the way to the other level, or of its own: a second beyond that belongs to the change. A
 second of which a tenth was burst is far from a low level, and still next to it."""
+_BINS_A_MINUTE = 6
+_LEAST_BINS = 12
+"""Two minutes: the least that a level is called flat by."""
+_Q90 = 1.2816
+"""Normal quantile of 0.90."""
 _TRIMMED = 0.1
 """Of each side: outliers do not make a level, and two values in turn have their mean."""
 
@@ -80,7 +83,9 @@ def step_phases(
     parts = _parts(values, shortest_s)
     parts = _named(parts, _lasting(expected, use_bytes=use_bytes))
     phases = tuple(
-        _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size)
+        _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size).model_copy(
+            update={"cov": _cov(part, _inside(at, parts, values), values, shortest_s)}
+        )
         for at, part in enumerate(parts)
     )
     stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
@@ -207,12 +212,12 @@ def _median(values: Floats) -> float:
 
 
 def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, bool] | None:
-    """Return the expected lasting rate in the unit of the series, and whether a burst precedes
-    it."""
+    """Return the rate up to which a level is the expected lasting one, in the unit of the series,
+    and whether a burst precedes it."""
     if expected is None or expected.lasting.limited_by is None:
         return None
     factor = expected.load.block_bytes if use_bytes else 1
-    return expected.lasting.high_iops * factor, expected.bursts
+    return expected.lasting_up_to * factor, expected.bursts
 
 
 def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_Part]:
@@ -225,17 +230,14 @@ def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_
     )
 
     def name(part: _Part) -> PhaseKind:
-        if lasting is not None and part.level <= ABOVE * lasting[0]:
-            return "baseline"
         if lasting is not None and lasting[1]:
-            return "burst"
+            return "baseline" if part.level <= lasting[0] else "burst"
         if not fell:
-            return "level"
+            return "baseline" if lasting is not None and part.level <= lasting[0] else "level"
+        # A fall that lasts shows a bucket, whether or not one is documented.
         if part.level > last / (1 - LEAST_CHANGE):
             return "burst"
-        # A level above the promised lasting rate may fall again.
-        near = part.level >= (1 - LEAST_CHANGE) * last
-        return "baseline" if near and lasting is None else "level"
+        return "baseline" if part.level >= (1 - LEAST_CHANGE) * last else "level"
 
     return [replace(part, kind=name(part)) if part.kind == "level" else part for part in parts]
 
@@ -313,6 +315,19 @@ def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds:
         from_iops=_level(iops[part.start : part.start + few]) if ramp else None,
         to_iops=_level(iops[part.end - few : part.end]) if ramp else None,
     )
+
+
+def _cov(part: _Part, here: slice, values: Floats, shortest_s: int) -> float | None:
+    """Return how much means of ten seconds vary (scaled as all durations are), robustly."""
+    import numpy as np
+
+    width = max(1, shortest_s // _BINS_A_MINUTE)
+    many = (here.stop - here.start) // width
+    if part.kind in ("ramp", "stall") or many < _LEAST_BINS:
+        return None
+    means = values[here.start : here.start + many * width].reshape(many, width).mean(axis=1)
+    low, middle, high = np.quantile(means, [0.1, 0.5, 0.9])
+    return float((high - low) / (2 * _Q90) / middle) if middle > 0 else None
 
 
 def _level(values: Floats) -> float:

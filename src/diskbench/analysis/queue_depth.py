@@ -7,7 +7,7 @@ small
     if another step of the run had a deeper one and reached 1.1 times the rate
     at depth 1: no I/O can wait for another
     if an I/O took at most 1.25 times as long as at a smaller depth in the same run
-    below a known cap, if an I/O took no longer than the promise for an idle disk
+    below a known cap, if an I/O took no longer than an idle disk usually takes
 
 and it is deep enough if a smaller depth reached the same rate. All factors are our choice.
 """
@@ -69,10 +69,11 @@ def queue_depth(
     caps = [one for one in level.bounds if one.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:
         return None
-    # `low_iops` is lower than the caps only by the longest time that is promised of an I/O.
-    if level.low_iops < (1 - _NEAR) * caps[0].iops and iops >= (1 - _NEAR) * level.low_iops:
+    # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
+    usual = next((one for one in level.bounds if one.limit == "latency"), None)
+    if usual is not None and iops >= (1 - _NEAR) * usual.iops:
         cap = f"{LIMIT_WORDS[caps[0].limit]} allow {format_iops(caps[0].iops)}"
-        return _named(per_io, f"as long as an idle disk may take; {cap}")
+        return _named(per_io, f"as long as an idle disk usually takes; {cap}")
     return None
 
 

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import ExpectedLevel, LimitName, Load
     from diskbench.model.phase import PhaseKind
 
+DIRTY_SHARE = 0.2
+"""Of the memory: what writers may leave unwritten before they are made to wait (vm.dirty_ratio, 20
+by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
+can be freed, so this is the most."""
+_LEAST_LEFT = 0.2
+"""Below it most of the file was still in memory: that is the page cache's rate."""
+FLAT = 0.01
+"""A coefficient of variation below it is a fixed limit; our choice."""
+FEWEST_FLAT = 5
+"""The fewest runs that a level is called flat by."""
 ABOVE = 1.1
 """A rate above this multiple of the most favourable promise is above every promise."""
 
@@ -24,7 +34,9 @@ class Stretch:
     the cliff at its start, in the same unit, and `credits` the I/Os done above this level until
     then. `level` is the promise for it: the lasting rate once credit is `used_up`, else the rate
     with the credit at the step's start. `is_guess`: only the rate suggests that credit is used up.
-    `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline."""
+    `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline. `lasts`: the
+    fall at its start was not made up for later. `cov` is how much means of ten seconds (or, over
+    runs, the figures of runs) vary, as a fraction of their median; None if there are too few."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -37,6 +49,8 @@ class Stretch:
     used_up: bool = False
     is_guess: bool = False
     is_mixed: bool = False
+    lasts: bool = True
+    cov: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +58,21 @@ class Setting:
     """What a step ran in, for all its stretches together.
 
     `device_share` is the bytes that the device moved of those of fio, in the direction where it is
-    least; `memory_share` is the memory over the bytes written. `keeps_cache`: measuring the page
-    cache is what the step is for. `host_cache`: its machine caches the disk. `network` is the
-    filesystem or transport where that is one, `medium` a disk in the machine itself. `credit` is
-    what was left of each bucket when the step began, as a fraction; `knows_buckets`: what is
-    promised tells of all that there are, as the word of a disk's owner does not; `is_like_bucket`:
-    it fell as a disk of the catalogue does.
+    least; `memory_share` is the memory over the bytes written, None where it is not known, and
+    `is_synced`: what was written reached the disk before the clock stopped. `keeps_cache`:
+    measuring the page cache is what the step is for. `host_cache`: its machine caches the disk.
+    `network` is the filesystem or transport where that is one, `medium` a disk in the machine
+    itself. `credit` is what was left of each bucket when the step began, as a fraction;
+    `knows_buckets`: what is promised tells of all that there are, as the word of a disk's owner
+    does not; `is_like_bucket`: it fell as a disk of the catalogue does.
     """
 
     load: Load | None = None
     seconds: float | None = None
     processor: Processor = field(default_factory=Processor)
     device_share: float | None = None
-    memory_share: float = 1.0
+    memory_share: float | None = None
+    is_synced: bool = False
     keeps_cache: bool = False
     host_cache: bool = False
     network: str | None = None
@@ -76,9 +92,30 @@ def rate(stretch: Stretch, setting: Setting) -> float | None:
     return stretch.bytes_per_s / setting.load.block_bytes
 
 
+def device_rate(stretch: Stretch, setting: Setting) -> float | None:
+    """Return the blocks per second that reached the disk before the clock stopped.
+
+    Buffered writes that end without a sync leave up to `DIRTY_SHARE` of the memory unwritten, so
+    the disk did measured × (1 − 0.2 · memory / bytes written). The rate itself where that does not
+    apply, where the memory is not known, or where nothing would be left.
+    """
+    measured, load, share = rate(stretch, setting), setting.load, setting.memory_share
+    if measured is None or load is None or share is None:
+        return measured
+    if load.direct or load.read_share > 0 or setting.is_synced or setting.device_share is not None:
+        return measured
+    left = 1 - DIRTY_SHARE * share
+    return measured * left if left > _LEAST_LEFT else measured
+
+
+def is_flat(stretch: Stretch) -> bool:
+    """Whether the rate varies so little that something holds it there."""
+    return stretch.cov is not None and stretch.cov < FLAT
+
+
 def is_above(stretch: Stretch, setting: Setting) -> bool:
-    """Whether the rate is above every promise."""
-    measured = rate(stretch, setting)
+    """Whether the rate is above every promise, less what was not written yet."""
+    measured = device_rate(stretch, setting)
     return (
         measured is not None
         and stretch.level is not None

@@ -1,8 +1,9 @@
 """A step as separately judged stretches, each with its promise (MR-3).
 
 A stretch is a phase at one level, or the whole step if it was not cut. Credit is used up in a
-stretch after a burst or a cliff, if at most 2 % of it was left when the step began, or if a bucket
-lasts for less than a tenth of a step that was not cut.
+stretch after a burst or a cliff, and in a step whose bucket, with what was left in it at the start
+and what flows in, lasts for less than a tenth of it. Burst or not is the nearer level: above the
+geometric mean of both promises it is a burst, and is held against the burst's promise.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.caps import EMPTY, NOT_CAPS
+from diskbench.analysis.caps import NOT_CAPS
+from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.figure import Rate, figure_of, levels_of
 from diskbench.analysis.setting import ABOVE, Stretch
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from diskbench.model.phase import PhaseKind, StepPhases
 
 _FULL = 0.98
+_LITTLE = 0.5
+"""Of a bucket: with more in it, the end of its credit is looked for in the step's seconds."""
 _NEAR_MEAN = 0.1
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
@@ -31,7 +35,8 @@ _MOST_OF = 0.9
 class Measured:
     """A measured step, all directions together: its rate over its own run time, or for a step in
     rounds the middle of the last five. None if only its log is known. `course` is the level that
-    its run belongs to over the runs of its trial."""
+    its run belongs to over the runs of its trial, `cov` how much the figures of five or more runs
+    at one level vary."""
 
     step_index: int
     step: str
@@ -42,18 +47,27 @@ class Measured:
     rounds: int | None = None
     phases: StepPhases | None = None
     course: RunStretch | None = None
+    cov: float | None = None
 
 
 @dataclass(frozen=True)
 class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
     as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
-    step at the rate that lasts had none."""
+    step at the rate that lasts had none. `until` is the last day of which these limits are known to
+    hold, where others replaced them."""
 
     expected: Expectation
     source: str = "catalogue"
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     is_guess: bool = False
+    until: str | None = None
+
+    def is_near(self, iops: float) -> bool:
+        """Whether a rate lies within 10 % of what is promised, with credit or without."""
+        levels = (self.expected.begin, self.expected.lasting)
+        bounds = [level.bounds[0].iops for level in levels if level.bounds]
+        return any(abs(iops / bound - 1) <= _NEAR_MEAN for bound in bounds)
 
     @property
     def foreseen(self) -> Expectation:
@@ -73,23 +87,30 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
         if figure is not None:
             measured = replace(measured, iops=figure.iops, bytes_per_s=figure.bytes_per_s)
         whole = _whole(measured, promise, figure.kind if figure else None)
+        start_s, end_s = 0.0, measured.seconds
         if figure is not None and figure.level is not None:
-            whole = replace(whole, start_s=figure.level.start_s, end_s=figure.level.end_s)
-        return [whole], 0
+            start_s, end_s = figure.level.start_s, figure.level.end_s
+            whole = replace(whole, start_s=start_s, end_s=end_s)
+        cov = measured.cov if measured.cov is not None else _cov(phases, start_s, end_s)
+        return [replace(whole, cov=cov)], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     stretches: list[Stretch] = []
     main = next(at for at, level in enumerate(levels) if level == figure.level)
-    above = _is_empty(promise)
-    for level in levels:
-        # A dip that recovers has kind `level` and shows no credit.
-        cliff = falls.get(level.start_s) if level.kind != "level" else None
+    above = _is_empty(promise, measured.seconds)
+    bursts = promise is not None and promise.expected.bursts
+    for at, level in enumerate(levels):
+        # A dip that recovers shows no credit; where a bucket refilled, the burst after it says so.
+        lasts = not any(_rises_to(level, later) for later in levels[at + 1 :])
+        cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
             above = False  # the bucket refilled during a pause
         known = above or (cliff is not None and level.kind != "burst")
         is_main = len(stretches) == main
         iops = figure.iops if is_main else level.iops
         moved = figure.bytes_per_s if is_main else level.bytes_per_s
-        used_up = known or _lasts(iops, moved, promise)
+        between = _between(level, promise) if above else None
+        is_burst = level.kind == "burst" and bursts and between is None
+        used_up = (known or _lasts(iops, moved, promise)) and not is_burst
         stretches.append(
             Stretch(
                 iops=iops,
@@ -99,14 +120,33 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
                 end_s=level.end_s,
                 fell_from=cliff.before if cliff else None,
                 credits=cliff.credits if cliff else None,
-                level=(_between(level, promise) if above else None)
-                or _level(promise, used_up=used_up),
+                level=between or _level(promise, used_up=used_up),
                 used_up=used_up,
                 is_guess=not known,
+                lasts=lasts or bursts,
+                cov=_cov(phases, level.start_s, level.end_s),
             )
         )
         above = above or level.kind == "burst"
     return stretches, main
+
+
+def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | None:
+    """Return how much the rate varies within a stretch; None if a phase in it tells nothing."""
+    inside = [
+        phase.cov
+        for phase in (phases.phases if phases else ())
+        if phase.start_s >= start_s and phase.end_s <= end_s and phase.kind != "stall"
+    ]
+    known = [cov for cov in inside if cov is not None]
+    return max(known) if known and len(known) == len(inside) else None
+
+
+def _rises_to(before: Seconds, now: Seconds) -> bool:
+    """Whether a later level is a fifth higher."""
+    pairs = ((before.iops, now.iops), (before.bytes_per_s, now.bytes_per_s))
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return bool(known) and known[0][0] <= (1 - LEAST_CHANGE) * known[0][1]
 
 
 def _rises(before: Stretch, now: Seconds) -> bool:
@@ -120,13 +160,15 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
     expected = promise.expected if promise else None
     lasting = expected.lasting if expected else None
     course = measured.course
-    known = _is_empty(promise) or (course is not None and course.kind == "baseline")
+    known = _is_empty(promise, measured.seconds) or (
+        course is not None and course.kind == "baseline"
+    )
     used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
         iops = moved / expected.load.block_bytes
     if lasting is not None and expected is not None and iops is not None and lasting.limited_by:
-        low = iops <= ABOVE * lasting.high_iops
+        low = iops <= expected.lasting_up_to
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
@@ -211,17 +253,24 @@ def _lasts(iops: float | None, bytes_per_s: float | None, promise: StepPromise |
     """Whether the rate is the lasting one, on a disk with unknown initial credit."""
     if promise is None or not promise.is_guess or not promise.credit:
         return False
-    lasting = promise.expected.lasting
+    expected = promise.expected
     if iops is None and bytes_per_s is not None:
-        iops = bytes_per_s / promise.expected.load.block_bytes
-    return iops is not None and lasting.limited_by is not None and iops <= ABOVE * lasting.high_iops
+        iops = bytes_per_s / expected.load.block_bytes
+    known = expected.lasting.limited_by is not None
+    return iops is not None and known and iops <= expected.lasting_up_to
 
 
-def _is_empty(promise: StepPromise | None) -> bool:
-    """Whether the bucket of the limiting gate was empty when the step began."""
+def _is_empty(promise: StepPromise | None, seconds: float) -> bool:
+    """Whether the bucket of the limiting gate was empty when the step began, or has so little that
+    it is gone within a tenth of the step."""
     if promise is None or promise.expected.lasting.limited_by is None:
         return False
-    return promise.credit.get(promise.expected.lasting.limited_by, 1.0) <= EMPTY
+    left = promise.credit.get(promise.expected.lasting.limited_by)
+    if left is None:
+        return False
+    lasts = promise.expected.lasts_s
+    is_short = lasts is not None and seconds > 0 and lasts < (1 - _MOST_OF) * seconds
+    return left <= 0 or (is_short and left < _LITTLE)
 
 
 def _level(promise: StepPromise | None, *, used_up: bool) -> ExpectedLevel | None:

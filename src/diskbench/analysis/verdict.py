@@ -4,10 +4,10 @@
     ratio      measured / promised, in blocks a second
     main       the stretch that the step's figure is of: the last baseline, else the longest level
 
-Credit is used up in a stretch that comes after a burst or a cliff, or where no more than 2 % of it
-was left when the step began. No mean spans a cliff (MR-3): a step with a cliff is judged phase by
-phase. A rate above 1.1 times the most favourable promise is `above-promise`, which does not prove a
-cache: disks have been observed at ten times their documented rate.
+Credit is used up in a stretch that comes after a burst or a cliff, or where what was left of it
+lasts for less than a tenth of the step. No mean spans a cliff (MR-3): a step with a cliff is judged
+phase by phase. A rate above 1.1 times the most favourable promise is `above-promise`: it may be
+right, but nothing documents that it lasts, so it is not to be planned with.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
 from diskbench.analysis.caches import impossible, too_fast
+from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
@@ -29,6 +30,7 @@ from diskbench.model.doubts import (
     PAGE_CACHE,
     SERVED_FROM_CACHE,
     STALLED,
+    TOO_SHORT,
 )
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.verdict import Judged, Promised, Verdict, believe_words
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 
 BY_OWNER = "--promise"
 _BELOW = 0.9
-_MOST_OF = 0.9
-"""A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
+_TWICE = 2.0
+_UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 
 
 def verdict(
@@ -213,17 +215,37 @@ def _cached(
 def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[Reason]:
     if judged.promised is None or judged.ratio is None:
         return []
-    if is_above(stretch, setting):
+    tokens = saved_tokens(stretch, setting)
+    if tokens is not None and judged.limiter.name == tokens.limit:
         return [
-            ABOVE_PROMISE.reason(
-                f"above the promise: {judged.ratio:.2g} times "
-                f"{format_iops(judged.promised.iops)} IOPS. That alone is no proof of a cache",
+            TOO_SHORT.reason(
+                f"{judged.ratio:.2f} times the promise in {setting.seconds or 0:.0f} s: "
+                "a second of saved tokens; a minute shows the limit itself",
             )
         ]
-    if judged.limiter.name == "unknown" and judged.ratio < _BELOW:
+    if is_above(stretch, setting):
+        return [ABOVE_PROMISE.reason(_above_words(judged.ratio, judged.promised, setting))]
+    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW:
         return [
             BELOW_PROMISE.reason(
                 f"{judged.ratio:.0%} of the promise, and what stood in the way was not found",
             )
         ]
+    if judged.limiter.name == "credit" and judged.ratio < _BELOW and not stretch.is_mixed:
+        return [
+            BELOW_PROMISE.reason(
+                f"{judged.ratio:.0%} of the lasting rate that is promised, after a fall that the "
+                "documents do not explain",
+            )
+        ]
     return []
+
+
+def _above_words(ratio: float, promised: Promised, setting: Setting) -> str:
+    if setting.load is not None and promised.limited_by in ("disk-throughput", "vm-throughput"):
+        shown = f"{format_mb_per_s(promised.bytes_per_s)} MB/s"
+    else:
+        shown = f"{format_iops(promised.iops)} IOPS"
+    if ratio <= _TWICE:
+        return f"{ratio:.2f} times the {shown} that are documented, for a reason that was not found"
+    return f"{ratio:.2g} times the {shown} that are documented: an undocumented burst"

@@ -221,7 +221,7 @@ def _print_table(
     from rich.text import Text
 
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
-    from diskbench.fio.warnings import run_warnings
+    from diskbench.fio.run_spread import run_warnings
     from diskbench.report.assemble.subject import subject_of_plan
     from diskbench.report.terminal.audit_text import audit_line, audit_style
     from diskbench.report.terminal.screen import screen

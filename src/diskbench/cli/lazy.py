@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "published": "What others have published of cloud disks.",
     "devices": "The block devices of a machine, and their identities.",
     "results": "Read, export, import, rebuild and delete what was measured.",
+    "identify": "Which disks of the catalogue a run behaves as.",
     "report": "Show runs on one page: verdict, tables and charts.",
     "publish": "The whole history as a static site, renewed in place.",
     "compare": "Set runs beside each other, or what others published.",

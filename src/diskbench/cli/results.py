@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli import results_import
-from diskbench.cli.results_import import AsDisk, AsMachine, Promised, hint
+from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Since, Until
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import table_width, terminal_width
@@ -118,6 +118,7 @@ def show(
     as_disk: AsDisk = None,
     as_machine: AsMachine = None,
     promise: Promised = None,
+    measured_on: MeasuredOn = None,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -162,7 +163,7 @@ def show(
     from diskbench.results.stored_trial import read_trial
     from diskbench.store.rows import find_plan
 
-    labels = hint(as_disk, as_machine, promise)
+    labels = hint(as_disk, as_machine, promise, measured_on)
     plan = find_plan(engine, run.trial_id)
     if labels is not None and plan is not None and plan.expectation is not None:
         _say("what is said of the disk is left out: the plan of this run knows what it should get")

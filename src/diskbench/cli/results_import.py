@@ -37,6 +37,13 @@ Promised = Annotated[
         metavar="iops=N,mb_per_s=N", help="What the disk should give, where no catalogue knows it."
     ),
 ]
+MeasuredOn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATE",
+        help="The day of the measurement, by which the catalogue's limits are chosen: 2018-03-16.",
+    ),
+]
 
 
 def mount(app: typer.Typer) -> None:
@@ -81,6 +88,7 @@ def import_(
     as_disk: AsDisk = None,
     as_machine: AsMachine = None,
     promise: Promised = None,
+    measured_on: MeasuredOn = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -100,7 +108,7 @@ def import_(
     from diskbench.store.import_sources import read_sources
 
     labels = dict(key_values("--label", label or ()))
-    if note := hint(as_disk, as_machine, promise):
+    if note := hint(as_disk, as_machine, promise, measured_on):
         labels |= note.labels()
     import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
@@ -124,21 +132,47 @@ def import_(
         raise typer.Exit(1)
 
 
-def hint(as_disk: str | None, as_machine: str | None, promise: str | None) -> Hint | None:
+def hint(
+    as_disk: str | None,
+    as_machine: str | None,
+    promise: str | None,
+    measured_on: str | None = None,
+) -> Hint | None:
     """What was typed of a disk that nobody rented, checked; None where nothing was."""
-    if as_disk is None and as_machine is None and promise is None:
+    if as_disk is None and as_machine is None and promise is None and measured_on is None:
         return None
     from diskbench.errors import InvalidValue
     from diskbench.plan.as_disk import Hint
     from diskbench.results.refreshed_catalogue import open_books
 
-    note = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise)
+    note = Hint(
+        as_disk=as_disk,
+        as_machine=as_machine,
+        promise=promise,
+        measured_on=_day(measured_on) if measured_on is not None else None,
+    )
     if as_disk is None and as_machine is not None:
         raise InvalidValue(
             "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
         )
     note.way(open_books())
     return note
+
+
+def _day(text: str) -> str:
+    """Return a date as it is stored. Raises InvalidValue for anything else."""
+    from datetime import date
+
+    from diskbench.errors import InvalidValue
+
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise InvalidValue(
+            f"--measured-on {text!r} is not a date",
+            advice="write YYYY-MM-DD, for instance 2018-03-16",
+            field="measured_on",
+        ) from None
 
 
 def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:

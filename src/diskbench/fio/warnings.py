@@ -28,12 +28,10 @@ cache-kept           the page cache was to be dropped and was still there (fio/p
 clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/clock.py)
 no-canary            a canary took too long and was ended (fio/canary.py)
 clock                host and controller disagree by ≥ 1 s
-runs-disagree        (max − min)/median of IOPS over the runs > 10 %
 """
 
 import os
 import re
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.audit import audit_output, audit_warnings
@@ -50,7 +48,6 @@ from diskbench.model.doubts import (
     NOT_A_DISK,
     PAGE_CACHE,
     QUEUE_NOT_FILLED,
-    RUNS_DISAGREE,
     SHORT_IOS,
     TOO_SHORT,
     UNWRITTEN,
@@ -67,7 +64,6 @@ FULL_DEPTH_SHARE = 0.50
 SHORTEST_S = 2.0
 FEWEST_IOS = 100
 CLOCK_S = 1.0
-RUN_SPREAD = 0.10
 _DEEPEST_LEVEL = 64
 """fio counts all depths from 64 up as one (stat.h, FIO_IO_U_MAP_NR)."""
 
@@ -98,34 +94,6 @@ def step_warnings(
         *_clock(facts),
     ]
     return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
-
-
-def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
-    """Steps in which consecutive runs disagree: spread = (max − min)/median of IOPS > 10 %.
-
-    `runs` holds the rows of each run. Only merged rows are compared, by step, round and direction;
-    one run alone gives no warning.
-    """
-    values: dict[tuple[int, str, str], list[float]] = {}
-    for rows in runs:
-        for row in rows:
-            if row.scope == "step" and row.role != "fill":
-                values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
-    doubts = []
-    for (_, name, direction), iops in sorted(values.items()):
-        middle = statistics.median_low(iops)
-        if len(iops) < 2 or middle <= 0:
-            continue
-        spread = (max(iops) - min(iops)) / middle
-        if spread > RUN_SPREAD:
-            doubts.append(
-                RUNS_DISAGREE.warning(
-                    f"{direction} IOPS of {len(iops)} runs lie {percent(spread)} apart: "
-                    f"{min(iops):,.0f} to {max(iops):,.0f}, median {middle:,.0f}",
-                    step=name,
-                )
-            )
-    return tuple(doubts)
 
 
 def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:

@@ -81,8 +81,8 @@ UNWRITTEN = Doubt(
 )  # fmt: skip
 RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",
-    "read the runs as a series, not as one number; throttling and used-up burst credit look like "
-    "this: try --profile burst or sustained",
+    "read the runs as a series, not as one number: a fall that stays is used-up credit or a "
+    "throttle, and runs that go up and down are a neighbour's noise: repeat when it is quiet",
     profile="sustained",
     because="the runs disagree; see what is left when credit is used up",
 )  # fmt: skip
@@ -229,9 +229,13 @@ BURST_ONLY = Doubt(
     "--profile sustained runs until the credit is gone",
     shown="verdict",
 )  # fmt: skip
-ABOVE_PROMISE = Doubt("above-promise", "note", "above the promise", shown="verdict")
+ABOVE_PROMISE = Doubt(
+    "above-promise", "doubtful", "above the promise",
+    "do not plan with it: nothing documents that it lasts; --profile sustained shows what does",
+    shown="verdict",
+)  # fmt: skip
 BELOW_PROMISE = Doubt(
-    "below-promise", "note", "below the promise, and nobody knows why",
+    "below-promise", "doubtful", "below the promise, and nobody knows why",
     "repeat it on a new machine with a new disk: --replicates 3",
     shown="verdict",
 )  # fmt: skip

@@ -4,6 +4,7 @@ All rates are of the load's own blocks, as fio reports them, whatever a cloud co
 Formulas are in `catalog/limits/expect.py` and `catalog/limits/simulate.py`.
 """
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -64,12 +65,13 @@ class Issued(Frozen):
 class Bound(Frozen):
     """What one limit lets through, in blocks a second. `counts` is how many I/Os (or, of the
     smallest that is charged, how many times its bytes) one block is charged as: request-size
-    accounting, where it is above 1."""
+    accounting, where it is above 1. `is_range`: an average or a range is documented, and no cap."""
 
     limit: LimitName
     iops: float
     counts: float = 1.0
     source: str = ""
+    is_range: bool = False
 
 
 class ExpectedLevel(Frozen):
@@ -78,7 +80,8 @@ class ExpectedLevel(Frozen):
     `iops` is the figure with the request sizes, latency and cache hits that are assumed; `low_iops`
     and `high_iops` are those with the least and the most favourable that are plausible. Above
     `high_iops` is above every promise. `limited_by` sets `iops`; `bounds` are all that were asked,
-    tightest first. None: no limit is known.
+    tightest first. None: no limit is known. `others` are caps that the least and the most
+    favourable case have instead: other request sizes, or a host cache that does not help.
     """
 
     iops: float
@@ -87,6 +90,7 @@ class ExpectedLevel(Frozen):
     bytes_per_s: float
     limited_by: LimitName | None
     bounds: tuple[Bound, ...] = ()
+    others: tuple[Bound, ...] = ()
 
     @property
     def accounted(self) -> bool:
@@ -118,6 +122,15 @@ class Expectation(Frozen):
     def bursts(self) -> bool:
         """Whether what it begins with is no lasting rate."""
         return self.begin.iops > self.lasting.iops
+
+    @property
+    def lasting_up_to(self) -> float:
+        """The rate up to which a level is the lasting one and no burst: the geometric mean of both
+        levels, so that a rate belongs to the nearer one; without a burst 10 % above the lasting
+        rate."""
+        if self.bursts:
+            return math.sqrt(self.begin.iops * self.lasting.high_iops)
+        return 1.1 * self.lasting.high_iops
 
 
 class StepExpectation(Frozen):

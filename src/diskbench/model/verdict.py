@@ -22,13 +22,15 @@ LimiterName = (
         "page-cache",
         "host-cache",
         "network",
+        "fixed-limit",
         "unknown",
     ]
 )
 """What set the pace. A limit of the catalogue by its name (`disk-iops`, `vm-throughput` …) where
 the measured rate lies at it; `credit`: at the rate that a used-up burst bucket leaves; `client`:
 fio itself used a core up; `other-process`, `interrupts`, `steal`: something else on its machine did
-(model/processor.py); `queue-depth`: latency times a depth that could be larger."""
+(model/processor.py); `queue-depth`: latency times a depth that could be larger; `fixed-limit`: a
+level that does not vary, which nobody documents."""
 
 LIMITER_WORDS: dict[LimiterName, str] = {
     **{limit: words for limit, words in LIMIT_WORDS.items()},  # noqa: C416 - a dict's key type
@@ -41,6 +43,7 @@ LIMITER_WORDS: dict[LimiterName, str] = {
     "page-cache": "page cache of the guest",
     "host-cache": "cache below the guest",
     "network": "network",
+    "fixed-limit": "a fixed limit that nobody documents",
     "unknown": "unknown",
 }
 

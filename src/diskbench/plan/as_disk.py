@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.entry import caches_disks
 from diskbench.catalog.limits.expect import CatalogDisk, machine_of, path_of
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.limits.lookup import dated_limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
@@ -19,6 +19,7 @@ from diskbench.plan.limit_path import Way, promised_way
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
+    from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.catalog.limits.path import Cache
 
 FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
@@ -31,18 +32,38 @@ _MORE = frozenset({"iops", "throughput", "cache"})
 
 
 def way_of_words(words: str, machine: str | None, books: Books) -> Way:
-    """Return the path to the disk that the user typed, through a machine type of the same cloud if
-    it is known. Raises InvalidValue for a malformed text, UserError for an unknown disk."""
+    """Return the path to the disk that the user typed, by today's limits, through a machine type of
+    the same cloud if it is known. Raises InvalidValue for a malformed text, UserError for an
+    unknown disk."""
+    return ways_of_words(words, machine, books)[0]
+
+
+def ways_of_words(
+    words: str, machine: str | None, books: Books, *, day: str | None = None
+) -> tuple[Way, ...]:
+    """Return the paths to the disk that the user typed, by the limits that may have held on a day
+    (`2018-03-16`), the latest first; by all known ones without a day. Raises as `way_of_words`."""
     cloud, disk_type, size_gib, more = _read(words)
     figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
-    disk_limits = limits(cloud, disk_type, size_gib, **figures)
+    found = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
+    return tuple(_way(words, disk_limits, more, cloud, machine, books) for disk_limits in found)
+
+
+def _way(
+    words: str,
+    disk_limits: DiskLimits,
+    more: Mapping[str, str],
+    cloud: str,
+    machine: str | None,
+    books: Books,
+) -> Way:
     cache = more.get("cache", "none").lower().replace("-", "")
     if cache not in _CACHES:
         raise InvalidValue(
             f"{words!r}: {more['cache']!r} is no host cache",
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
-    on = machine_of(books, cloud, machine, disk_type)
+    on = machine_of(books, cloud, machine, disk_limits.disk_type)
     sources = [source.words() for source in disk_limits.sources] + [
         gate.source for gate in on.gates
     ]
@@ -83,12 +104,14 @@ def named_disk(words: str) -> Named:
 
 class Hint(Frozen):
     """What the user states about a disk that diskbench did not rent: its catalogue type, the
-    machine type that it was attached to, or the performance that its owner expects. For an imported
-    run these are stored in the run's labels under the same names."""
+    machine type that it was attached to, or the performance that its owner expects, and the day of
+    the measurement (`2018-03-16`), by which the catalogue's limits are chosen. For an imported run
+    these are stored in the run's labels under the same names."""
 
     as_disk: str | None = None
     as_machine: str | None = None
     promise: str | None = None
+    measured_on: str | None = None
 
     @property
     def has_cache(self) -> bool:
@@ -102,11 +125,17 @@ class Hint(Frozen):
     def way(self, books: Books, provider: str = "") -> Way | None:
         """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
         its catalogue says how requests are counted. Raises InvalidValue, UserError."""
+        return next(iter(self.ways(books, provider)), None)
+
+    def ways(self, books: Books, provider: str = "", day: str | None = None) -> tuple[Way, ...]:
+        """Return the paths that the disk may have had on the day of the measurement, the latest
+        first; `day` is that of the run, unless the user stated one. Raises as `way`."""
         if self.as_disk is not None:
-            return way_of_words(self.as_disk, self.as_machine, books)
+            on = self.measured_on or day
+            return ways_of_words(self.as_disk, self.as_machine, books, day=on)
         if self.promise is not None:
-            return promised_way(read_promise(self.promise), provider)
-        return None
+            return (promised_way(read_promise(self.promise), provider),)
+        return ()
 
 
 def hint_of(labels: Mapping[str, str]) -> Hint:

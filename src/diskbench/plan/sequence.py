@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from diskbench.analysis.phases import ABOVE
 from diskbench.analysis.steady import ROUNDS, Steady, steady
 from diskbench.fio.offered import resolve
 from diskbench.model.result import StepResult
@@ -61,7 +60,7 @@ def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
     expectation = expected.of(expected.step(index)) if index is not None else None
     if not values or expectation is None or expectation.lasting.limited_by is None:
         return False
-    return fmean(values) > ABOVE * expectation.lasting.high_iops
+    return fmean(values) > expectation.lasting_up_to
 
 
 def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[StepResult]) -> bool:

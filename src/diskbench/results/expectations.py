@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -31,8 +31,36 @@ def promises_of(
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan)
     provider = runs_of[0][0].provider if runs_of else ""
-    way = hint.way(books, provider) if hint is not None else None
-    return _from_hint(runs_of, plan, way) if way is not None else {}
+    day = _day(runs_of[0][0]) if runs_of else None
+    ways = hint.ways(books, provider, day) if hint is not None else ()
+    found = [_from_hint(runs_of, plan, way) for way in ways]
+    if len(found) < 2:
+        return found[0] if found else {}
+    rates = _rates(runs_of)
+    return max(found, key=lambda promises: fits(promises, rates))
+
+
+def fits(
+    promises: Mapping[tuple[str, int], StepPromise], rates: Mapping[tuple[str, int], float]
+) -> int:
+    """Return at how many steps the measured rate lies within 10 % of what is promised."""
+    return sum(
+        1 for key, promise in promises.items() if key in rates and promise.is_near(rates[key])
+    )
+
+
+def _day(run: Run) -> str | None:
+    """Return the day of a run; None of an import that does not tell."""
+    return (run.measured_at or "")[:10] or None
+
+
+def _rates(runs_of: RunsOf) -> dict[tuple[str, int], float]:
+    rates = {}
+    for run, groups in runs_of:
+        for group in groups:
+            if group.iops is not None:
+                rates[run.run_id, group.index] = group.iops
+    return rates
 
 
 def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
@@ -66,8 +94,9 @@ def _from_hint(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, 
         if began is not None:
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
+    until = way.limits.until if way.limits else None
     return {
-        key: StepPromise(step.expected, source, step.credit, is_guess=True)
+        key: StepPromise(step.expected, source, step.credit, is_guess=True, until=until)
         for key, step in zip(keys, recalled(way.path, done), strict=True)
         if step is not None
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from diskbench.analysis.setting import Setting
 from diskbench.fio.client_bound import processor_of
 from diskbench.model.processor import Processor, busiest
 from diskbench.plan.passes import has_host_cache
+
+_SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
 
 if TYPE_CHECKING:
     from diskbench.model.expectation import Load
@@ -37,7 +40,8 @@ def setting_of(
         seconds=group.seconds,
         processor=_processor(group),
         device_share=_device_share(group),
-        memory_share=memory_bytes / written if memory_bytes and written else 1.0,
+        memory_share=memory_bytes / written if memory_bytes and written else None,
+        is_synced=_is_synced(group),
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
         host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
         network=_network(plan),
@@ -50,6 +54,12 @@ def setting_of(
             and other.model_copy(update={"depth": None}) == like
         ),
     )
+
+
+def _is_synced(group: StepGroup) -> bool:
+    """Whether its jobs wait at their end until all that they wrote is on the disk."""
+    jobs = [evidence.step.job for evidence in group.kept if evidence.step.job]
+    return bool(jobs) and all(_SYNC.search(job) for job in jobs)
 
 
 def _processor(group: StepGroup) -> Processor:

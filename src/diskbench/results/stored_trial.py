@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.errors import DiskbenchError
-from diskbench.fio.warnings import run_warnings
+from diskbench.fio.run_spread import run_warnings
 from diskbench.plan.as_disk import hint_of
 from diskbench.results.run_evidence import audit_doubts, warn
 from diskbench.results.trial_cost import trial_cost

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import DiskbenchError
@@ -123,11 +125,11 @@ def judge(
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    courses = _courses(runs_of)
+    courses, flat = _courses(runs_of), _variation(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, promises)
+            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, flat, promises)
     return tuple(verdicts), promises
 
 
@@ -137,6 +139,7 @@ def _of_run(
     plan: Plan | None,
     hint: Hint,
     courses: Mapping[tuple[str, str], RunStretch],
+    variation: Mapping[str, float],
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
@@ -158,6 +161,7 @@ def _of_run(
             seconds=group.seconds,
             phases=group.phases,
             course=courses.get((run_id, group.name)),
+            cov=variation.get(group.name),
         )
         setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
@@ -191,6 +195,21 @@ def _courses(
         for name, values in series.items()
         if (courses := courses_over([value for _, value in values]))
         for (run_id, _), course in zip(values, courses, strict=True)
+    }
+
+
+def _variation(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, float]:
+    """How much the figures of a step vary over five or more runs of a trial, as a fraction of their
+    mean, by step."""
+    series: dict[str, list[float]] = {}
+    for _, groups in runs_of:
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append(group.iops)
+    return {
+        name: stdev(values) / fmean(values)
+        for name, values in series.items()
+        if len(values) >= FEWEST_FLAT
     }
 
 

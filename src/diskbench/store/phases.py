@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Closed = tuple[str, StepRecord]
 
-PHASES_VERSION = 3
+PHASES_VERSION = 4
 """Raised when the same series gives other phases; older files are then left unused.
 
 3: the figures of a phase are means of all its seconds, stalls included.

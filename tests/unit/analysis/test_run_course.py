@@ -2,10 +2,12 @@
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.analysis.run_course import run_course
+from diskbench.analysis.synthetic import Noise, flat, steps
 
 
 def noisy(*levels, sd=0.01, seed=1):
@@ -28,6 +30,34 @@ def test_a_recovery_between_two_falls_is_burst_again():
 
 def test_a_rise_is_no_burst():
     assert {one.kind for one in run_course(noisy((100, 10), (200, 10)))} == {"level"}
+
+
+def split(n, noise, *, cases=60):
+    """The share of series of one level that are cut."""
+    series = (flat(4000, n, noise, seed=seed).tolist() for seed in range(cases))
+    return sum(len(run_course(one)) > 1 for one in series) / cases
+
+
+@pytest.mark.parametrize("n", [12, 30, 100])
+def test_correlated_runs_are_not_split(n):
+    assert split(n, Noise(sd=0.15, phi=0.44)) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first", "rest"),
+    [(3000, 100, 33, 7), (300, 80, 4, 6), (4000, 2400, 20, 20)],
+)
+def test_falls_in_correlated_runs_are_found_in_their_run(before, after, first, rest):
+    found = 0
+    for seed in range(40):
+        levels = [(before, first), (after, rest)]
+        course = run_course(steps(levels, Noise(sd=0.08, phi=0.44), seed=seed).tolist())
+        found += len(course) == 2 and abs(course[1].start - first) <= 1
+    assert found >= 38
+
+
+def test_levels_less_than_a_fifth_apart_are_one():
+    assert len(run_course(noisy((4000, 20), (3400, 20)))) == 1
 
 
 def test_five_runs_tell_nothing():

@@ -7,7 +7,8 @@ import pytest
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.fio.rows import measurements
-from diskbench.fio.warnings import run_warnings, step_warnings
+from diskbench.fio.run_spread import run_warnings
+from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import DiskFacts, HostFacts, MountFacts
 from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
@@ -234,7 +235,7 @@ def test_runs_that_disagree_are_told_with_their_range():
 
 def test_runs_within_a_tenth_of_their_median_agree():
     assert run_warnings([run(950), run(1000), run(1050)]) == ()
-    assert len(run_warnings([run(940), run(1000), run(1050)])) == 1
+    assert len(run_warnings([run(930), run(1000), run(1060)])) == 1
     assert run_warnings([run(1000)]) == ()
     assert run_warnings([]) == ()
     assert run_warnings([run(0), run(0)]) == ()

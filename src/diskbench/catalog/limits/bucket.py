@@ -30,12 +30,19 @@ class Allowance:
 
     The bucket starts full, is charged with usage above `baseline`, refills at `baseline` minus
     usage, and allows rates up to `burst` while it is not empty. A burst without `capacity` never
-    ends.
+    ends. `least` and `most` are given where an average with a range is documented and no limit.
     """
 
     baseline: float
     burst: float | None = None
     capacity: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def is_range(self) -> bool:
+        """Whether a range is documented instead of a limit."""
+        return self.least is not None or self.most is not None
 
     @property
     def ceiling(self) -> float:
@@ -142,4 +149,6 @@ def scaled(allowance: Allowance, *, count: int = 1, time_scale: float = 1.0) -> 
         allowance.baseline * count,
         None if allowance.burst is None else allowance.burst * count,
         None if allowance.capacity is None else allowance.capacity * count / time_scale,
+        None if allowance.least is None else allowance.least * count,
+        None if allowance.most is None else allowance.most * count,
     )

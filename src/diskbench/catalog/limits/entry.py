@@ -81,12 +81,14 @@ class Quantity(SourcedFigure):
     """IOPS or throughput of a disk by size: clamp(base + per_gib × GiB, min, max), unless `fixed`,
     or looked up in `steps` by size or in `per_iops` by IOPS, or `per_throughput` × MiB/s.
 
-    A `provisioned` quantity is requested by the user within min and max, or has a default. A burst
+    `range` is the least and the most of an average that is documented without a limit. A
+    `provisioned` quantity is requested by the user within min and max, or has a default. A burst
     states the capacity of its bucket in I/Os, or in the unit's own megabytes.
     """
 
     unit: Unit | None = None
     fixed: float | None = None
+    range: tuple[float, float] | None = None
     base: float = 0
     per_gib: float = 0
     per_tib: float = 0
@@ -235,11 +237,38 @@ Place = Literal["network", "machine", "cache"]
 that also holds the host cache, behind the limits of cached disks."""
 
 
+_DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
+
+
+class EarlierLimits(SourcedFigure):
+    """Figures that a type had up to and including the day `until`, where they differ from today's;
+    `without` names figures that it did not have. `source` tells both dates and figures."""
+
+    until: str = Field(pattern=_DAY)
+    iops: Quantity | None = None
+    iops_burst: Quantity | None = None
+    throughput: Quantity | None = None
+    throughput_burst: Quantity | None = None
+    without: tuple[Literal["tier_burst", "iops_burst", "throughput_burst", "on_demand"], ...] = ()
+
+    def changed(self) -> dict[str, Any]:
+        """Return the fields of the entry that differ, by name."""
+        own = self.model_dump(exclude={"until", "without", "source"}, exclude_none=True)
+        return {name: getattr(self, name) for name in own} | dict.fromkeys(self.without)
+
+
 class DiskEntry(Frozen):
     """One disk type. `apart`: reads and writes have separate limits; the `write_…` figures apply to
-    writes where they differ. `unknown` says why there are no figures."""
+    writes where they differ. `unknown` says why there are no figures.
+
+    The figures are known to hold from the day `from` on (None: for as long as the type exists), and
+    `earlier` holds those of before, oldest first. No source tells of the days between two."""
+
+    model_config = ConfigDict(populate_by_name=True)
 
     title: str
+    since: str | None = Field(default=None, alias="from", pattern=_DAY)
+    earlier: tuple[EarlierLimits, ...] = ()
     place: Place = "network"
     source: str | None = None
     unknown: str | None = None
@@ -256,6 +285,7 @@ class DiskEntry(Frozen):
     tiers: Tiers | None = None
     tier_burst: TierBurst | None = None
     on_demand: OnDemandBurst | None = None
+    until: str | None = None
     accounting: Accounting | None = None
     latency: LatencyFigure | None = None
     write_latency: LatencyFigure | None = None
@@ -264,6 +294,24 @@ class DiskEntry(Frozen):
         """The keys of all sources that this type refers to, sorted."""
         named = {v.source for _, v in self if isinstance(v, SourcedFigure)}
         return tuple(sorted(named | ({self.source} if self.source else set())))
+
+    def versions(self, day: str | None = None) -> tuple[DiskEntry, ...]:
+        """Return what may have held on a day (`2018-03-16`; a year or a month will do), the latest
+        first: one version where the dates tell, else those on both sides; all of them without a
+        day."""
+        past = [self._as_of(one) for one in reversed(self.earlier)]
+        if day is None:
+            return (self, *past)
+        if self.since is None or day >= self.since:
+            return (self,)
+        held = [one for one in self.earlier if day <= one.until]
+        if held:
+            return (self._as_of(held[0]),)
+        return (self, *past[:1])
+
+    def _as_of(self, before: EarlierLimits) -> DiskEntry:
+        changed = {**before.changed(), "source": before.source, "until": before.until}
+        return self.model_copy(update={**changed, "since": None, "earlier": ()})
 
 
 class HostCache(Frozen):
@@ -336,6 +384,12 @@ class Catalogue(Frozen):
             for kind, parts in self.parts.items()
             for name, part in parts.items()
             for key in part.sources()
+        }
+        named |= {
+            f"{name} until {before.until} {figure.source}": figure.source
+            for name, disk in self.disks.items()
+            for before in disk.earlier
+            for figure in (before, *(v for _, v in before if isinstance(v, SourcedFigure)))
         }
         if self.accounting is not None:
             named["accounting"] = self.accounting.source

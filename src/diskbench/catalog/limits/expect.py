@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from diskbench.catalog.limits.io_requests import Case
     from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.catalog.limits.path import Cache
-    from diskbench.model.expectation import Load
+    from diskbench.model.expectation import Bound, Load
     from diskbench.model.promise import Promise
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
+_NOT_CAPS = frozenset({"latency", "offered"})
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,23 @@ def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> Expec
         bytes_per_s=assumed[0].iops * load.block_bytes,
         limited_by=assumed[0].limit,
         bounds=assumed,
+        others=_others(bounds),
     )
+
+
+def _others(bounds: dict[Case, tuple[Bound, ...]]) -> tuple[Bound, ...]:
+    """Return the tightest cap of the least and the best case, where the assumed case has no bound
+    of its limit at its rate."""
+    known = {(bound.limit, bound.iops) for bound in bounds["assumed"]}
+    others = []
+    for case in ("least", "best"):
+        tightest_cap = next((b for b in bounds[case] if b.limit not in _NOT_CAPS), None)
+        if tightest_cap is None or tightest_cap.is_range:
+            continue
+        if (tightest_cap.limit, tightest_cap.iops) not in known:
+            others.append(tightest_cap)
+            known.add((tightest_cap.limit, tightest_cap.iops))
+    return tuple(others)
 
 
 __all__ = [

@@ -22,6 +22,7 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from diskbench.catalog.limits.io_requests import Case
     from diskbench.catalog.limits.lookup import Covers, DiskLimits
     from diskbench.model.expectation import Issued, LimitName, Load
     from diskbench.model.promise import Promise
@@ -47,8 +48,12 @@ class Gate:
         """The capacity of the bucket; 0 if there is none."""
         return bucket.capacity(self.allowance)
 
-    def rate(self, *, has_credit: bool) -> float:
-        """Return the rate that the gate allows, in I/Os or bytes per second."""
+    def rate(self, *, has_credit: bool, case: Case = "assumed") -> float:
+        """Return the rate that the gate allows, in I/Os or bytes per second; of a documented range
+        its lower end in the least case and its upper end in the best."""
+        of_range = {"least": self.allowance.least, "best": self.allowance.most}.get(case)
+        if of_range is not None:
+            return of_range
         return bucket.rate(self.allowance, has_credit=has_credit)
 
     def cost(self, load: Load, of_way: Mapping[Way, Issued]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.catalog.limits.bucket import (
@@ -61,7 +61,8 @@ class DiskLimits:
     """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
     is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
     cloud merges small sequential requests. `write_latency` is that of writes if it differs, `hit`
-    that of the machine's host cache. `place` is where the disk is.
+    that of the machine's host cache. `place` is where the disk is. `until` is the last day of which
+    they are known to hold, of limits that were replaced since.
     """
 
     disk_type: str
@@ -75,6 +76,7 @@ class DiskLimits:
     write_latency: RequestLatency | None = None
     hit: RequestLatency | None = None
     place: Place = "network"
+    until: str | None = None
 
 
 def disk_types(cloud: str) -> tuple[str, ...]:
@@ -95,6 +97,34 @@ def limits(
     for a size, IOPS, throughput or ratio that is not sold.
     """
     return limits_of(catalogue(cloud), disk_type, size_gib, iops, throughput)
+
+
+def dated_limits(
+    cloud: str,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    *,
+    day: str | None,
+) -> tuple[DiskLimits, ...]:
+    """Return the limits that a disk may have had on a day (`2018-03-16`), the latest first: one
+    where the catalogue's dates tell, else all that fit; all versions without a day. Raises as
+    `limits` does."""
+    book = catalogue(cloud)
+    entry = book.disks.get(disk_type)
+    if entry is None:
+        raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
+    found, refused = [], None
+    for version in entry.versions(day):
+        dated = book.model_copy(update={"disks": {**book.disks, disk_type: version}})
+        try:
+            found.append(limits_of(dated, disk_type, size_gib, iops, throughput))
+        except InvalidValue as error:  # what is sold today was not sold then
+            refused = refused or error
+    if not found and refused is not None:
+        raise refused
+    return tuple(found)
 
 
 def custom_limits(
@@ -146,6 +176,7 @@ def limits_of(
         write_latency=_latency(book, disk.write_latency),
         hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
         place=disk.place,
+        until=disk.until,
     )
 
 
@@ -185,7 +216,7 @@ def _pools(
     _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
     reads = SharedLimits(
         "read" if disk.apart else "both",
-        _allowance(operations, disk.iops_burst, size_gib),
+        _ranged(_allowance(operations, disk.iops_burst, size_gib), disk.iops),
         _throughput(disk.throughput, disk.throughput_burst, size_gib, asked, operations),
     )
     if not disk.apart:
@@ -241,7 +272,7 @@ def _throughput(
     if quantity is None:
         return None
     value = asked if asked is not None else quantity.value(size_gib, iops)
-    return _allowance(value * quantity.unit_bytes, burst, size_gib)
+    return _ranged(_allowance(value * quantity.unit_bytes, burst, size_gib), quantity)
 
 
 def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) -> Allowance | None:
@@ -253,6 +284,15 @@ def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) 
     capacity = burst.capacity_value(size_gib)
     # A throughput bucket is counted in MiB, whatever the unit's own megabyte is called.
     return Allowance(baseline, ceiling, capacity and capacity * burst.unit_bytes)
+
+
+def _ranged(allowance: Allowance | None, quantity: Quantity | None) -> Allowance | None:
+    """Return an allowance with the range that is documented for it."""
+    if allowance is None or quantity is None or quantity.range is None:
+        return allowance
+    least, most = quantity.range
+    unit = quantity.unit_bytes
+    return replace(allowance, least=least * unit, most=most * unit)
 
 
 def _check_ratio(

@@ -81,9 +81,10 @@ class Path:
         bounds = [
             Bound(
                 limit=gate.limit,
-                iops=gate.rate(has_credit=balance > 0) / cost,
+                iops=gate.rate(has_credit=balance > 0, case=case) / cost,
                 counts=self._counts(gate, load, cost),
                 source=gate.source,
+                is_range=gate.allowance.is_range,
             )
             for gate, cost, balance in zip(self.gates, costs, credit, strict=True)
             if cost > 0

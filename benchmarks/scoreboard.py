@@ -1,0 +1,207 @@
+"""The scoreboard: the verdict that a storage engineer would give beside diskbench's, row by row.
+
+    python -m benchmarks.scoreboard            counts and failures
+    python -m benchmarks.scoreboard --write    docs/scoreboard.md
+
+The expected verdicts were written by hand (benchmarks/scoreboard_rows). A row is
+
+    right     limiter, regime and trust are all expected
+    partly    the limiter is right and regime or trust is not; or the limiter is left `unknown`
+    wrong     a limiter is named that is not the one
+    absurd    a wrong limiter with trust `yes`, or trust `yes` where it should be `no`
+"""
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import scoreboard_expected, scoreboard_ours
+from benchmarks.scoreboard_expected import Expected
+from benchmarks.scoreboard_ours import Ours
+
+from diskbench.catalog.published.figures import load_published
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scoreboard.md"
+MARKS = ("right", "partly", "wrong", "absurd")
+_NEAR_S = 30
+"""A cliff found so near is found (MR-4); of runs one run."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a source, a name, what is expected, and what diskbench says."""
+
+    source: str
+    name: str
+    expected: Expected
+    ours: Ours
+
+    @property
+    def mark(self):
+        """One of MARKS."""
+        want, got = self.expected, self.ours
+        limiter = got.limiter in want.limiter
+        if limiter and got.regime in want.regime and got.trust in want.trust:
+            return "right"
+        if got.trust == "yes" and "yes" not in want.trust and "no" in want.trust:
+            return "absurd"
+        if limiter or got.limiter == "unknown":
+            return "partly"
+        return "absurd" if got.trust == "yes" else "wrong"
+
+    @property
+    def cliff(self):
+        """`found`, `missed`, `false` or `none`; a cliff found elsewhere is missed and false."""
+        want, got = self.expected.cliff, self.ours.cliff
+        if want is None:
+            return "none" if got is None else "false"
+        if got is None:
+            return "missed"
+        near = 1 if want < _NEAR_S * 2 else _NEAR_S
+        return "found" if abs(got - want) <= near else "missed"
+
+
+def rows():
+    """All rows, in order. Raises ValueError where a row or its expectation is missing."""
+    figures = load_published()
+    wanted = scoreboard_expected.of_published(figures)
+    found = [
+        Row("published", figure.id, wanted[figure.id], scoreboard_ours.of_published(figure))
+        for figure in figures
+    ]
+    for name, (case, expected) in scoreboard_expected.of_cases().items():
+        found.append(Row("case", name, expected, scoreboard_ours.of_case(case)))
+    for name, (series, expected) in scoreboard_expected.of_series().items():
+        found.append(Row("series", name, expected, scoreboard_ours.of_series(series)))
+    return found
+
+
+def page(found):
+    """The text of docs/scoreboard.md."""
+    lines = [
+        "# Scoreboard",
+        "",
+        "The verdict that a storage engineer would give, written by hand before the rules",
+        "(`benchmarks/scoreboard_rows`), beside what diskbench says of the same row today. Rows",
+        "are the published figures that ship, the recorded cases of `tests/cases/limiter`, and",
+        "series with known answers, which are computed and not measured. Made by",
+        "`python -m benchmarks.scoreboard --write`; a test fails when this page is out of date.",
+        "",
+        "- **right**: limiter, regime and trust are all as expected",
+        "- **partly**: the limiter is right and regime or trust is not, or the limiter is unknown",
+        "- **wrong**: a limiter is named that is not the one",
+        "- **absurd**: the same with trust `yes`, or trust `yes` where it should be `no`",
+        "",
+        "## Counts",
+        "",
+        *_counts(found),
+        "",
+        "Counts of all rows at earlier stages, by the rows of that day:",
+        "",
+        *_history(),
+        "",
+        "## Limiters",
+        "",
+        "How often each expected limiter was given which name; the diagonal is not shown.",
+        "",
+        *_confusion(found),
+        "",
+        "## Cliffs",
+        "",
+        "Of the series only: a cliff counts as found within 30 s (over runs, within one run).",
+        "",
+        *_cliffs(found),
+        "",
+        "## Rows that fail",
+        "",
+        *_failures(found),
+        "",
+        "## Rows that are right",
+        "",
+        *_right(found),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(found):
+    yield "| rows | n | " + " | ".join(MARKS) + " |"
+    yield "| --- | ---: |" + " ---: |" * len(MARKS)
+    sources = dict.fromkeys(row.source for row in found)
+    for name in (*sources, "all"):
+        part = [row for row in found if name in (row.source, "all")]
+        marks = Counter(row.mark for row in part)
+        cells = " | ".join(f"{marks[mark]} ({marks[mark] / len(part):.0%})" for mark in MARKS)
+        yield f"| {name} | {len(part)} | {cells} |"
+
+
+def _history():
+    yield "| stage | n | " + " | ".join(MARKS) + " |"
+    yield "| --- | ---: |" + " ---: |" * len(MARKS)
+    for stage in scoreboard_expected.stages():
+        cells = " | ".join(str(stage[mark]) for mark in MARKS)
+        yield f"| {stage['stage']} | {sum(stage[mark] for mark in MARKS)} | {cells} |"
+
+
+def _confusion(found):
+    pairs = Counter(
+        (_or(row.expected.limiter), row.ours.limiter)
+        for row in found
+        if row.ours.limiter not in row.expected.limiter
+    )
+    yield "| expected | named | rows |"
+    yield "| --- | --- | ---: |"
+    for (want, got), count in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
+        yield f"| {want} | {got} | {count} |"
+
+
+def _cliffs(found):
+    marks = Counter(row.cliff for row in found if row.source == "series")
+    yield "| there and found | missed | false | none and none found |"
+    yield "| ---: | ---: | ---: | ---: |"
+    cells = " | ".join(str(marks[name]) for name in ("found", "missed", "false", "none"))
+    yield f"| {cells} |"
+
+
+def _failures(found):
+    yield "| row | mark | expected | diskbench | why |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in sorted(found, key=lambda row: -MARKS.index(row.mark)):
+        if row.mark != "right":
+            want = row.expected
+            yield (
+                f"| {row.name} | {row.mark} | {_or(want.limiter)}, {_or(want.regime)}, "
+                f"{_or(want.trust)} | {row.ours.limiter}, {row.ours.regime}, {row.ours.trust} | "
+                f"{want.why} |"
+            )
+
+
+def _right(found):
+    yield "| row | limiter, regime, trust | why |"
+    yield "| --- | --- | --- |"
+    for row in found:
+        if row.mark == "right":
+            got = row.ours
+            yield f"| {row.name} | {got.limiter}, {got.regime}, {got.trust} | {row.expected.why} |"
+
+
+def _or(words):
+    return " or ".join(words)
+
+
+def main():
+    """Print the counts, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    found = rows()
+    if options.write:
+        PAGE.write_text(page(found), encoding="utf-8")
+    for part in (_counts, _confusion, _cliffs, _failures):
+        print("\n".join(part(found)), end="\n\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

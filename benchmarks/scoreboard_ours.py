@@ -1,0 +1,130 @@
+"""What diskbench says of each row of the scoreboard, by the code that users run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from tests.books import SHIPPED
+from tests.limiter_case import judge
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.synthetic import Noise, settling, steps
+from diskbench.analysis.verdict import verdict
+from diskbench.catalog.limits.expect import expect_on
+from diskbench.model.expectation import Load
+from diskbench.plan.as_disk import Hint, ways_of_words
+from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.published_verdict import published_verdict
+
+_TRUST = {"yes": "yes", "doubtful": "with care", "no": "no"}
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The verdict in the words of the scoreboard. `cliff` is the second (or the run, from 1) of the
+    first fall that was found."""
+
+    limiter: str
+    regime: str
+    trust: str
+    cliff: float | None = None
+
+
+def of_published(figure):
+    """The verdict on a published figure."""
+    found = published_verdict(figure, SHIPPED)
+    has_rate = not figure.metric.startswith("lat_")
+    return _ours(found, found.stands_for) if has_rate else _ours(found, None)
+
+
+def of_case(case):
+    """The verdict on a recorded case, on the stretch that it asks about."""
+    found = judge(case)
+    return _ours(found, found.stretches[case.get("main", found.main)])
+
+
+def of_series(row):
+    """The verdict on a made series."""
+    return _over_runs(row) if "runs" in row else _of_step(row)
+
+
+def _ours(found, stretch, cliff=None):
+    codes = {reason.code for reason in found.reasons}
+    if stretch is None:
+        regime, limiter = "none", found.stands_for.limiter.name
+    else:
+        limiter = stretch.limiter.name
+        regime = "mixed" if "mixed" in codes else "burst" if stretch.kind == "burst" else "lasting"
+    return Ours(limiter, regime, _TRUST[found.believe], cliff)
+
+
+def _of_step(row):
+    load = Load(**row["load"])
+    if "mean" in row:
+        mean, seconds = row["mean"]
+        phases, values = None, np.full(int(seconds), float(mean))
+    else:
+        values = _values(row)
+        seconds = values.size
+        phases = step_phases(values, values * load.block_bytes)
+    mean = float(values.mean())
+    promise = _promise(row, load, [PastStep(load, mean, seconds)])[0]
+    measured = Measured(0, row["name"], mean, mean * load.block_bytes, seconds, phases=phases)
+    found = verdict(measured, _setting(row, load, seconds), promise)
+    cliff = phases.cliffs[0].at_s if phases and phases.cliffs else None
+    return _ours(found, found.stretches[row.get("main", found.main)], cliff)
+
+
+def _over_runs(row):
+    load, seconds = Load(**row["load"]), row["seconds"]
+    values = [float(value) for value in _made(row["runs"], row)]
+    promises = _promise(row, load, [PastStep(load, value, seconds) for value in values])
+    courses = courses_over(values) or (None,) * len(values)
+    measured = Measured(
+        0, row["name"], values[-1], values[-1] * load.block_bytes, seconds, course=courses[-1]
+    )
+    found = verdict(measured, _setting(row, load, seconds), promises[-1])
+    fell = next((one for one in courses if one is not None and one.fell_from), None)
+    return _ours(found, found.stands_for, fell.start + 1 if fell else None)
+
+
+def _values(row):
+    if "settling" in row:
+        start, end, tau_s, seconds = row["settling"]
+        return settling(start, end, tau_s, seconds, _noise(row), seed=row.get("seed", 1))
+    return _made(row["levels"], row)
+
+
+def _made(levels, row):
+    return steps([tuple(level) for level in levels], _noise(row), seed=row.get("seed", 1))
+
+
+def _noise(row):
+    return Noise(**{"sd": 0.01, **row.get("noise", {})})
+
+
+def _setting(row, load, seconds):
+    return Setting(
+        load=load,
+        seconds=seconds,
+        host_cache=Hint(as_disk=row.get("disk")).has_cache,
+        memory_share=row.get("memory_share", 1.0),
+    )
+
+
+def _promise(row, load, past):
+    if "disk" not in row:
+        return [None] * len(past)
+    day = row.get("measured_on", "2026-03-10")
+    path = ways_of_words(row["disk"], row.get("machine"), SHIPPED, day=day)[0].path
+    if "credit" in row:
+        left = row["credit"]
+        expected = expect_on(path, load, credit=[gate.capacity * left for gate in path.gates])
+        shares = {gate.limit: left for gate in path.gates if gate.capacity}
+        return [StepPromise(expected, credit=shares)] * len(past)
+    return [
+        StepPromise(one.expected, credit=one.credit, is_guess=True) if one else None
+        for one in recalled(path, past)
+    ]

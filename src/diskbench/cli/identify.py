@@ -1,0 +1,65 @@
+"""`diskbench identify`: which disks of the catalogue a run behaves as."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import print_json
+
+_MOST = 8
+
+
+def identify(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run, by the beginning of its id.")],
+    cloud: Annotated[
+        str | None, typer.Option(metavar="PROVIDER", help="Only disks of this cloud: aws.")
+    ] = None,
+    output: Annotated[
+        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+    ] = "table",
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Find the disks of the catalogue that behave as the disk of a run does, the best first.
+
+    Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
+    also where nothing fits.
+    """
+    import json
+    from dataclasses import asdict
+
+    from diskbench.catalog.limits.entry import clouds
+    from diskbench.cli.stores import database, evidence
+    from diskbench.errors import UnknownName
+    from diskbench.results.identified import identified
+    from diskbench.results.selection import run_or_set
+
+    if cloud is not None and cloud not in clouds():
+        raise UnknownName("provider with disks in the catalogue", cloud, clouds(), field="cloud")
+    engine = database(database_url)
+    found, _ = run_or_set(engine, run)
+    store = evidence(evidence_url or found.evidence_url)
+    levels, fits = identified(engine, store, found, cloud=cloud)
+    if output == "json":
+        document = {
+            "format": 1,
+            "run_id": found.run_id,
+            "levels": [level.name for level in levels],
+            "disks": [asdict(fit) for fit in fits],
+        }
+        print_json(json.dumps(document, indent=2))
+        return
+    if not fits:
+        print(f"no disk of the catalogue behaves as run {found.run_id} in {len(levels)} steps")
+    for fit in fits[:_MOST]:
+        until = f", limits until {fit.until}" if fit.until else ""
+        tier = f" ({fit.tier})" if fit.tier else ""
+        of = len(fit.fits) + len(fit.misses)
+        print(f"{fit.disk}{tier}{until}: {len(fit.fits)} of {of} fit, {fit.off:.1%} off on average")
+        for words in fit.fits:
+            print(f"    fits      {words}")
+        for words in fit.misses:
+            print(f"    does not  {words}")

@@ -1,0 +1,72 @@
+"""Which disks of the catalogue a stored run behaves as."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.figure import Rate, figure_of
+from diskbench.analysis.setting import Stretch, device_rate
+from diskbench.plan.as_disk import hint_of
+from diskbench.plan.identify import Level, identify
+from diskbench.results.phase_reader import read_phases
+from diskbench.results.step_evidence import read_steps
+from diskbench.results.step_groups import groups_of, load_of
+from diskbench.results.step_setting import setting_of
+from diskbench.store.rows import find_plan, load_results
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.expectation import Load
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
+    from diskbench.plan.identify import Fit
+    from diskbench.ports import EvidenceStore
+    from diskbench.results.step_groups import StepGroup
+
+
+def identified(
+    database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None = None
+) -> tuple[tuple[Level, ...], tuple[Fit, ...]]:
+    """Return the levels of a run that tell of its disk, and the disks that fit them, the best
+    first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
+    EvidenceDamaged where its evidence is gone or damaged."""
+    plan = find_plan(database, run.trial_id)
+    results = load_results(database, run.run_id)[run.run_id]
+    phases = read_phases(evidence, run.run_id, plan, run=run.number)
+    groups = groups_of(results, read_steps(evidence, run.run_id), phases)
+    levels = tuple(
+        level
+        for group in groups
+        if group.is_judged
+        and (load := load_of(group, plan, run.provider)) is not None
+        and (level := _level(group, load, plan, run)) is not None
+    )
+    day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
+    return levels, identify(levels, cloud=cloud, day=day)
+
+
+def _level(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level | None:
+    """Return the level of a step's figure, less what was not written yet; None without one, or for
+    a load that asks for less than the disk can do."""
+    figure = figure_of([Rate(group.iops, group.bytes_per_s)], group.phases)
+    if figure is None or load.max_per_s is not None:
+        return None
+    iops = figure.iops
+    if iops is None:
+        iops = (figure.bytes_per_s or 0.0) / load.block_bytes
+    setting = setting_of(group, plan, hint_of(run.labels or {}), load, (), run.memory_bytes)
+    reached = device_rate(Stretch(iops, None), setting) or 0.0
+    if reached <= 0:
+        return None
+    fell = None
+    if group.phases is not None and figure.level is not None and group.phases.figure == "iops":
+        start_s = figure.level.start_s
+        fell = next((cliff for cliff in group.phases.cliffs if cliff.at_s == start_s), None)
+    return Level(
+        group.name,
+        load,
+        reached,
+        fell_from=fell.before if fell else None,
+        after_s=fell.at_s if fell else None,
+    )

@@ -1,0 +1,88 @@
+"""The disk of the catalogue that a measured one behaves as is named, and none where none does."""
+
+import pytest
+
+from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect_on, path_of
+from diskbench.catalog.limits.lookup import dated_limits
+from diskbench.model.expectation import Load
+from diskbench.plan.identify import Level, identify
+
+RANDOM = Load(block_bytes=4096, depth=256)
+LARGE = Load(block_bytes=1 << 20, random=False, depth=64)
+LARGE_WRITES = LARGE.model_copy(update={"read_share": 0.0})
+LOADS = {"random": RANDOM, "large": LARGE, "large-writes": LARGE_WRITES}
+DISKS = [
+    ("aws", "gp2", 20),
+    ("aws", "gp2", 123),
+    ("aws", "gp2", 500),
+    ("aws", "gp3", 100),
+    ("aws", "st1", 1024),
+    ("aws", "sc1", 2048),
+    ("azure", "Standard_LRS", 8192),
+    ("azure", "StandardSSD_LRS", 1024),
+    ("azure", "Premium_LRS", 64),
+    ("azure", "Premium_LRS", 128),
+    ("azure", "Premium_LRS", 256),
+    ("azure", "Premium_LRS", 1024),
+    ("azure", "PremiumV2_LRS", 100),
+    ("gcp", "pd-standard", 500),
+    ("gcp", "pd-balanced", 200),
+    ("gcp", "pd-ssd", 256),
+]
+
+
+def measured(cloud, disk_type, size, *, off=0.01):
+    """The levels of a disk after its credit, 1 % off, with the fall of its random reads."""
+    limits = dated_limits(cloud, disk_type, size, day="2026-11-23")[0]
+    path = path_of(CatalogDisk(limits), MachineLimits(""))
+    levels = []
+    for name, load in LOADS.items():
+        expected = expect_on(path, load)
+        fell = expected.bursts and expected.lasts_s
+        levels.append(
+            Level(
+                name,
+                load,
+                expected.lasting.iops * (1 - off),
+                fell_from=expected.begin.iops * (1 - off) if fell else None,
+                after_s=expected.lasts_s * (1 + off) if fell else None,
+            )
+        )
+    return levels
+
+
+@pytest.mark.parametrize(("cloud", "disk_type", "size"), DISKS)
+def test_the_right_type_comes_first(cloud, disk_type, size):
+    first = identify(measured(cloud, disk_type, size), day="2026-11-23")[0]
+
+    assert first.disk.split(":")[:2] == [cloud, disk_type], first
+
+
+def test_a_standard_disk_that_is_a_premium_one_is_known_by_the_limits_of_its_day():
+    random = Load(block_bytes=512, read_share=0.9, direct=False)
+    reads = Load(block_bytes=65536, random=False, direct=False)
+    writes = reads.model_copy(update={"read_share": 0.0})
+    levels = [
+        Level("iops", random, 121),
+        Level("read", reads, 15.7e6 / 65536),
+        Level("write", writes, 25.2e6 / 65536),
+    ]
+
+    found = identify(levels, day="2018-03-16")
+
+    whole = {fit.disk for fit in found if len(fit.fits) == 3 and not fit.misses}
+    assert {disk.rpartition(":")[0] for disk in whole} == {"azure:Premium_LRS"}
+    assert "azure:Premium_LRS:32" in whole
+    assert found[0].disk in whole
+
+
+def test_a_fall_tells_the_size_and_its_arithmetic():
+    (first, *_) = identify([Level("reads", RANDOM, 369, fell_from=3000, after_s=2058)])
+
+    assert first.disk == "aws:gp2:123"
+    assert "34 min 18 s, by arithmetic 34 min 12 s" in first.fits[1]
+
+
+@pytest.mark.parametrize("levels", [[], [Level("reads", RANDOM, 777)]])
+def test_nothing_fits_where_a_size_would_be_made_up(levels):
+    assert identify(levels) == ()

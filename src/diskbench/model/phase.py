@@ -17,9 +17,9 @@ class Phase(Frozen):
     """Seconds of a step that belong together, from `start_s` up to `end_s`, on the series' clock.
 
     `iops` and `bytes_per_s` are the means of its seconds, those in which it stalled included; None
-    where its log lacks them. `from_iops` and `to_iops` are where a ramp begins and ends. `cov` is how
-    much means of ten seconds vary, as a fraction of their median (half the distance of the 10th and
-    90th percentile over 1.28); None for a ramp, a stall, and below two minutes.
+    where its log lacks them. `from_iops` and `to_iops` are where a ramp begins and ends. `cov` is
+    how much means of ten seconds vary, as a fraction of their median (half the distance of the 10th
+    and 90th percentile over 1.28); None for a ramp, a stall, and below two minutes.
     """
 
     kind: PhaseKind

@@ -142,10 +142,10 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
         "groups": listed("describe_security_groups", "SecurityGroups", "group-name", [group]),
         "keys": listed("describe_key_pairs", "KeyPairs", "key-name", [key]),
     }
-    return replace(
-        tagged,
-        **{kind: _with(kind, getattr(tagged, kind), items, which) for kind, items in found.items()},
-    )
+    with_named: dict[str, Any] = {
+        kind: _with(kind, getattr(tagged, kind), items, which) for kind, items in found.items()
+    }
+    return replace(tagged, **with_named)
 
 
 def _with(

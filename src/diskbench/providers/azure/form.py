@@ -63,7 +63,9 @@ def check_form(spec: RentSpec) -> None:
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
             raise InvalidValue(
-                f"{flag} {value!r} is not a valid name in Azure", advice=advice, field=field_of(flag)
+                f"{flag} {value!r} is not a valid name in Azure",
+                advice=advice,
+                field=field_of(flag),
             )
     check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:

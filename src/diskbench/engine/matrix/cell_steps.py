@@ -86,7 +86,7 @@ class LiveCells:
     too_long: dict[str, Problem] = field(default_factory=dict)
     """The problem to record for each trial that was stopped because it took too long."""
     plans: dict[str, Plan] = field(default_factory=dict)
-    """The plans that do not change any more, by trial; those of rented machines from then on."""
+    """The plans that do not change any more and are evidence, by trial."""
 
     def know(self, plan: Plan) -> None:
         """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
@@ -153,8 +153,6 @@ class LiveCells:
                 raise
             except DiskbenchError as error:
                 return _failed(problem_of(error))
-        elif not plan.is_draft:  # the process that wrote its rows may have died before this
-            write_plan(self.session.evidence_of(trial_id), plan)
         update_cell(
             database,
             trial_id,
@@ -167,9 +165,13 @@ class LiveCells:
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
-        plan = self.plan(trial_id)
-        if not plan.is_draft:  # there before, or rented and killed before the plan was evidence
-            write_plan(self.session.evidence_of(trial_id), plan)
+        plan = self.plans.get(trial_id)
+        if plan is None:
+            plan = load_plan(self.session.database, trial_id)
+            if not plan.is_draft:  # the process that wrote it may have died before it was evidence
+                write_plan(self.session.evidence_of(trial_id), plan)
+        if not plan.is_draft:
+            self.know(plan)
             self.watcher.measuring(plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
@@ -192,7 +194,7 @@ class LiveCells:
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
             return ending
-        plan = find_plan(database, trial_id)
+        plan = self.plans.get(trial_id) or find_plan(database, trial_id)
         campaign = load_campaign(database, row.campaign_id)
         goes_on = campaign.state == "running" and not self.stop.all_asked
         if plan is not None:

@@ -62,7 +62,12 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     if call.region not in cloud.regions:
         cloud.regions.add(call.region)
         publish(call.response.current_account, call.region)
-    return proceed()
+    answer = proceed()
+    if call.service == "ec2" and call.action == "CreateImage":
+        for ami in call.ec2.amis.values():  # moto says `standard`, which is no type of EC2's
+            if ami.root_device_type == "standard":
+                ami.root_device_type = "ebs"
+    return answer
 
 
 def publish(account: str, region: str) -> None:

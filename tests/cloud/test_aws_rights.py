@@ -119,8 +119,9 @@ def leave_what_no_run_makes(aws: Aws, acquired: Acquired) -> None:
     ec2.allocate_address(Domain="vpc", TagSpecifications=tags("elastic-ip", name))
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
     ec2.create_network_interface(SubnetId=subnet, TagSpecifications=tags("network-interface", name))
-    root = next(one for one in acquired.made if one.startswith("volume ")).partition(" ")[2]
-    ec2.create_snapshot(VolumeId=root, TagSpecifications=tags("snapshot", "copy"))
+    somebodys = ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=1)["VolumeId"]
+    ec2.create_snapshot(VolumeId=somebodys, TagSpecifications=tags("snapshot", "copy"))
+    ec2.delete_volume(VolumeId=somebodys)
     instance = str(acquired.facts["instance_id"])
     ec2.create_image(
         InstanceId=instance, Name="copy", NoReboot=True, TagSpecifications=tags("image", "copy")

@@ -159,13 +159,14 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
     def request() -> requests.Request:
         size = order.details.machine.size
         order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
-        return requests.virtual_machine(order.claim, _launch(order, interface, zone))
+        return requests.virtual_machine(order.claim, launch(order, interface, zone))
 
     thing = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
     put(order.edge, thing, request, order.timing.machine_s)
 
 
-def _launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
+def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
+    """The machine to make in one zone, with the interface of that id."""
     details, spec, wanted = order.details, order.spec, order.details.wanted
     guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
     root = wanted.kind == "root"

@@ -125,5 +125,5 @@ def put_machine(keys: LeaseKeys) -> dict[str, Any]:
     order = azure.AzureOrder(
         **_order(keys, api), details=details, timing=AzureTiming(), edge=cast("Any", api)
     )
-    launch = azure._launch(order, "interface", None)
-    return azure_requests.virtual_machine(order.claim, launch)
+    launched = azure.launch(order, "interface", None)
+    return azure_requests.virtual_machine(order.claim, launched)

@@ -77,8 +77,12 @@ class Qmp:
         return qmp
 
     def run(self, command: str, **arguments: Any) -> Any:
-        """What QEMU returns for `command`; underscores in names of arguments mean dashes."""
-        named = {key.replace("_", "-"): value for key, value in arguments.items()}
+        """What QEMU returns for `command`; underscores in names of arguments mean dashes, but in
+        QEMU's own `device_id`."""
+        named = {
+            key if key == "device_id" else key.replace("_", "-"): value
+            for key, value in arguments.items()
+        }
         message = json.dumps({"execute": command, "arguments": named})
         self.connection.sendall(message.encode())
         while True:

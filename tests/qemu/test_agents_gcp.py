@@ -96,9 +96,11 @@ def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> No
     guest.machine.qmp.run(
         "blockdev-add", driver="file", node_name="persistent", filename=str(image)
     )
+    # A designator of the vendor's own kind and no serial number, as Google's disks have: the kernel
+    # makes no `wwid` of it.
     guest.machine.qmp.run(
         "device_add", driver="scsi-hd", id="persistent", bus="scsi.0", drive="persistent",
-        vendor="Google", product="PersistentDisk", serial=name,
+        vendor="Google", product="PersistentDisk", device_id=name,
     )  # fmt: skip
     guest.await_links(f"/dev/disk/by-id/google-{name}")
     found = find_disk(told_apart(disks(guest.host)), name, DISK_BYTES, before)

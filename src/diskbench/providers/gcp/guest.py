@@ -39,10 +39,11 @@ def find_disk(
     """The guest's disk attached as `device_name`, verified by name, novelty and exact size in
     bytes.
 
-    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
+    None while it has not appeared yet: udev makes the link before it stores the identity. Raises
+    RentalFailed when another disk appeared instead.
     """
     disk = _named(found, device_name)
-    if disk is None:
+    if disk is None or not disk.identity:
         return None
     known = {key for disk in before or () for key in disk.keys}
     if known & disk.keys:

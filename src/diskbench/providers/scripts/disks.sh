@@ -11,6 +11,9 @@ number_of() { # a node or a link to it
     set -- $(stat -L -c '%t %T' "$1")
     echo "$((0x$1)):$((0x$2))"
 }
+udev_serial() { # number -> what udev read: the kernel has no attribute for the designator of Google's SCSI disks
+    if [ -r "/run/udev/data/b$1" ]; then sed -n 's/^E:ID_SERIAL=//p' "/run/udev/data/b$1"; fi
+}
 for node in /dev/nvme*n[0-9] /dev/nvme*n[0-9][0-9] /dev/xvd[a-z] /dev/xvd[a-z][a-z] /dev/sd[a-z] /dev/sd[a-z][a-z]; do
     [ -b "$node" ] && [ ! -L "$node" ] || continue
     number=$(number_of "$node")
@@ -21,6 +24,7 @@ for node in /dev/nvme*n[0-9] /dev/nvme*n[0-9][0-9] /dev/xvd[a-z] /dev/xvd[a-z][a
     [ -n "$wwn" ] || wwn=$(first_line "$sys/device/wwid")
     identity=$serial
     [ -n "$identity" ] || identity=$wwn
+    [ -n "$identity" ] || identity=$(udev_serial "$number")
     [ -n "$identity" ] || identity=$(first_line "$sys/loop/backing_file")
     [ -n "$identity" ] || identity=$(first_line "$sys/device/nodename")
     printf 'disk\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$node" "$number" "$(first_line "$sys/size")" \

@@ -235,7 +235,7 @@ def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, import
     """What has the exchanges of a client kept by a recording in progress."""
     from azure.core.pipeline.policies import SansIOHTTPPolicy
 
-    class Recorded(SansIOHTTPPolicy):  # type: ignore[misc,type-arg]
+    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
         def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
             asked, answer = request.http_request, response.http_response
             if hasattr(answer, "read"):

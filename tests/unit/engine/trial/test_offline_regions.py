@@ -60,5 +60,5 @@ def test_the_region_of_an_unknown_zone_is_refused_too() -> None:
 
 
 def test_a_private_cloud_has_regions_of_its_own() -> None:
-    private = cell("aws", region="here", endpoint_url="http://127.0.0.1:1")
-    assert look_up(private, SHIPPED, offline=True)[0].scope.region == "here"
+    private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
+    assert look_up(private, SHIPPED, offline=True)[0].scope.region == "xx-here-1"

@@ -117,7 +117,8 @@ def _cleaner(provider: str, typed: Typed) -> Cleaner:
     """What to remove: secret values of the environment, and values of private options."""
     redaction = plugin(provider).redaction
     secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
-    values = [str(value) for name in _private(provider) if (value := typed.options.get(name))]
+    options = [typed.options.get(name) for name in _private(provider)]
+    values = [str(option) for option in options if option]
     hosts = [urlsplit(value).hostname or "" for value in (*values, *secrets) if "://" in value]
     logins = [value.partition("@")[0] for value in secrets if "@" in value]
     return Cleaner(redaction, secrets, [*values, *hosts, *logins])

@@ -23,7 +23,6 @@ PLUGIN = Plugin(
             "AWS_ACCESS_KEY_ID",
             "AWS_SECRET_ACCESS_KEY",
             "AWS_SESSION_TOKEN",
-            "AWS_PROFILE",
             "AWS_ROLE_ARN",
         ),
         options=("endpoint_url", "ssh_cidr", "placement"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.finding import Finding
     from diskbench.providers.vsphere.client import Ref, Vsphere
-    from diskbench.providers.vsphere.resolved import VsphereResolved
+    from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
 
 _WHERE = "vsphere"
 _CHECK_S = 120.0
@@ -46,7 +46,7 @@ def rehearse(vsphere: Vsphere, details: VsphereResolved) -> list[Finding]:
 
 def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Ref]]:
     """The objects that the rental would use, by the kinds of `rights.NEEDS`."""
-    found = {
+    found: dict[str, tuple[str, Template | VspherePlace]] = {
         "template": ("VirtualMachine", details.template),
         "folder": ("Folder", details.folder),
         "datastore": ("Datastore", details.datastore),

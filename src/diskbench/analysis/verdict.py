@@ -216,6 +216,8 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if judged.promised is None or judged.ratio is None:
         return []
     tokens = saved_tokens(stretch, setting)
+    if tokens is not None and judged.limiter.name == "credit":
+        return []  # the fall shows the empty bucket, and saved tokens explain the rest
     if tokens is not None and judged.limiter.name == tokens.limit:
         return [
             TOO_SHORT.reason(

@@ -131,7 +131,9 @@ def _limits(book: Catalogue, name: str, size_gib: float) -> DiskLimits | None:
 
 def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> Fit | None:
     path = path_of(CatalogDisk(limits), MachineLimits(""))
-    fits, misses, offs = [], [], []
+    fits: list[str] = []
+    misses: list[str] = []
+    offs: list[float] = []
     for level in levels:
         expected = expect_on(path, level.load)
         if expected is None:

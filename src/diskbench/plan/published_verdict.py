@@ -8,18 +8,21 @@ from __future__ import annotations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.believe import believe, in_order
 from diskbench.analysis.medium import LINKS, Medium
-from diskbench.analysis.setting import FEWEST_FLAT, Setting
+from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
 from diskbench.catalog.limits.lookup import dated_limits, disk_types
 from diskbench.catalog.published.figures import load_published
 from diskbench.errors import DiskbenchError
-from diskbench.model.doubts import doubt_of
+from diskbench.model.doubts import OTHER_DISK, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import Processor
 from diskbench.model.verdict import Limiter, LimiterName
+from diskbench.plan.as_disk import named_disk
+from diskbench.plan.identify import Level, identify
 from diskbench.units import GIB, KIB, MIB
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 from diskbench.model.verdict import Verdict
 
 _ALIKE = 0.05
+_FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
 _FEWEST_KINDS = 2
 _TWICE_THE_MEMORY = frozenset({"gobonniego", "bonnie"})
@@ -77,6 +81,11 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     promise = _promise(figure, load, books, iops)
     judgement = verdict(measured, setting, promise)
     judgement = _with_neighbours(judgement, figure)
+    other = _other_disk(figure, promise)
+    if other is not None:
+        judgement = _of_other(
+            judgement, verdict(measured, setting, _promise(other, load, books, iops))
+        )
     doubt = figure.doubt
     if doubt is None or any(reason.code == doubt.code for reason in judgement.reasons):
         return judgement
@@ -89,6 +98,47 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     by = Limiter(name=below, evidence=(doubt.words,))
     judged = judgement.model_copy(
         update={"stretches": (judgement.stands_for.model_copy(update={"limiter": by}),)}
+    )
+    return judged.model_copy(update={"sentence": sentence(judged)})
+
+
+def _other_disk(figure: Published, promise: StepPromise | None) -> Published | None:
+    """Return the figure as one of another disk type of its cloud, where that explains all figures
+    of the disk, at least two, and the type that the post names explains none of them."""
+    beside = [
+        (other, load)
+        for other in load_published()
+        if (other.seed, other.table, other.machine, other.disk)
+        == (figure.seed, figure.table, figure.machine, figure.disk)
+        and (load := _LOADS.get(other.step)) is not None
+    ]
+    if promise is None or len(beside) < _FEWEST_LEVELS or figure.cache in _CACHES:
+        return None
+    levels = [Level(other.id, load, _written(other, load)) for other, load in beside]
+    fits = identify(levels, cloud=figure.provider, day=figure.post.date)
+    whole = [named_disk(fit.disk) for fit in fits if not fit.misses]
+    if not whole or any(disk.disk_type == figure.disk_type for disk in whole):
+        return None
+    own = next((disk for disk in whole if disk.size_gib >= (figure.size_gib or 0)), whole[0])
+    return figure.model_copy(update={"disk_type": own.disk_type, "size_gib": own.size_gib})
+
+
+def _written(figure: Published, load: Load) -> float:
+    """Return the blocks per second that reached the disk."""
+    iops = figure.value if figure.metric == "iops" else figure.value / load.block_bytes
+    setting = Setting(load=load, memory_share=_memory_share(figure))
+    return device_rate(Stretch(iops, None), setting) or 0.0
+
+
+def _of_other(own: Verdict, other: Verdict) -> Verdict:
+    """Return the verdict with the limit of the disk that it behaves as, and the doubt."""
+    by = other.stands_for.limiter
+    if own.stands_for.limiter.name not in ("unknown", "fixed-limit") or by.name == "unknown":
+        return own
+    stretch = own.stands_for.model_copy(update={"limiter": by})
+    ordered = in_order((OTHER_DISK.reason("; ".join(by.evidence)), *own.reasons))
+    judged = own.model_copy(
+        update={"stretches": (stretch,), "reasons": ordered, "believe": believe(ordered)}
     )
     return judged.model_copy(update={"sentence": sentence(judged)})
 

@@ -40,13 +40,13 @@ def identified(
         for group in groups
         if group.is_judged
         and (load := load_of(group, plan, run.provider)) is not None
-        and (level := _level(group, load, plan, run)) is not None
+        and (level := level_of(group, load, plan, run)) is not None
     )
     day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
     return levels, identify(levels, cloud=cloud, day=day)
 
 
-def _level(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level | None:
+def level_of(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level | None:
     """Return the level of a step's figure, less what was not written yet; None without one, or for
     a load that asks for less than the disk can do."""
     figure = figure_of([Rate(group.iops, group.bytes_per_s)], group.phases)

@@ -18,9 +18,13 @@ from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
-from diskbench.plan.as_disk import Hint, hint_of
+from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.plan.as_disk import Hint, hint_of, named_disk
+from diskbench.plan.limit_path import cloud_of
 from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
+from diskbench.results.identified import level_of
+from diskbench.results.other_disk import with_other_disk
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence, read_steps
@@ -171,7 +175,35 @@ def _of_run(
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
-    return verdicts
+    return _other_disk(run, groups, loads, plan, hint, verdicts)
+
+
+def _other_disk(
+    run: Run,
+    groups: Sequence[StepGroup],
+    loads: Sequence[Load | None],
+    plan: Plan | None,
+    hint: Hint,
+    verdicts: list[Verdict],
+) -> list[Verdict]:
+    """The verdicts, with a doubt where the disk behaves as another of its cloud."""
+    rental = plan.rental if plan is not None else None
+    if rental is not None and rental.disk is not None:
+        cloud, disk_type = cloud_of(rental), rental.disk.type
+        if rental.scope.provider in EMULATED_PROVIDERS:
+            return verdicts  # a lab disk is what it was made as
+    elif hint.as_disk is not None:
+        named = named_disk(hint.as_disk)
+        cloud, disk_type = named.cloud, named.disk_type
+    else:
+        return verdicts
+    levels = [
+        level
+        for group, load in zip(groups, loads, strict=True)
+        if load is not None and (level := level_of(group, load, plan, run)) is not None
+    ]
+    day = hint.measured_on or (run.measured_at or "")[:10] or None
+    return list(with_other_disk(verdicts, levels, cloud=cloud, disk_type=disk_type, day=day))
 
 
 def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:

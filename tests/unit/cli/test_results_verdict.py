@@ -97,7 +97,7 @@ def test_an_imported_run_is_held_against_the_disk_that_is_named_for_it(diskbench
         "burst 1–33 93.8 MB/s 92.3 MB/s 98% VM throughput yes",
         "baseline 34–40 13.1 MB/s 13.0 MB/s 99% credit used up yes",
         "iops, by run",
-        "burst 1–33 3,000 3,634 121% unknown yes",
+        "burst 1–33 3,000 3,634 121% disk IOPS doubtful",
         "baseline 34–40 100 108 108% credit used up yes",
     ]
     assert max(map(len, out[: out.index("evidence:")].splitlines())) <= 80

@@ -13,7 +13,7 @@ from diskbench.extras import how_to_install
 from diskbench.providers import patience, recorder
 from diskbench.providers.azure.errors import (
     MISSING,
-    Unlisted,
+    NotListedYet,
     error_code,
     no_region,
     no_subscription,
@@ -149,7 +149,7 @@ class AzureClient:
         """Wait for the end of a long-running operation. Raises diskbench's errors, RentalFailed
         when it takes longer than `limit_s`, Interrupted when `watch` is stopping. Without
         `insist`, Busy is raised at once, so that the caller can check what is in progress; its
-        subclass Unlisted where the operation succeeded and its result is not found yet."""
+        subclass NotListedYet where the operation succeeded and its result is not found yet."""
         from azure.core.exceptions import AzureError
 
         from diskbench.providers.azure.polling import WatchedPolling
@@ -164,7 +164,7 @@ class AzureClient:
                 return poller.result()
             except AzureError as error:
                 if polling.succeeded and error_code(error) in MISSING:
-                    raise Unlisted(f"{what} is made, and Azure does not list it yet") from error
+                    raise NotListedYet(f"{what} is made, and Azure does not list it yet") from error
                 raise
 
         answer: Item = _json(self._repeated(action, run, insist=insist))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import Busy
-from diskbench.providers.azure.errors import Unlisted
+from diskbench.providers.azure.errors import NotListedYet
 from diskbench.providers.azure.inventory import DISKS, MACHINES, read, state_of
 from diskbench.providers.waits import Still, nap, until
 
@@ -61,7 +61,7 @@ def put(
                 thing.service, f"{thing.methods}.begin_create_or_update",
                 thing.group, thing.name, request(), insist=False,
             )  # fmt: skip
-        except Unlisted:
+        except NotListedYet:
             made = True
             return Still("made, not listed yet")
         except Busy as busy:

@@ -43,8 +43,8 @@ MUTANTS = (
         ("tests/unit/test_text_file.py",),
     ),
     Mutant(
-        "owner: a claim is taken whoever has it",
-        "sa.or_(expected, claim.c.owner == owner)",
+        "owner: a cell is taken whoever has it",
+        "sa.or_(expected, cell.c.owner == owner)",
         "sa.true()",
         ("tests/unit/store/test_rows.py",),
     ),

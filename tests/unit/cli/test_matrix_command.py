@@ -191,8 +191,8 @@ limits: {{max_parallel: 2}}
     found = {(one.kind, one.of): one.amount for one in planned(file).needs}
     assert found == {
         ("machines", ""): 2,
-        ("vcpus", ""): 6,
-        ("spot-vcpus", ""): 2,
+        ("vcpus", "m"): 6,
+        ("spot-vcpus", "m"): 2,
         ("disks", ""): 2,
         ("disk-gib", "gp2"): 120,
         ("disk-gib", "io1"): 50,

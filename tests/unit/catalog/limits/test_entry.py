@@ -19,6 +19,7 @@ def test_every_source_is_used(cloud: str) -> None:
     used = {key for disk in book.disks.values() for key in disk.sources()}
     chosen = [disk.tiers.chosen for disk in book.disks.values() if disk.tiers]
     used |= {one.source for one in chosen if one is not None}
+    used |= {limits.source for disk in book.disks.values() for limits in disk.earlier}
     listed_for_people_only = {"n-family"}
     assert set(book.sources) - used <= listed_for_people_only
 

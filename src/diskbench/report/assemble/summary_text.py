@@ -51,6 +51,7 @@ BECAUSE: dict[LimiterName, str] = {
     "page-cache": "the machine's memory answered, not the disk",
     "host-cache": "a cache below the machine answered, not only the disk",
     "network": "the network between machine and disk was full",
+    "fixed-limit": "the rate does not vary, so it is a fixed limit that nobody documents",
     "unknown": "nothing observed shows what set that rate",
 }
 """The meaning of each limiter, as the end of a sentence."""

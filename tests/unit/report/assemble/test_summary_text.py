@@ -6,10 +6,16 @@ from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
 from diskbench.catalog.limits.lookup import limits
+from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.report.assemble.headline import HeadlinePromise
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.summary_many import many_sentences
-from diskbench.report.assemble.summary_text import believe_sentence, slowed, two_sentences
+from diskbench.report.assemble.summary_text import (
+    BECAUSE,
+    believe_sentence,
+    slowed,
+    two_sentences,
+)
 
 GP2 = HeadlinePromise(
     "m7i.large with gp2 of 20 GiB", "100 IOPS, bursts to 3,000 for 31 min", limits("aws", "gp2", 20)
@@ -184,3 +190,7 @@ def test_of_levels_the_one_that_most_runs_stand_for_is_told():
     assert "gave 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
     fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
     assert "gave 99.6 IOPS" in many(fell)[1]
+
+
+def test_every_limiter_has_words_and_a_reason() -> None:
+    assert set(BECAUSE) == set(LIMITER_WORDS)

@@ -63,8 +63,8 @@ class Redaction:
     """Regular expression without groups, whose match is private → what replaces it, with `{n}` for
     the number: `{r"\\b\\d{12}\\b": "{n:012d}"}`."""
     public: tuple[str, ...] = ()
-    """Regular expressions of values that a pattern finds and that everybody knows: the owners of
-    public images."""
+    """Regular expressions of values that a pattern or a name finds and that everybody knows: the
+    owners of public images, words of the cloud's own API. A secret is removed all the same."""
 
 
 @dataclass(frozen=True)

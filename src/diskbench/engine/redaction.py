@@ -77,7 +77,8 @@ class Cleaner:
         for exchange in exchanges:
             text = exchange.body if isinstance(exchange.body, str) else json.dumps(exchange.body)
             for pattern in self.redaction.names:
-                self._names.update(html.unescape(found) for found in re.findall(pattern, text))
+                found = {html.unescape(name) for name in re.findall(pattern, text)}
+                self._names |= {name for name in found if not self._public(name)}
         self._known = None
 
     def exchange(self, exchange: Exchange) -> Exchange:
@@ -178,9 +179,12 @@ class Cleaner:
             self._known = re.compile("|".join(parts))
         return self._known
 
+    def _public(self, value: str) -> bool:
+        return any(re.fullmatch(public, value) for public in self.redaction.public)
+
     def _replaced(self, match: re.Match[str]) -> str:
         value, kind = match[0], str(match.lastgroup)
-        if any(re.fullmatch(public, value) for public in self.redaction.public):
+        if kind != "secret" and self._public(value):
             return value
         if not kind.startswith("p"):
             return self._of_form(value)

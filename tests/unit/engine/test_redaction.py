@@ -123,3 +123,17 @@ def test_short_names_of_an_inventory_are_removed_from_answers_and_sentences() ->
     cleaner.learn([answer])
     assert "DC0<" not in cleaner.exchange(answer).body
     assert cleaner.prose("the datacenter DC0, not DC01") == "the datacenter private-1, not DC01"
+
+
+def test_a_name_that_is_a_word_of_the_api_is_kept_and_a_secret_is_not() -> None:
+    """vCenter names a folder of every datacenter `datastore`: requests say `Datastore`, too."""
+    redaction = plugin("vsphere").redaction
+    answer = "<name>name</name><val>datastore</val><name>name</name><val>Accounts</val>"
+    asked = "<type>Datastore</type><pathSet>host</pathSet><path>Accounts</path>"
+    exchange = Exchange(method="POST", url="/sdk", status=200, asked=asked, body=answer)
+    cleaner = Cleaner(redaction)
+    cleaner.learn([exchange])
+    found = cleaner.exchange(exchange)
+    assert found.asked == asked.replace("Accounts", "private-1")
+    assert cleaner.prose("the host of the datastore Accounts").endswith("datastore private-1")
+    assert "datastore" not in Cleaner(redaction, ["datastore"]).text("password datastore")

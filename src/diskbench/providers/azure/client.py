@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from diskbench.errors import Busy, HostUnavailable, Unanswered
 from diskbench.extras import how_to_install
-from diskbench.providers import patience, recorder
+from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     MISSING,
     NotListedYet,
@@ -85,7 +85,6 @@ class Azure:
             "read_timeout": patience.ANSWER_S,
             "user_agent": "diskbench",
             **_trust(),
-            **({"per_retry_policies": [_recording_policy()]} if recorder.is_recording() else {}),
         }
         if self.endpoint is not None:
             settings["base_url"] = self.endpoint.rstrip("/")
@@ -252,29 +251,6 @@ def token_scope(endpoint: str) -> str:
         if host == own or host.endswith(f".{own}"):
             return str(known["credential_scopes"][0])
     return endpoint.rstrip("/") + "/.default"
-
-
-def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
-    """What has the exchanges of a client kept by a recording in progress."""
-    from azure.core.pipeline.policies import SansIOHTTPPolicy
-
-    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
-        def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
-            asked, answer = request.http_request, response.http_response
-            if hasattr(answer, "read"):
-                answer.read()  # an answer that is streamed has no content yet
-            body = asked.content if hasattr(asked, "content") else asked.body
-            recorder.note(
-                method=asked.method,
-                url=asked.url,
-                sent=asked.headers,
-                asked=body if isinstance(body, str | bytes) else None,
-                status=answer.status_code,
-                headers=answer.headers,
-                body=answer.content if hasattr(answer, "content") else answer.body(),
-            )
-
-    return Recorded()
 
 
 def _trust() -> dict[str, Any]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from diskbench.providers import recorder
+
 
 def request_policies(credential: Any, scope: str, settings: dict[str, Any]) -> list[Any]:  # noqa: ANN401 - the SDK's classes
     """The policies of one client, in the order of azure-mgmt-compute 39.0.0."""
@@ -28,4 +30,28 @@ def request_policies(credential: Any, scope: str, settings: dict[str, Any]) -> l
         policies.NetworkTraceLoggingPolicy(),
         policies.SensitiveHeaderCleanupPolicy(),
         ARMHttpLoggingPolicy(),
+        *([_recording_policy()] if recorder.is_recording() else []),
     ]
+
+
+def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
+    """What has the exchanges of a client kept by a recording in progress."""
+    from azure.core.pipeline.policies import SansIOHTTPPolicy
+
+    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
+        def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
+            asked, answer = request.http_request, response.http_response
+            if hasattr(answer, "read"):
+                answer.read()  # an answer that is streamed has no content yet
+            body = asked.content if hasattr(asked, "content") else asked.body
+            recorder.note(
+                method=asked.method,
+                url=asked.url,
+                sent=asked.headers,
+                asked=body if isinstance(body, str | bytes) else None,
+                status=answer.status_code,
+                headers=answer.headers,
+                body=answer.content if hasattr(answer, "content") else answer.body(),
+            )
+
+    return Recorded()

@@ -67,6 +67,9 @@ PLUGIN = Plugin(
             r"\[([^\]<>]+)\] ",
             r"\[[^\]<>]+\] ([^/<>]+)/",
         ),
+        # The folders and the pool that vCenter makes itself (vSphere API, Datacenter, Folder,
+        # ClusterComputeResource). Their names are words of its requests, too.
+        public=("(?i:vm|host|datastore|network|datacenters|resources)",),
     ),
     errors="diskbench.providers.vsphere.errors:TABLE",
     catalogue="diskbench.providers.vsphere:catalogue",

@@ -10,6 +10,7 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import SharedMachine
 from diskbench.store.database import transaction
 from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.runs import end_run_cell
 from diskbench.store.schema import run
 
 
@@ -49,6 +50,8 @@ def measured(
         trials.append(plan.trial_id)
     with transaction(database) as connection:
         connection.execute(run.update().values(state="done"))
+    for trial_id in trials:
+        end_run_cell(database, trial_id)
     return trials
 
 

@@ -28,7 +28,7 @@ NEAR = 0.10
 """A measured rate within this fraction of a cap is at the cap (MR-12)."""
 SAVED_S = 1.0
 """Seconds of tokens that a limiter may have saved up. Random tests of 5 s read 1.21 times their
-promise on two types of EBS in 2018, where 6/5 is 1.20."""
+promise on two disk types of a cloud in 2018, where 6/5 is 1.20."""
 SHORT_S = 30.0
 _TOKENS_OFF = 0.02
 _SHOWN_AS_BYTES = 64 * KIB

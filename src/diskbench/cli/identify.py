@@ -15,7 +15,7 @@ _MOST = 8
 def identify(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run, by the beginning of its id.")],
     cloud: Annotated[
-        str | None, typer.Option(metavar="PROVIDER", help="Only disks of this cloud: aws.")
+        str | None, typer.Option(metavar="PROVIDER", help="Only disks of this cloud.")
     ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
@@ -38,7 +38,7 @@ def identify(
     from diskbench.results.selection import run_or_set
 
     if cloud is not None and cloud not in clouds():
-        raise UnknownName("provider with disks in the catalogue", cloud, clouds(), field="cloud")
+        raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
     found, _ = run_or_set(engine, run)
     store = evidence(evidence_url or found.evidence_url)

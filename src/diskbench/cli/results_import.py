@@ -171,7 +171,6 @@ def _day(text: str) -> str:
         raise InvalidValue(
             f"--measured-on {text!r} is not a date",
             advice="write YYYY-MM-DD, for instance 2018-03-16",
-            field="measured_on",
         ) from None
 
 

@@ -47,10 +47,11 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Fit:
+class LikelyDisk:
     """A disk of the catalogue as `--as-disk` takes it, with the name of its tier, the last day of
     its limits if they were replaced, and what fits and what does not, each a clause. `off` is the
-    mean distance of what fits, as a fraction."""
+    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those to which
+    the size was fitted."""
 
     disk: str
     tier: str | None
@@ -58,11 +59,12 @@ class Fit:
     fits: tuple[str, ...]
     misses: tuple[str, ...]
     off: float
+    proof: int
 
 
 def identify(
     levels: Sequence[Level], *, cloud: str | None = None, day: str | None = None
-) -> tuple[Fit, ...]:
+) -> tuple[LikelyDisk, ...]:
     """Return the disks that fit, the best first; none if nothing does. `cloud` and `day`
     (`2018-03-16`) leave out what was not sold there or then."""
     found = [
@@ -72,8 +74,8 @@ def identify(
         for limits, free in _candidates(name, levels, day)
         if (fit := _fit(name, limits, levels, free)) is not None
     ]
-    ranked: dict[str, Fit] = {}
-    for fit in sorted(found, key=lambda fit: (len(fit.misses) - len(fit.fits), fit.off, fit.disk)):
+    ranked: dict[str, LikelyDisk] = {}
+    for fit in sorted(found, key=lambda fit: (len(fit.misses) - fit.proof, fit.off, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
 
@@ -129,7 +131,7 @@ def _limits(book: Catalogue, name: str, size_gib: float) -> DiskLimits | None:
         return None  # such a size or such a default is not sold
 
 
-def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> Fit | None:
+def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> LikelyDisk | None:
     path = path_of(CatalogDisk(limits), MachineLimits(""))
     fits: list[str] = []
     misses: list[str] = []
@@ -166,11 +168,12 @@ def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> 
     if proof < (1 if asked == 1 or free else 2) or len(fits) < len(misses):
         return None
     size = f"{limits.size_gib:g}"
-    return Fit(
+    return LikelyDisk(
         disk=f"{cloud}:{limits.disk_type}:{size}",
         tier=limits.tier,
         until=limits.until,
         fits=tuple(fits),
         misses=tuple(misses),
         off=sum(offs) / len(offs),
+        proof=proof,
     )

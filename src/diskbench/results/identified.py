@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Load
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
-    from diskbench.plan.identify import Fit
+    from diskbench.plan.identify import LikelyDisk
     from diskbench.ports import EvidenceStore
     from diskbench.results.step_groups import StepGroup
 
 
 def identified(
     database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None = None
-) -> tuple[tuple[Level, ...], tuple[Fit, ...]]:
+) -> tuple[tuple[Level, ...], tuple[LikelyDisk, ...]]:
     """Return the levels of a run that tell of its disk, and the disks that fit them, the best
     first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
     EvidenceDamaged where its evidence is gone or damaged."""

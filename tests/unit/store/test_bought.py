@@ -90,7 +90,7 @@ def test_a_machine_that_was_there_tells_its_region_and_no_disk_type():
         ("aws", "us-gov-west-1c", "us-gov-west-1"),
         ("gcp", "europe-west3-b", "europe-west3"),
         ("azure", "1", None),
-        ("aws", "us-west-2-lax-1a", None),
+        ("aws", "us-west-2-lax-1a", "us-west-2"),
         (None, "eu-central-1a", None),
         ("aws", None, None),
     ],

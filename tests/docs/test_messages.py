@@ -80,7 +80,8 @@ def test_what_is_missing_is_installed_by_the_names_of_its_packages(extra):
     if extra not in {"notebooks", "testing"}:  # which the program itself never asks for
         locked = (ROOT / "requirements/all.txt").read_text()
         for one in EXTRAS[extra]:
-            assert f"\n{re.split(r'[><=\[]', one)[0]}==" in f"\n{locked}", one
+            package = re.split(r"[><=\[]", one)[0]
+            assert f"\n{package}==" in f"\n{locked}", one
 
 
 def ssh_takes(line: str) -> dict[str, str]:

@@ -16,6 +16,28 @@ if TYPE_CHECKING:
     from diskbench.plugin import Plugin
 
 
+def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[RentSpec, str]:
+    """Return the spec and the type of the disk that it asks for; `example` is shown where it asks
+    for none. Raises InvalidValue, also for options that the provider does not take."""
+    if spec is None or spec.disk is None:
+        raise InvalidValue(
+            f"--provider {plugin.name} needs a disk to rent",
+            advice=f"add --disk TYPE --size GIB, as: {example}",
+            field="provider",
+        )
+    check_own(spec, plugin)
+    return spec, spec.disk
+
+
+def size_asked(spec: RentSpec) -> int:
+    """Return the size of the disk in GiB. Raises InvalidValue where none is given."""
+    if spec.size_gib is None:
+        raise InvalidValue(
+            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
+        )
+    return spec.size_gib
+
+
 def check_own(spec: RentSpec, plugin: Plugin) -> None:
     """Refuse options of other providers, and common options without a meaning for this one: they
     would be ignored silently, and the result read as if they had applied. Raises InvalidValue."""

@@ -15,9 +15,10 @@ from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import (
     check_count,
     check_lab,
-    check_own,
     check_ssh,
+    size_asked,
     whole_throughput,
+    with_disk,
 )
 from diskbench.providers.aws.partitions import REGION, region_of
 from diskbench.providers.aws.plugin import PLUGIN
@@ -74,32 +75,21 @@ class AwsDiskRequest(Frozen):
 
 def wanted(spec: RentSpec | None) -> AwsDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    if spec is None or spec.disk is None:
-        raise InvalidValue(
-            "--provider aws needs a disk to rent",
-            advice="add --disk TYPE --size GIB, as: --disk gp3 --size 100",
-            field="provider",
-        )
-    check_own(spec, PLUGIN)
+    spec, disk = with_disk(spec, PLUGIN, example="--disk gp3 --size 100")
     _check_form(spec)
     check_count(spec, MAX_COUNT)
-    if spec.disk == INSTANCE_STORE:
+    if disk == INSTANCE_STORE:
         _come_with_machine(spec)
         return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
-    root, _, named = spec.disk.partition(":")
+    root, _, named = disk.partition(":")
     if root == ROOT:
         return _root(spec, named)
     volumes = _volume_types()
-    if spec.disk not in volumes:
-        raise UnknownName(
-            "AWS disk type", spec.disk, [*volumes, ROOT, INSTANCE_STORE], field="disk"
-        )
-    if spec.size_gib is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
-        )
-    asked = _of(spec, "volume", spec.disk)
-    asked.limits(spec.size_gib)
+    if disk not in volumes:
+        raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
+    size_gib = size_asked(spec)
+    asked = _of(spec, "volume", disk)
+    asked.limits(size_gib)
     return asked
 
 

@@ -11,7 +11,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_own, whole_throughput
+from diskbench.providers.asked import check_count, size_asked, whole_throughput, with_disk
 from diskbench.providers.azure.form import check_form
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.plugin import PLUGIN
@@ -79,27 +79,18 @@ class AzureDiskRequest(Frozen):
 
 def wanted(spec: RentSpec | None) -> AzureDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    if spec is None or spec.disk is None:
-        raise InvalidValue(
-            "--provider azure needs a disk to rent",
-            advice="add --disk TYPE --size GIB, as: --disk Premium_LRS --size 256",
-            field="provider",
-        )
-    check_own(spec, PLUGIN)
+    spec, disk = with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
     check_form(spec)
     check_count(spec, MAX_COUNT)
-    if spec.disk in {TEMPORARY, LOCAL}:
+    if disk in {TEMPORARY, LOCAL}:
         return _local(spec)
-    root, _, named = spec.disk.partition(":")
+    root, _, named = disk.partition(":")
     if root == ROOT:
         return _root(spec, named)
-    if spec.disk not in _sold():
-        raise UnknownName("Azure disk type", spec.disk, [*_sold(), ROOT, TEMPORARY], field="disk")
-    if spec.size_gib is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
-        )
-    return _checked(_of(spec, "disk", spec.disk), spec.size_gib)
+    if disk not in _sold():
+        raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
+    size_gib = size_asked(spec)
+    return _checked(_of(spec, "disk", disk), size_gib)
 
 
 def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:

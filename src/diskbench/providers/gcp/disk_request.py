@@ -12,7 +12,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, check_own, whole_throughput
+from diskbench.providers.asked import check_count, size_asked, whole_throughput, with_disk
 from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.gcp.typed import check_form
 
@@ -68,16 +68,10 @@ class GcpDiskRequest(Frozen):
 
 def wanted(spec: RentSpec | None) -> GcpDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
-    if spec is None or spec.disk is None:
-        raise InvalidValue(
-            "--provider gcp needs a disk to rent",
-            advice="add --disk TYPE --size GIB, as: --disk pd-ssd --size 100",
-            field="provider",
-        )
-    check_own(spec, PLUGIN)
+    spec, disk = with_disk(spec, PLUGIN, example="--disk pd-ssd --size 100")
     check_form(spec)
     check_count(spec, MAX_COUNT)
-    name, _, named = spec.disk.partition(":")
+    name, _, named = disk.partition(":")
     if name == LOCAL_SSD:
         asked = _local_ssd(spec, named)
     elif name == ROOT:
@@ -95,12 +89,9 @@ def _disk(spec: RentSpec) -> GcpDiskRequest:
         raise UnknownName(
             "Google Cloud disk type", spec.disk, [*known, ROOT, LOCAL_SSD], field="disk"
         )
-    if spec.size_gib is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
-        )
-    limits("gcp", spec.disk, spec.size_gib, spec.iops, spec.throughput_mib_per_s)
-    return _provisioned(spec, "disk", spec.disk, spec.size_gib)
+    size_gib = size_asked(spec)
+    limits("gcp", spec.disk, size_gib, spec.iops, spec.throughput_mib_per_s)
+    return _provisioned(spec, "disk", spec.disk, size_gib)
 
 
 def _provisioned(spec: RentSpec, kind: Kind, disk_type: str, size_gib: int) -> GcpDiskRequest:

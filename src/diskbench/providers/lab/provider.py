@@ -19,7 +19,7 @@ from diskbench.errors import (
 from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
-from diskbench.providers.asked import check_own
+from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
@@ -191,16 +191,13 @@ def _spec(cell: Cell) -> RentSpec:
 
 def _request(spec: RentSpec) -> LabRequest:
     assert spec.disk is not None
-    if spec.size_gib is None:
-        raise InvalidValue(
-            f"--disk {spec.disk} needs a size", advice="add --size GIB", field="disk"
-        )
+    size_gib = size_asked(spec)
     lab = EmulationOptions.of(spec)
     return LabRequest(
         style=_style(lab.style, spec.disk),
         disk=DiskSpec(
             type=spec.disk,
-            size_gib=spec.size_gib,
+            size_gib=size_gib,
             iops=spec.iops,
             throughput_mib_per_s=spec.throughput_mib_per_s,
         ),

@@ -55,7 +55,7 @@ def test_the_page_of_a_proxy_is_no_answer():
         ParserCreate().Parse("an internal error")
     error = translate(told.value, "login")
     assert isinstance(error, Unanswered)
-    assert "none of vSphere's" in error.message
+    assert "it is not vSphere's" in error.message
 
 
 def test_a_thing_that_is_gone_is_known_through_our_error():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from diskbench.providers.azure.policy import actions
 from emulators.azure.cloud import Cloud
 from emulators.azure.operations import Pace
 from emulators.azure.server import REGION, environment, running
@@ -25,6 +26,7 @@ def serve(options: Options) -> Iterator[Told]:
         lag=options.lag,
         pace=Pace(retry_after_s=1),
     )
+    cloud.faults.grant(actions())
     with running(cloud, port=options.port) as endpoint:
         where = ["--region", REGION, "--endpoint-url", endpoint]
         demo = Demo(

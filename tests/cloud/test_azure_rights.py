@@ -33,7 +33,7 @@ NOT_DEMANDED = {
 }  # fmt: skip
 GOES_ON = {
     "Microsoft.DevTestLab/schedules/write": "the run goes on without the schedule, and says so",
-    **dict.fromkeys(policy.EXAMINED, "only the doctor asks, and warns"),
+    **dict.fromkeys(policy.DOCTORS, "only the doctor asks, and warns"),
 }
 
 
@@ -77,6 +77,7 @@ def test_every_right_of_the_role_is_demanded_and_no_other(rig: Rig) -> None:
     scope = rig.scope()
     assert all(one.state == "ok" for one in rig.provider.examine(scope))
     rig.provider.quotas(scope)
+    assert all(one.state != "problem" for one in rig.provider.rehearse(rig.resolve()))
     # The deaf machine has neither schedule nor cache; the run above has.
     demanded = {one.lower() for one in rig.faults.demanded}
     wanted = {one.lower() for one in ROLE if one not in NOT_DEMANDED}
@@ -93,7 +94,7 @@ def test_without_any_one_right_it_fails_and_names_it(rig: Rig, right: str) -> No
     assert right.lower() in f"{failed.value.message} {failed.value.advice}".lower()
 
 
-@pytest.mark.parametrize("right", policy.EXAMINED)
+@pytest.mark.parametrize("right", policy.DOCTORS)
 def test_what_only_the_doctor_reads_is_missed_by_the_doctor_alone(rig: Rig, right: str) -> None:
     rig.faults.grant(one for one in ROLE if one != right)
     rent_without_a_guest(rig)

@@ -65,12 +65,9 @@ def reach(
     alive: Callable[[], Still | None],
     timing: GuestPatience,
     watch: RentWatch,
-    *,
-    limit_s: float | None = None,
 ) -> None:
-    """Wait until the machine shows its host key and accepts our login, `limit_s` at most in place
-    of the timing's `ssh_s`. `alive` returns the obstacle, and raises when the machine is gone.
-    Raises RentalFailed."""
+    """Wait until the machine shows its host key and accepts our login. `alive` returns the
+    obstacle, and raises when the machine is gone. Raises RentalFailed."""
 
     def ask() -> bool | Still:
         away = alive()
@@ -82,7 +79,7 @@ def reach(
             return Still(error.message)
         return True
 
-    until(ask, f"SSH to {guest.address}", limit_s or timing.ssh_s, timing, watch)
+    until(ask, f"SSH to {guest.address}", timing.ssh_s, timing, watch)
 
 
 def await_prepared(guest: Guest, what: str, timing: GuestPatience, watch: RentWatch) -> None:

@@ -9,6 +9,8 @@ CONNECT_S = 10
 """Seconds that a cloud may take to accept a connection."""
 ANSWER_S = 60
 """Seconds that it may take to answer a call, which then counts as lost and is repeated."""
+_OF_A_START = ("instance_s", "checks_s", "ssh_s", "ready_s")
+"""Times of a machine's start, of CloudTiming and of single clouds."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,10 @@ class CloudTiming:
     max_poll_s: float = 5.0
     appear_s: float = 120.0
     ssh_s: float = 600.0
-    metal_ssh_s: float = 2400.0
-    """Until SSH answers on bare metal, whose firmware checks all hardware first: up to 20 minutes
-    after it is running (Amazon EC2 User Guide, "Bare metal instances", 2026), twice that here."""
+    metal_s: float = 2400.0
+    """Each step of the start of bare metal, whose firmware checks all hardware first: up to 20
+    minutes after it is running (Amazon EC2 User Guide, "Bare metal instances", 2026), twice that
+    here; canonical/pycloudlib pull request 192 (2022-05-03) waits as long."""
     ready_s: float = 900.0
     delete_s: float = 900.0
     retry_s: float = 180.0
@@ -36,6 +39,11 @@ class CloudTiming:
     max_retry_s: float = 20.0
     nap_s: float = 0.5
     """The longest sleep without checking for a stop."""
+
+    def for_bare_metal(self) -> Self:
+        """The timeouts for a machine without a hypervisor."""
+        longer = (name for name in _OF_A_START if hasattr(self, name))
+        return replace(self, **{name: max(getattr(self, name), self.metal_s) for name in longer})
 
     def looking(self) -> Self:
         """The timeouts of read-only commands: a person waits for the answer."""

@@ -52,8 +52,8 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order; EC2's names of bare metal are `m5.metal`, `c7i.metal-24xl`."""
-        return ".metal" in self.details.machine.type
+        """See skeleton.Order."""
+        return self.details.machine.bare_metal
 
     @property
     def volume(self) -> DiskSpec | None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from diskbench.providers.patience import CloudTiming
 
 
 @dataclass(frozen=True)
 class AwsTiming(CloudTiming):
-    """Seconds, as CloudTiming; `checks_s` is for the status checks of a new machine, `metal_s` for
-    each step of the start of a bare-metal machine, whose firmware tests itself for a long time:
-    "over 20 minutes" (canonical/pycloudlib pull request 192, 2022-05-03), which waits for 40.
-    `settle_s` is how long after the last create the listings are asked again before a lease counts
-    as empty, at least `settle_looks` times: EC2 is eventually consistent."""
+    """Seconds, as CloudTiming; `checks_s` is for the status checks of a new machine. `settle_s` is
+    how long after the last create the listings are asked again before a lease counts as empty, at
+    least `settle_looks` times: EC2 is eventually consistent."""
 
     instance_s: float = 600.0
     volume_s: float = 300.0
@@ -22,11 +19,5 @@ class AwsTiming(CloudTiming):
     checks_s: float = 900.0
     terminate_s: float = 900.0
     delete_s: float = 300.0
-    metal_s: float = 2400.0
     settle_s: float = 30.0
     settle_looks: int = 4
-
-    def for_bare_metal(self) -> Self:
-        """The timeouts for a machine without a hypervisor."""
-        waits = ("instance_s", "ssh_s", "ready_s", "checks_s")
-        return replace(self, **{name: max(getattr(self, name), self.metal_s) for name in waits})

@@ -105,10 +105,10 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
         Finding(
             check="permissions",
             where=where,
-            # Without this permission nothing can be checked in advance, but everything can be
-            # rented.
-            state="warning" if action in policy.EXAMINED else "problem",
-            told=f"{action} is not allowed",
+            # Without these nothing can be checked in advance, but everything can be rented.
+            state="warning" if action in policy.DOCTORS else "problem",
+            told=f"{action} is not allowed"
+            + (" (only doctor --live needs it)" if action == policy.VALIDATE else ""),
             advice=_ADVICE,
         )
         for action in missing

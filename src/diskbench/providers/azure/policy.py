@@ -66,14 +66,17 @@ EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
-    "Microsoft.Resources/deployments/validate/action",
 )
 """Actions of `diskbench doctor` that no rental calls."""
+VALIDATE = "Microsoft.Resources/deployments/validate/action"
+"""The action of `diskbench doctor --live` alone: it validates a deployment and deploys nothing."""
+DOCTORS = (*EXAMINED, VALIDATE)
+"""The actions without which everything can be rented."""
 
 
 def actions() -> tuple[str, ...]:
     """All actions, sorted."""
-    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *EXAMINED)))
+    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *DOCTORS)))
 
 
 def policy() -> str:
@@ -82,7 +85,7 @@ def policy() -> str:
         "Name": "diskbench",
         "IsCustom": True,
         "Description": "Rent a machine and a disk in a resource group of their own, and give them "
-        "back",
+        f"back. {VALIDATE} is only for diskbench doctor --live.",
         "Actions": list(actions()),
         "NotActions": [],
         "AssignableScopes": ["/subscriptions/SUBSCRIPTION"],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import open_scope
 from diskbench.providers.azure.inventory import DISKS, MACHINES
+from diskbench.providers.azure.policy import VALIDATE
 from diskbench.providers.azure.provision import AzureOrder, launch, new_disk
 from diskbench.providers.azure.requests import disk_kind, name_of
 from diskbench.providers.azure.resolved import AzureResolved
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.requests import Request
     from diskbench.providers.azure.timing import AzureTiming
 
-RIGHT = "Microsoft.Resources/deployments/validate/action"
 _DEPLOYMENTS = "2025-04-01"
 _GROUPS = "2025-04-01"
 _COMPUTE = "2024-11-01"
@@ -68,7 +68,7 @@ def rehearse(rental: Rental, timing: AzureTiming) -> list[Finding]:
         template = deployment(order, azure.subscription, zone)
         return DryRun(
             f"a deployment of {size} with {disk} in {place}",
-            lambda: _accept(order.edge.posted(RIGHT, path, template)),
+            lambda: _accept(order.edge.posted(VALIDATE, path, template)),
         )
 
     runs = [run(zone) for zone in details.zones or (None,)]

@@ -112,7 +112,7 @@ class GCPProvider:
             details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
-            timing=self.timing.of_machine(details.machine.type),
+            timing=self.timing.for_bare_metal() if details.machine.bare_metal else self.timing,
         )
 
     def release(

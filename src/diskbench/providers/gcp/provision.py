@@ -53,8 +53,8 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order; Google's names of bare metal end so: `c3-standard-192-metal`."""
-        return self.details.machine.type.endswith("-metal")
+        """See skeleton.Order."""
+        return self.details.machine.bare_metal
 
     @property
     def disk(self) -> DiskSpec | None:
@@ -246,8 +246,8 @@ def _interface(order: GcpOrder) -> requests.Request:
 def shielded(details: GcpResolved) -> bool:
     """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
     one. Only x86-64 is: of Secure Boot on Arm and on bare metal we found nothing to rely on."""
-    metal = details.machine.type.endswith("-metal")
-    return details.image.uefi and details.machine.arch == "x86_64" and not metal
+    machine = details.machine
+    return details.image.uefi and machine.arch == "x86_64" and not machine.bare_metal
 
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:

@@ -20,6 +20,12 @@ class GcpMachine(Frozen):
     bundled_ssds: int = 0
     local_ssd_gib: int = LOCAL_SSD_GIB
 
+    @property
+    def bare_metal(self) -> bool:
+        """Whether it has no hypervisor; Google's names of such types end so:
+        `c3-standard-192-metal`."""
+        return self.type.endswith("-metal")
+
 
 class GcpImage(Frozen):
     """The machine's image and its login user; `link` is its path in the API. `uefi`: it can be the

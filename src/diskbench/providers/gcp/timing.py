@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from diskbench.providers.patience import ANSWER_S, CloudTiming
 
@@ -18,13 +17,3 @@ class GceTiming(CloudTiming):
     disk_s: float = 300.0
     attach_s: float = 180.0
     firewall_s: float = 180.0
-    metal_s: float = 1800.0
-    """The same as `instance_s` and `ssh_s`, each, of a machine without a hypervisor: its firmware
-    alone takes longer than ten minutes."""
-
-    def of_machine(self, machine_type: str) -> Self:
-        """The timeouts for a machine of that type."""
-        if not machine_type.endswith("-metal"):
-            return self
-        longest = max(self.instance_s, self.metal_s)
-        return replace(self, instance_s=longest, ssh_s=max(self.ssh_s, self.metal_s))

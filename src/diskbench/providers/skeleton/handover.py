@@ -47,13 +47,12 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
     host = order.watch.host(machine.access, machine.address)
     try:
         guest = Guest(host, machine.address)
-        limit_s = order.timing.ssh_s
         if order.bare_metal:
-            limit_s = order.timing.metal_ssh_s
             order.watch.note(
-                f"{machine.name} is bare metal: SSH may take up to {limit_s / 60:.0f} minutes"
+                f"{machine.name} is bare metal: "
+                f"SSH may take up to {order.timing.ssh_s / 60:.0f} minutes"
             )
-        reach(guest, machine.alive, order.timing, order.watch, limit_s=limit_s)
+        reach(guest, machine.alive, order.timing, order.watch)
         order.watch.note(f"{machine.name} answers at {machine.address}")
         yield guest
     finally:

@@ -47,8 +47,8 @@ class Order(Generic[DetailsT, TimingT]):
 
     @property
     def bare_metal(self) -> bool:
-        """Whether the machine is a whole server, which takes longer to answer than a virtual one;
-        a cloud that sells such machines overrides it."""
+        """Whether the machine is a whole server, which takes longer to answer than a virtual one
+        (CloudTiming.for_bare_metal); a cloud that sells such machines overrides it."""
         return False
 
     def until(self, ask: Callable[[], T | Still], what: str, limit_s: float) -> T:

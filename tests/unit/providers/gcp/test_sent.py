@@ -1,4 +1,4 @@
-"""What was sent for a lease, read from operations; and how long a machine is waited for."""
+"""What was sent for a lease, read from operations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from diskbench.providers.gcp.sent import Sent, still_made
-from diskbench.providers.gcp.timing import GceTiming
 
 ZONE = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
 MACHINE = f"{ZONE}/instances/diskbench-one-machine"
@@ -46,9 +45,3 @@ def test_a_rule_has_no_zone() -> None:
     link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
     (made,) = still_made([operation("insert", 1, targetLink=link)])
     assert (made.told, made.item) == ("firewall diskbench-one-ssh", {"name": "diskbench-one-ssh"})
-
-
-def test_a_machine_of_bare_metal_is_waited_for_longer() -> None:
-    usual = GceTiming()
-    assert usual.of_machine("c3-standard-8") == usual
-    assert usual.of_machine("c3-standard-192-metal").ssh_s == usual.metal_s > usual.ssh_s

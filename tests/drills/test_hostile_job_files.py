@@ -237,11 +237,10 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "line",
     [
-        "filename={victim}",
-        "filename=data:{victim}",
         "exec_prerun=truncate -s 0 {victim}",
-        "write_bw_log={victim}",
         "ioengine=external:{victim}",
+        "write_iolog={victim}",
+        "filename=../victim",
     ],
 )
 def test_a_hostile_job_file_changes_nothing(
@@ -256,6 +255,28 @@ def test_a_hostile_job_file_changes_nothing(
     assert "Traceback" not in done.stderr
     assert "line 4" in done.stderr
     assert victim.read_text() == "kept"
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="diskbench run with job files that name a foreign file or device as target or log",
+    holds="it is put onto the target and said; the foreign file is as it was, the target is empty",
+)
+@pytest.mark.parametrize(
+    "line", ["filename={victim}", "filename=data:{victim}", "write_bw_log={victim}", "directory=/"]
+)
+def test_a_foreign_target_is_replaced_by_ours(
+    user: Cli, target: Path, tmp_path: Path, line: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    profile = tmp_path / "foreign.fio"
+    profile.write_text(f"[a]\nrw=write\nsize=1m\n{line.format(victim=victim)}\n")
+    done = user.run("run", "--path", str(target), "--profile", str(profile))
+    assert done.returncode == 0, done.stderr
+    assert "job file" in done.stderr
+    assert victim.read_text() == "kept"
+    assert [path.name for path in tmp_path.iterdir() if "victim" in path.name] == ["victim"]
     assert list(target.iterdir()) == []
 
 

@@ -66,7 +66,8 @@ def _left_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float:
             return 0.0
         made = [item[key].timestamp() for item in items for key in _TIMES if key in item]
         sent = max(made, default=time.time())
-    return timing.settle_s - (time.time() - sent)
+    # Where this machine's clock is behind the cloud's, a create seems to lie in the future.
+    return timing.settle_s - max(0.0, time.time() - sent)
 
 
 def _mark(lease_id: str) -> Path:

@@ -59,7 +59,8 @@ class Rig:
         azure = AzureOptions(
             **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
         )
-        rent = spec.model_copy(update={"endpoint_url": self.endpoint, "azure": azure, **more})
+        given = {**spec.model_dump(), "endpoint_url": self.endpoint, "azure": azure, **more}
+        rent = RentSpec.model_validate(given)
         target = TargetSpec(kind="device", path="")
         return Cell(provider="azure", target=target, rent=rent, profile="quick")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
+from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.store.audits import run_audits
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.imports import import_source
@@ -54,7 +55,7 @@ def imported(
         for manifest in import_source(store, source, labels=labels, version=version):
             rows = rows_of(store, manifest)
             write_run(database, rows)
-            of_fio = manifest.imported is not None and manifest.imported.kind == "fio-json"
+            of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
             yield ReadImport(
                 source=source,
                 manifest=manifest,

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.passes import last_pass
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
@@ -104,6 +103,7 @@ def _output(lines: Sequence[str], where: str) -> FioOutput | None:
     options: dict[tuple[str, int], dict[str, str]] = {}
     version = "unknown"
     blocks: list[_Block] = []
+    reports: list[list[_Block]] = []
     local = ""
     for line in lines:
         if match := RESULT.match(line):
@@ -115,11 +115,14 @@ def _output(lines: Sequence[str], where: str) -> FioOutput | None:
             options[match["name"], int(match["group"])] = _options(match)
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
+        elif line.startswith("Run status group 0 "):
+            # With --status-interval fio repeats the whole report, of what has begun so far.
+            reports.append(blocks)
+            blocks = []
         elif blocks:
             _line(blocks[-1], line)
-    # With --status-interval a job that has not begun is there, too, without figures.
-    all_jobs, passes = last_pass([_job(block) for block in blocks])
-    last = tuple(job for job in all_jobs if job.directions)
+    passes = max(len(reports), 1)
+    last = tuple(job for block in (reports or [blocks])[-1] if (job := _job(block)).directions)
     if not last:
         return None
     repeated = f"{passes} reports (--status-interval): the last one is used"
@@ -226,7 +229,13 @@ def _latency(block: _Block, match: re.Match[str]) -> None:
         raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is no latency")
     stats = block.stats[block.now]
     found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
-    block.stats[block.now] = replace(stats, **{match["kind"]: found})
+    block.stats[block.now] = _with(stats, match["kind"], found)
+
+
+def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> DirectionStats:
+    if kind == "lat":
+        return replace(stats, lat=latency)
+    return replace(stats, clat=latency) if kind == "clat" else replace(stats, slat=latency)
 
 
 def _percentiles(block: _Block, line: str) -> None:
@@ -240,7 +249,7 @@ def _percentiles(block: _Block, line: str) -> None:
     if any(value > COUNTER for value in more.values()):
         raise _unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
     longer = replace(latency, percentiles={**latency.percentiles, **more})
-    block.stats[block.now] = replace(stats, **{kind: longer})
+    block.stats[block.now] = _with(stats, kind, longer)
 
 
 def _issued(block: _Block, match: re.Match[str]) -> None:

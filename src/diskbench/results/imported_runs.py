@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadImport:
-    """A run and the file that it came from. `dated`: the file contains the time of measurement.
-    `audits` say whether fio's own figures agree with each other; empty for other formats."""
+    """A run and the file that it came from. `measured_at` is the time of measurement, in ISO 8601
+    and UTC; None where the file does not have it. `audits` say whether fio's own figures agree with
+    each other; empty for other formats."""
 
     source: ImportSource
     manifest: Manifest
-    dated: bool
+    measured_at: str | None
+    steps: int
     audits: tuple[StepAudit, ...] = ()
 
     @property
@@ -59,7 +61,8 @@ def imported(
             yield ReadImport(
                 source=source,
                 manifest=manifest,
-                dated=rows.measured_at is not None,
+                measured_at=rows.measured_at,
+                steps=len(rows.steps),
                 audits=tuple(run_audits(store, manifest.run_id)) if of_fio else (),
             )
 

@@ -161,6 +161,7 @@ def _keep(
         index=index,
         tool_version=imported.tool_version,
         created_at=run.started_at or run.finished_at or at,
+        local_time=run.local_time,
         files=records,
     )
     return archive.write_manifest(

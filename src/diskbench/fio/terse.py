@@ -25,6 +25,8 @@ _DIRECTIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _WIDTH: Final = {3: (2, 41), 4: (3, 41), 5: (3, 47)}
 """Version → directions in a line, and fields of each."""
 _HEADER: Final = 5
+_MOST_FIELDS: Final = 20_000
+"""At the end stand nine fields for each disk."""
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
 
@@ -63,9 +65,9 @@ def parse_terse(data: bytes, *, where: str) -> FioOutput:
 def _job(fields: Sequence[str], index: int, host: str | None, where: str) -> FioJob:
     directions, width = _WIDTH[int(fields[0])]
     end = _HEADER + directions * width
-    if len(fields) < end + 5:
+    if not end + 5 <= len(fields) <= _MOST_FIELDS:
         raise _unreadable(
-            where, f"{len(fields)} fields, where version {fields[0]} has {end + 5} and more"
+            where, f"{len(fields):,} fields, where version {fields[0]} has {end + 5} and more"
         )
     stats = {}
     for place, direction in enumerate(_DIRECTIONS[:directions]):

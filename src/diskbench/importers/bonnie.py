@@ -57,6 +57,8 @@ _SIZE = re.compile(r"(?P<size>\d{1,9}[MG])(?::(?P<chunk>\d{1,7}k?))?")
 _FIGURE = re.compile(r"[\d.]+[kmg]?|\++")
 _LATENCY = re.compile(r"^Latency\s+(?P<rest>[\dmnus ]+)$")
 _FIGURES = 12
+_OLD_FIELDS = 30
+"""1.03 has 12 figures of the disk and 13 of files."""
 _SCALES: Final = {"k": KIB, "m": MIB, "g": GIB}
 
 
@@ -119,7 +121,7 @@ def _csv(text: str, where: str) -> Iterator[_Result]:
         return
     for match in _OLD_CSV.finditer(text):
         fields = match["rest"].split(",")
-        if len(fields) < _FIGURES - 1:
+        if not _is_old(match):
             continue
         yield _Result(
             version="1.03",
@@ -284,7 +286,7 @@ def _recognises(data: bytes, _: str) -> bool:
 def _is_old(match: re.Match[str]) -> bool:
     """Whether it is 1.03's line: 12 figures of the disk, and 13 of files or none."""
     fields: Sequence[str] = match["rest"].split(",")
-    return len(fields) >= _FIGURES and match["size"][-1] in "MG"
+    return _FIGURES <= len(fields) <= _OLD_FIELDS and match["size"][-1] in "MG"
 
 
 BONNIE = Format("bonnie", "bonnie++'s table or CSV (1.03 to 2.x)", _recognises, read_bonnie)

@@ -80,9 +80,9 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
 
 
 def _looks_like(data: bytes) -> str:
-    if not data.strip():
+    text = head_of(data[:_LOOKED_AT]).strip()
+    if not text:
         return "an empty file"
-    text = head_of(data[:_LOOKED_AT])
     shown = sum(char.isprintable() or char.isspace() for char in text)
     if shown < _PRINTABLE * len(text):
         return "a binary file"
@@ -91,7 +91,7 @@ def _looks_like(data: bytes) -> str:
     for sign, words in _SIGNS:
         if match := sign.search(text):
             return words.format(match[0].removeprefix("fio-"))
-    first = text.strip().splitlines()[0].strip()
+    first = text.splitlines()[0].strip()
     if first[:1] in "{[":
         return "JSON of a tool that is not known here"
     return f"no output of a known tool; it begins {first[:60]!r}"

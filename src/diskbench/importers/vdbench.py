@@ -28,6 +28,7 @@ from diskbench.units import MIB
 
 _START = re.compile(
     r"Starting RD=(?P<name>[^;\s]{1,80});.{0,200}?elapsed=(?P<elapsed>\d{1,7}|\(none\))"
+    r"(?: warmup=(?P<warmup>\d{1,7}))?"
 )
 _AVERAGE = re.compile(
     r"^\s*(?:[\d:.]+ +)?avg_(?P<first>\d{1,6})-(?P<last>\d{1,6}) +(?P<rest>[\dNa.+ -]+)$"
@@ -77,7 +78,9 @@ def _totals(
         line = line[:1024]
         if match := _START.search(line):
             name = match["name"]
-            elapsed = int(match["elapsed"]) if match["elapsed"].isdigit() else None
+            elapsed = None
+            if match["elapsed"].isdigit():  # the intervals of the warm-up are counted, too
+                elapsed = int(match["elapsed"]) + int(match["warmup"] or 0)
         elif match := _DATE.match(line):
             date = match["date"]
         elif match := _AVERAGE.match(line.rstrip()):

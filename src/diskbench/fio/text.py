@@ -29,7 +29,7 @@ RESULT = re.compile(
 """The line with which fio begins the results of a job, in both forms."""
 _START = re.compile(
     r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
-    r"ioengine=(?P<engine>\S{1,60}), iodepth=(?P<depth>\d{1,9})"
+    r"ioengine=(?P<engine>\S{1,60}), iodepth=(?P<depth>\d{1,9})\s*$"
 )
 _VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
@@ -56,6 +56,9 @@ _THOUSANDS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 _LETTERS: Final = "kMGTP"
 _POSITIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LONGEST_LINE: Final = 4096
+_LONGEST_NUMBER: Final = 24
+_LARGEST_BLOCK: Final = 2**32
+"""fio keeps block sizes in 32 bits (thread_options.h)."""
 _NUMBERS: Final = re.compile(r"\d{1,18}")
 
 
@@ -146,6 +149,8 @@ def _options(match: re.Match[str]) -> dict[str, str]:
         (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
         for low, low_unit, high, high_unit in ranges
     ]
+    if any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
+        return found
     if pairs and all(low == high for low, high in pairs):
         found["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
     elif pairs:
@@ -294,10 +299,9 @@ def _size(number: str, unit: str, base: int, where: str = "") -> float:
 
 
 def _real(text: str, where: str) -> float:
-    try:
-        return float(text) if len(text) <= 24 else float("nan")
-    except ValueError:
-        raise _unreadable(where, f"{text[:40]!r} is no figure") from None
+    if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
+        raise _unreadable(where, f"{text[:40]!r} is no figure")
+    return float(text)
 
 
 def _unreadable(where: str, cause: str) -> FioOutputUnreadable:

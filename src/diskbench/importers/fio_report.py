@@ -25,6 +25,7 @@ from diskbench.importers.form import (
     text_of,
     utc,
 )
+from diskbench.limits import FASTEST
 from diskbench.model.spec import Step
 
 FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
@@ -104,6 +105,12 @@ def _run(output: FioOutput, run_id: str) -> ImportedRun:
         ImportedStep(step, measurements(part, run_id=run_id, step=step))
         for step, part in split_steps(output)
     )
+    for row in (row for step in steps for row in step.measurements):
+        if max(row.bytes_per_s, row.iops) > FASTEST:
+            raise FioOutputUnreadable(
+                f"{output.where}: {row.bytes:,} bytes of step {row.step!r} in "
+                f"{row.runtime_ns / 1e9:.3g} s are more than any disk moves"
+            )
     starts = [job.start_ms for job in output.jobs if job.start_ms]
     return ImportedRun(
         steps,

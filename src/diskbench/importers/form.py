@@ -11,7 +11,7 @@ from typing import Literal
 from diskbench.errors import InvalidValue
 from diskbench.fio.quantiles import QUANTILES, needed
 from diskbench.fio.rows import ALL_JOBS
-from diskbench.limits import COUNTER
+from diskbench.limits import COUNTER, FASTEST
 from diskbench.model.result import Direction, Measurement
 from diskbench.model.spec import Step
 from diskbench.units import MIB, NS_PER_S, format_bytes
@@ -28,8 +28,6 @@ _HEAD_BYTES = MIB
 MOST_STEPS = 10_000
 """Steps in one file: fio's own limit on jobs (limits.FIO_JOBS), and far above any real file."""
 _LONGEST_RUN_S = 366 * 86400.0
-_FASTEST = 1e15
-"""Bytes or I/Os per second that no storage reaches (1 PB/s): a damaged figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def row(
     if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
         raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
     for name, count in (("I/Os", ios), ("bytes", size)):
-        if not 0 <= count <= COUNTER or count / seconds > _FASTEST:
+        if not 0 <= count <= COUNTER or count / seconds > FASTEST:
             raise InvalidValue(
                 f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
             )

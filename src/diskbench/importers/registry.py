@@ -74,9 +74,8 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     except FioOutputUnreadable as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
     except InvalidValue as error:
-        if error.advice:
-            raise
-        raise InvalidValue(error.message, advice=IMPORTABLE) from error
+        named = error.message if error.message.startswith(name) else f"{name}: {error.message}"
+        raise InvalidValue(named, advice=error.advice or IMPORTABLE) from error
 
 
 def _looks_like(data: bytes) -> str:

@@ -59,6 +59,9 @@ EXPANSION_FREE_BYTES: Final = 16 * MIB
 COUNTER: Final = 2**63 - 1
 """The largest count that both databases hold. A disk of 100 GB/s needs three years to move that
 many bytes."""
+FASTEST: Final = 1e15
+"""Bytes or I/Os per second that no storage reaches: a thousand times the fastest of 2026. An
+imported figure above it is damaged."""
 JOBS: Final = 20_000
 """Jobs in one output of fio."""
 

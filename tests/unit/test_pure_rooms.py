@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src/diskbench"
-PURE = ("model", "plan", "fio", "analysis", "catalog")
+PURE = ("model", "plan", "importers", "fio", "analysis", "catalog")
 CLOCKS = {
     "time": {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns",
              "sleep", "localtime", "gmtime"},

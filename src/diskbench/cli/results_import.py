@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.plan.as_disk import Hint
+    from diskbench.report.terminal.import_text import ImportedLine
+    from diskbench.results.imported_runs import ReadImport
     from diskbench.store.import_sources import Left
     from diskbench.store.manifest import Manifest
 
@@ -79,7 +81,9 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE|DIR…", help="fio JSON, fio logs, GoBonnieGo JSON, or folders of them."
+            metavar="FILE|DIR…",
+            help="Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
+            "GoBonnieGo or PerfKitBenchmarker, or folders of it.",
         ),
     ],
     label: Annotated[
@@ -94,16 +98,17 @@ def import_(
 ) -> None:
     """Take in what others measured, as runs marked `imported`; the same file twice is one run.
 
-    Log files in the directory of a fio JSON file are its logs where its jobs name them
+    docs/importing.md lists the formats and what each lacks. Log files in the directory of a fio
+    JSON file are its logs where its jobs name them
     (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
     not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    What was joined, what was left, and whether the figures of each run agree is said.
+    What was left is said, and one line at the end says what was imported and which checks hold.
     """
     from importlib.metadata import version
 
     from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
-    from diskbench.report.terminal.audit_text import audit_line
+    from diskbench.report.terminal.import_text import import_line
     from diskbench.results.imported_runs import damaged_logs, imported
     from diskbench.store.import_sources import read_sources
 
@@ -112,19 +117,19 @@ def import_(
         labels |= note.labels()
     import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
-    with_logs = []
+    done = []
+    kept: dict[str, None] = {}
     for run in imported(engine, store, import_set.sources, labels, version("diskbench")):
         print(run.manifest.run_id)
-        _say(_taken_in(run.source.name, run.manifest, labels) + _joined(tuple(run.source.logs)))
-        if not run.dated:
-            _say("  it has no date: the file does not tell when it was measured")
-        if run.audits:
-            _say(f"  {audit_line(run.audits)}")
-        if run.has_logs:
-            with_logs.append(run.manifest.run_id)
+        done.append(run)
+        if known := _known(run.source.name, run.manifest, labels):
+            kept[known] = None
+    for line in kept:
+        _say(line)
     for line in _left(import_set.left):
         _say(line)
-    damaged = damaged_logs(store, with_logs)
+    _say(import_line([_line(run) for run in done]))
+    damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
     if damaged:
@@ -174,21 +179,27 @@ def _day(text: str) -> str:
         ) from None
 
 
-def _taken_in(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
+def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
+    """A line where a run was imported before with other labels; else empty."""
     if not labels or manifest.labels == labels:
-        return f"{name} is run {manifest.run_id}"
-    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
-    return (
-        f"{name} is known already, as run {manifest.run_id}; its labels are kept as they were: "
-        f"{kept}"
-    )
-
-
-def _joined(logs: Sequence[str]) -> str:
-    """The logs that a run was given, as the end of a line."""
-    if not logs:
         return ""
-    return f", with {len(logs)} log{'s' if len(logs) > 1 else ''}: {_some(logs)}"
+    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
+    return f"{name} was imported before; its labels are kept as they were: {kept}"
+
+
+def _line(run: ReadImport) -> ImportedLine:
+    """What the last line says of a run."""
+    from diskbench.report.terminal.import_text import ImportedLine
+
+    record = run.manifest.imported
+    return ImportedLine(
+        trial_id=run.manifest.trial_id,
+        steps=run.steps,
+        date=run.measured_at[:10] if run.measured_at else None,
+        local_time=record.local_time if record else None,
+        logs=len(run.source.logs) if run.manifest.run_index == 0 else 0,
+        audits=run.audits,
+    )
 
 
 def _left(left: Sequence[Left]) -> list[str]:

@@ -96,7 +96,9 @@ class FioOutput:
     """One document of fio.
 
     `notes` holds a sentence for each irregularity: text around the document, several documents, a
-    truncated one. `text` is everything outside the documents.
+    truncated one. `text` is everything outside the documents. `timeless`: its format (terse, text)
+    has no time in UTC, so nothing follows from its lack. `local_time` is the text's own time, whose
+    zone nobody knows.
     """
 
     where: str
@@ -109,6 +111,8 @@ class FioOutput:
     interim: bool = False
     text: str = ""
     notes: tuple[str, ...] = ()
+    timeless: bool = False
+    local_time: str | None = None
 
     @property
     def version_numbers(self) -> tuple[int, int]:

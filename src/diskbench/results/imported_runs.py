@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
+from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.store.audits import run_audits
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.imports import import_source
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadImport:
-    """A run and the file that it came from. `dated`: the file contains the time of measurement.
-    `audits` say whether fio's own figures agree with each other; empty for other formats."""
+    """A run and the file that it came from. `measured_at` is the time of measurement, in ISO 8601
+    and UTC; None where the file does not have it. `audits` say whether fio's own figures agree with
+    each other; empty for other formats."""
 
     source: ImportSource
     manifest: Manifest
-    dated: bool
+    measured_at: str | None
+    steps: int
     audits: tuple[StepAudit, ...] = ()
 
     @property
@@ -54,11 +57,12 @@ def imported(
         for manifest in import_source(store, source, labels=labels, version=version):
             rows = rows_of(store, manifest)
             write_run(database, rows)
-            of_fio = manifest.imported is not None and manifest.imported.kind == "fio-json"
+            of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
             yield ReadImport(
                 source=source,
                 manifest=manifest,
-                dated=rows.measured_at is not None,
+                measured_at=rows.measured_at,
+                steps=len(rows.steps),
                 audits=tuple(run_audits(store, manifest.run_id)) if of_fio else (),
             )
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, UnknownName
-from diskbench.fio.imported import job_text, split_steps
 from diskbench.fio.samples import parse_samples
+from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_of, split_steps
 from diskbench.store.archive import (
     read_manifest,
     read_step,
@@ -43,11 +43,13 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
     and FioOutputUnreadable for files that were changed or cannot be parsed."""
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
-    if record is not None and record.kind == "fio-json":
+    if record is not None and record.kind in FIO_REPORTS:
         data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
         return tuple(
             StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
-            for step, part in split_steps(read_output(data, where=record.name))
+            for step, part in split_steps(
+                report_of(record.kind, data, record.index, where=record.name)
+            )
         )
     steps = tuple(_closed(evidence, run_id))
     if not steps and manifest is None:

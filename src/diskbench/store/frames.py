@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
-from diskbench.fio.imported import split_steps
+from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.store.archive import read_manifest, read_step, run_prefix
 from diskbench.store.bought import COLUMNS, bought_for, with_bought
 from diskbench.store.content import read_file
@@ -149,13 +149,13 @@ def step_outputs(
 
 
 def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps of a run that was imported from fio's JSON; empty for any other run."""
+    """The steps of a run that was imported from a report of fio; empty for any other run."""
     manifest = read_manifest(evidence, run_id)
     record = manifest.imported if manifest else None
-    if not record or record.kind != "fio-json":
+    if not record or record.kind not in FIO_REPORTS:
         return ()
     data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-    return split_steps(read_output(data, where=record.name))
+    return split_steps(report_of(record.kind, data, record.index, where=record.name))
 
 
 def closed_steps(

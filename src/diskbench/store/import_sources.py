@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.beside import group_of, named_logs
-from diskbench.fio.imported import check_log, kind_of, read_imported
 from diskbench.fio.logs import LogName, log_name
-from diskbench.fio.output import parse_output
+from diskbench.importers.fio_log import check_log
+from diskbench.importers.fio_report import FIO_REPORTS, read_reports
+from diskbench.importers.registry import IMPORTABLE, kind_of, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
@@ -44,8 +45,8 @@ class ImportSet:
 
 
 @dataclass(frozen=True)
-class _Json:
-    """The logs that a JSON file of fio names; `groups` are its steps in order."""
+class _Report:
+    """The logs that a report of fio names; `groups` are its steps in order."""
 
     path: Path
     named: tuple[NamedLogs, ...]
@@ -59,11 +60,11 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
     kinds = _read_results(typed, in_folders, contents, left)
-    results = [path for path, kind in kinds.items() if kind == "fio-json"]
-    fio = {path: _json(path, contents[path]) for path in results}
+    results = [path for path, kind in kinds.items() if kind in FIO_REPORTS]
+    fio = {path: _report(path, kinds[path], contents[path]) for path in results}
     logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
     beside = [log for log in _beside(results) if log not in logs]
-    owner: dict[Path, tuple[_Json, int]] = {}
+    owner: dict[Path, tuple[_Report, int]] = {}
     alone: list[Path] = []
     for log in (*logs, *beside):
         mine = [document for document in fio.values() if document.path.parent == log.parent]
@@ -78,10 +79,10 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     _check(contents, typed, left, single=len(paths) == 1)
     alone = [log for log in alone if log in contents]
     sources = []
-    for path, kind in kinds.items():
+    for path in kinds:
         of = {log: place for log, (document, place) in owner.items() if document.path == path}
         of = {log: place for log, place in of.items() if log in contents}
-        several = kind == "fio-json" and len(fio[path].groups) > 1
+        several = path in fio and len(fio[path].groups) > 1
         sources.append(_source(path, of, contents, steps=of if several else {}))
     for first, *rest in _by_prefix(alone):
         sources.append(_source(first, rest, contents, steps={}))
@@ -89,7 +90,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         names = ", ".join(map(str, paths))
         raise InvalidValue(
             f"{names}: holds nothing that can be imported",
-            advice="importable are fio's JSON, fio's log files, and GoBonnieGo -json",
+            advice=IMPORTABLE,
         )
     return ImportSet(tuple(sources), tuple(left))
 
@@ -131,7 +132,7 @@ def _read_results(
         data = _read(path, contents)
         if len(data) > PARSED_BYTES:
             raise InvalidValue(
-                f"{path}: it has {format_bytes(len(data))}; JSON of at most "
+                f"{path}: it has {format_bytes(len(data))}; at most "
                 f"{format_bytes(PARSED_BYTES)} is read",
                 advice="with group_reporting, or json in place of json+, fio writes less",
             )
@@ -185,13 +186,13 @@ def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
     return data
 
 
-def _json(path: Path, data: bytes) -> _Json:
+def _report(path: Path, kind: str, data: bytes) -> _Report:
     try:
-        output = parse_output(data, where=path.name)
+        output = read_reports(kind, data, where=path.name)[0]
     except FioOutputUnreadable as error:
         raise InvalidValue(error.message, advice=error.advice) from error
     groups = tuple(sorted({job.group for job in output.jobs}))
-    return _Json(path, named_logs(output), groups)
+    return _Report(path, named_logs(output), groups)
 
 
 def _beside(results: Iterable[Path]) -> list[Path]:
@@ -206,8 +207,8 @@ def _beside(results: Iterable[Path]) -> list[Path]:
 
 
 def _owner(
-    log: Path, mine: Sequence[_Json], *, searched: bool
-) -> tuple[tuple[_Json, int] | None, str]:
+    log: Path, mine: Sequence[_Report], *, searched: bool
+) -> tuple[tuple[_Report, int] | None, str]:
     """The JSON of a log in the same folder, with the index of its step; or why there is none."""
     name = log_name(log.name)
     assert name is not None
@@ -234,7 +235,7 @@ def _owner(
     return None, "no job of a JSON file beside it names it"
 
 
-def _is_of(name: LogName, document: _Json) -> bool:
+def _is_of(name: LogName, document: _Report) -> bool:
     """Whether a log has the name of a JSON file whose document names no logs."""
     return bool(name.prefix) and name.prefix == _stem(document.path)
 

@@ -1,4 +1,4 @@
-"""Import measurements of others: fio's JSON and logs, and GoBonnieGo's JSON.
+"""Import measurements of others, in any format of importers/registry.py.
 
 The originals are stored as evidence under an id that is derived from their bytes, so importing a
 file twice gives one run; rows are marked `imported`. store/import_sources.py decides which logs
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ulid import ULID
 
 from diskbench.errors import EvidenceDamaged
-from diskbench.fio.imported import read_imported
+from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.importers.registry import read_imported
 from diskbench.limits import IMPORT_BYTES
 from diskbench.model.doubts import IMPORT
 from diskbench.model.result import StepResult
@@ -29,7 +30,7 @@ from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
 
 if TYPE_CHECKING:
-    from diskbench.fio.imported import Imported, ImportedRun
+    from diskbench.importers.form import Imported, ImportedRun
     from diskbench.ports import EvidenceStore
 
 _ULID_TIME_BITS = 48
@@ -160,6 +161,7 @@ def _keep(
         index=index,
         tool_version=imported.tool_version,
         created_at=run.started_at or run.finished_at or at,
+        local_time=run.local_time,
         files=records,
     )
     return archive.write_manifest(
@@ -174,7 +176,7 @@ def _keep(
             finished_at=finished,
             diskbench_version=version,
             parser_version=PARSER_VERSION,
-            fio_version=imported.tool_version if imported.kind == "fio-json" else None,
+            fio_version=imported.tool_version if imported.kind in FIO_REPORTS else None,
             labels=dict(labels),
             marks={"emulated": False, "unverified": True, "imported": True},
             imported=record,
@@ -189,7 +191,7 @@ def _steps(
     imported: Imported,
     run: ImportedRun,
 ) -> list[StepResult]:
-    audits = run_audits(evidence, manifest.run_id) if imported.kind == "fio-json" else ()
+    audits = run_audits(evidence, manifest.run_id) if imported.kind in FIO_REPORTS else ()
     started, finished = _times(run)
     notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in imported.notes)
     steps = [

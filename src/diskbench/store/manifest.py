@@ -80,7 +80,7 @@ class ImportRecord(_Record):
     """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
     `name` is the file that holds the numbers (the first log where there is none), as it was given;
-    `index` counts the runs in it.
+    `index` counts the runs in it. `local_time` is a time in it whose zone it does not say.
     """
 
     kind: str
@@ -88,6 +88,7 @@ class ImportRecord(_Record):
     index: int
     tool_version: str
     created_at: str
+    local_time: str | None = None
     files: dict[str, FileRecord]
 
 

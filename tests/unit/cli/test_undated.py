@@ -72,7 +72,7 @@ def taken(call, files):
     for name in (*UNDATED, *DATED):
         code, out, err = call("results", "import", str(files / name))
         assert code == 0, err
-        assert ("it has no date" in err) == (name in UNDATED)
+        assert ("no date in the file" in err) == (name in UNDATED)
         found[name] = out.split()[-1]
     return found
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.imported import check_log, kind_of, read_imported
+from diskbench.importers.fio_log import check_log
+from diskbench.importers.registry import kind_of, read_imported
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -76,8 +77,8 @@ def test_a_log_is_a_step_named_by_its_prefix_without_rows():
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (b"hello", "neither"),
-        (b"", "neither"),
+        (b"hello", "it begins 'hello'"),
+        (b"", "an empty file"),
         (b'{"gobonniego_directory": 1, "results": []}', "without any result"),
         (b'{"gobonniego_directory": 1, "results": [3]}', r"results\[0\] is no object"),
         (b'{"gobonniego_directory": 1, "results": [{}]}', "write_seconds"),

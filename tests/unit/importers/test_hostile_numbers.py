@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.imported import read_imported
 from diskbench.fio.logs import layout
+from diskbench.importers.registry import read_imported
 from diskbench.limits import COUNTER, JOBS
 
 CASES = Path(__file__).parents[2] / "cases"

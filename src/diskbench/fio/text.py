@@ -1,0 +1,311 @@
+"""fio's normal output, as versions 2.x and 3.x print it (axboe/fio, stat.c: show_ddir_status).
+
+version  a direction                                                  its units
+3.x      read: IOPS=4418, BW=17.3MiB/s (18.1MB/s)(34.6MiB/2002msec)   KiB = 1,024, kB = 1,000
+2.x      read : io=4096.0MB, bw=41384KB/s, iops=10346, runt=101350msec  KB = 1,024
+
+Bytes are printed with three to five digits. Where the job has one block size, and the I/Os that fio
+counts (`issued`) times it round to what is printed, that product is the bytes. The time that fio
+prints has no time zone, so it is a note and no date.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.limits import COUNTER, JOBS
+from diskbench.model.result import Direction
+from diskbench.visible import UNKNOWN
+
+RESULT = re.compile(
+    r"^(?P<name>[^\n]{0,500}?): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): "
+    r"err= ?(?P<error>\d{1,9})[^\n]{0,200}?pid=\d+"
+    r"(?:: (?P<time>\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}))?",
+    re.MULTILINE,
+)
+"""The line with which fio begins the results of a job, in both forms."""
+_START = re.compile(
+    r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
+    r"ioengine=(?P<engine>\S{1,60}), iodepth=(?P<depth>\d{1,9})\s*$"
+)
+_VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
+_DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
+_NEW = re.compile(
+    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?B)/s.*?"
+    r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
+)
+_OLD = re.compile(
+    r"io=(?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B), bw=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?B)/s, "
+    r"iops=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), runt= *(?P<ms>\d+)msec"
+)
+_LATENCY = re.compile(
+    r" +(?P<kind>[sc]?lat) ?\((?P<unit>[num]?sec)\) ?: min= *(?P<min>[\d.]+[kKMG]?), "
+    r"max= *(?P<max>[\d.]+[kKMG]?), avg= *(?P<avg>[\d.]+[kKMG]?), stdev= *(?P<stdev>[\d.]+[kKMG]?)"
+)
+_PERCENTILES = re.compile(r" +(?P<kind>[sc]?lat) percentiles \((?P<unit>[num]?sec)\):")
+_PERCENTILE = re.compile(r"(?P<percent>\d{1,3}\.\d{1,8})th=\[ *(?P<value>\d{1,18})\]")
+_CPU = re.compile(r" +cpu +: usr=(?P<usr>[\d.]+)%, sys=(?P<sys>[\d.]+)%, ctx=(?P<ctx>\d{1,18}),")
+_ISSUED = re.compile(
+    r" +issued ?(?:rwts?)? *: total=(?P<total>[\drwd=/,]+?),? short=(?P<short>[\drwd=/,]+)"
+)
+_NS: Final = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
+_THOUSANDS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+_LETTERS: Final = "kMGTP"
+_POSITIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
+_LONGEST_LINE: Final = 4096
+_LONGEST_NUMBER: Final = 24
+_LARGEST_BLOCK: Final = 2**32
+"""fio keeps block sizes in 32 bits (thread_options.h)."""
+_NUMBERS: Final = re.compile(r"\d{1,18}")
+
+
+@dataclass
+class _Block:
+    """What the lines of one job say, as they come."""
+
+    job: FioJob
+    where: str
+    stats: dict[Direction, DirectionStats] = field(default_factory=dict)
+    tolerance: dict[Direction, float] = field(default_factory=dict)
+    now: Direction | None = None
+    percentiles: tuple[str, float] | None = None
+
+
+def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
+    """What each fio in the text reports, in order: a file may hold the output of several.
+
+    Raises FioOutputUnreadable where no job has results, or a figure cannot be.
+    """
+    text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
+    outputs = [output for part in _processes(text.splitlines()) if (output := _output(part, where))]
+    if not outputs:
+        raise _unreadable(where, "no job in it has results")
+    return tuple(outputs)
+
+
+def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
+    """The lines of each fio process. The lines that describe its jobs come before its version."""
+    part: list[str] = []
+    seen = False
+    for line in lines:
+        if len(line) > _LONGEST_LINE:
+            continue
+        begins = _START.match(line) is not None
+        if seen and (begins or _VERSION.fullmatch(line.strip())):
+            yield part
+            part, seen = [], False
+        part.append(line)
+        seen = seen or RESULT.match(line) is not None
+    yield part
+
+
+def _output(lines: Sequence[str], where: str) -> FioOutput | None:
+    options: dict[tuple[str, int], dict[str, str]] = {}
+    version = "unknown"
+    blocks: list[_Block] = []
+    reports: list[list[_Block]] = []
+    local = ""
+    for line in lines:
+        if match := RESULT.match(line):
+            if len(blocks) >= JOBS:
+                raise _unreadable(where, f"fio reports at most {JOBS:,} jobs")
+            local = match["time"] or local
+            blocks.append(_block(match, options, len(blocks), where))
+        elif match := _START.match(line):
+            options[match["name"], int(match["group"])] = _options(match)
+        elif _VERSION.fullmatch(line.strip()):
+            version = line.strip()
+        elif line.startswith("Run status group 0 "):
+            # With --status-interval fio repeats the whole report, of what has begun so far.
+            reports.append(blocks)
+            blocks = []
+        elif blocks:
+            _line(blocks[-1], line)
+    passes = max(len(reports), 1)
+    last = tuple(job for block in (reports or [blocks])[-1] if (job := _job(block)).directions)
+    if not last:
+        return None
+    repeated = f"{passes} reports (--status-interval): the last one is used"
+    notes = (repeated,) if passes > 1 else ()
+    return FioOutput(
+        where=where,
+        version=version,
+        jobs=last,
+        options={},
+        notes=notes,
+        timeless=True,
+        local_time=" ".join(local.split()) or None,
+    )
+
+
+def _options(match: re.Match[str]) -> dict[str, str]:
+    """The options in the line that describes a job; a size is left out where it cannot be read."""
+    found = {"rw": match["rw"], "iodepth": match["depth"], "ioengine": match["engine"]}
+    ranges = re.findall(r"([\d.]+)([kKMG]?i?B?)-([\d.]+)([kKMG]?i?B?)", match["bs"])
+    pairs = [
+        (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
+        for low, low_unit, high, high_unit in ranges
+    ]
+    if any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
+        return found
+    if pairs and all(low == high for low, high in pairs):
+        found["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
+    elif pairs:
+        found["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
+    return found
+
+
+def _block(
+    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], index: int, where: str
+) -> _Block:
+    group, jobs = int(match["group"]), int(match["jobs"])
+    known = dict(options.get((match["name"], group), {}))
+    if jobs > 1:
+        known |= {"numjobs": str(jobs), "group_reporting": "1"}
+    if jobs > JOBS:
+        raise _unreadable(where, f"{jobs:,} jobs in one group")
+    job = FioJob(match["name"], index, group, int(match["error"]), known, {})
+    return _Block(job, f"{where}: job {match['name'][:60]}")
+
+
+def _line(block: _Block, line: str) -> None:
+    if match := _DIRECTION.match(line):
+        block.now = cast("Direction", match["name"])
+        block.percentiles = None
+        _direction(block, match["rest"])
+    elif "fsync/" in line or " sync " in line:
+        block.now, block.percentiles = None, None
+    elif match := _LATENCY.match(line):
+        _latency(block, match)
+    elif match := _PERCENTILES.match(line):
+        block.percentiles = (match["kind"], _NS[match["unit"]])
+    elif match := _CPU.match(line):
+        block.now, block.percentiles = None, None
+        block.job = replace(
+            block.job,
+            usr_cpu=_real(match["usr"], block.where),
+            sys_cpu=_real(match["sys"], block.where),
+            context_switches=int(match["ctx"]),
+        )
+    elif match := _ISSUED.match(line):
+        _issued(block, match)
+    elif "th=[" in line and block.now and block.percentiles:
+        _percentiles(block, line)
+
+
+def _direction(block: _Block, rest: str) -> None:
+    match = _NEW.match(rest) or _OLD.match(rest)
+    if match is None or block.now is None:
+        raise _unreadable(block.where, f"{rest[:80]!r} is no line of figures")
+    old = match.re is _OLD
+    size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
+    seconds = int(match["ms"][:18]) / 1000
+    iops = _real(match["iops"], block.where) * _THOUSANDS[match["iops_unit"]]
+    rate = _size(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
+    if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
+        raise _unreadable(block.where, "it counts more than any disk does")
+    decimals = len(match["io"].partition(".")[2])
+    unit = _size("1", match["io_unit"], 1024 if old else 1000)
+    block.tolerance[block.now] = unit * 10.0**-decimals
+    block.stats[block.now] = DirectionStats(
+        ios=round(iops * seconds),
+        bytes=round(size),
+        runtime_ns=round(seconds * 1e9),
+        iops=iops,
+        bytes_per_s=rate,
+    )
+
+
+def _latency(block: _Block, match: re.Match[str]) -> None:
+    if block.now is None or block.now not in block.stats:
+        return
+    scale = _NS[match["unit"]]
+    least, most, mean, stddev = (
+        _real(match[name].rstrip("kKMG"), block.where)
+        * _THOUSANDS[match[name][len(match[name].rstrip("kKMG")) :]]
+        * scale
+        for name in ("min", "max", "avg", "stdev")
+    )
+    # fio rounds the extremes to six digits and the mean to two decimals of its unit
+    if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
+        raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is no latency")
+    stats = block.stats[block.now]
+    found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
+    block.stats[block.now] = _with(stats, match["kind"], found)
+
+
+def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> DirectionStats:
+    if kind == "lat":
+        return replace(stats, lat=latency)
+    return replace(stats, clat=latency) if kind == "clat" else replace(stats, slat=latency)
+
+
+def _percentiles(block: _Block, line: str) -> None:
+    assert block.now is not None and block.percentiles is not None  # noqa: PT018
+    kind, scale = block.percentiles
+    stats = block.stats.get(block.now)
+    latency = getattr(stats, kind) if stats else None
+    if stats is None or latency is None:
+        return
+    more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
+    if any(value > COUNTER for value in more.values()):
+        raise _unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
+    longer = replace(latency, percentiles={**latency.percentiles, **more})
+    block.stats[block.now] = _with(stats, kind, longer)
+
+
+def _issued(block: _Block, match: re.Match[str]) -> None:
+    totals = [int(n) for n in _NUMBERS.findall(match["total"])]
+    shorts = [int(n) for n in _NUMBERS.findall(match["short"])]
+    for place, direction in enumerate(_POSITIONS):
+        stats = block.stats.get(direction)
+        if stats is None or place >= len(totals) or totals[place] > COUNTER:
+            continue
+        short = shorts[place] if place < len(shorts) else 0
+        block.stats[direction] = replace(stats, ios=totals[place], short_ios=min(short, COUNTER))
+
+
+def _job(block: _Block) -> FioJob:
+    """The job with the bytes that its I/Os make, where that is what is printed."""
+    sizes = block.job.options.get("bs", "").split(",")
+    for place, direction in enumerate(_POSITIONS):
+        stats = block.stats.get(direction)
+        if stats is None:
+            continue
+        latencies = {
+            kind: replace(latency, samples=stats.ios)
+            for kind in ("lat", "clat", "slat")
+            if (latency := getattr(stats, kind)) is not None
+        }
+        stats = replace(
+            stats, lat=latencies.get("lat"), clat=latencies.get("clat"), slat=latencies.get("slat")
+        )
+        size = sizes[place] if place < len(sizes) else sizes[-1]
+        exact = stats.ios * int(size) if size.isdigit() else stats.bytes
+        if not stats.short_ios and abs(exact - stats.bytes) <= block.tolerance[direction]:
+            stats = replace(stats, bytes=exact)
+        block.stats[direction] = stats
+    return replace(block.job, directions=dict(block.stats))
+
+
+def _size(number: str, unit: str, base: int, where: str = "") -> float:
+    """Bytes. `base` is what a unit without `i` counts in: 1,024 in fio 2, 1,000 in fio 3."""
+    letter = unit.removesuffix("B").removesuffix("i").replace("K", "k")
+    power = _LETTERS.index(letter) + 1 if letter else 0
+    return _real(number, where) * float((1024 if "i" in unit else base) ** power)
+
+
+def _real(text: str, where: str) -> float:
+    if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
+        raise _unreadable(where, f"{text[:40]!r} is no figure")
+    return float(text)
+
+
+def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
+    return FioOutputUnreadable(
+        f"{where}: not readable as text of fio: {cause}",
+        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
+    )

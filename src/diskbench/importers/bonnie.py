@@ -1,0 +1,292 @@
+"""bonnie++'s table and CSV line: 1.03, 1.9x and 2.x (bon_time.cpp, bonnie++.cpp).
+
+K/s are 1,024 bytes a second, sizes M and G are 2^20 and 2^30 bytes; the k, m and g of version 2's
+table are powers of 1,024 too. A phase shorter than half a second is printed as `+++++` and has no
+row. The CSV holds whole figures and comes before the table where a file has both.
+
+Only the block phases have an amount (the file's size). The others have rates alone, so their rows
+hold what one second makes. Rates of files created, read and deleted are no I/O of the disk: they
+are not rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diskbench.errors import InvalidValue
+from diskbench.importers.form import (
+    Format,
+    Imported,
+    ImportedRun,
+    ImportedStep,
+    head_of,
+    number,
+    row,
+    step_of,
+    text_of,
+)
+from diskbench.model.result import Direction, Measurement
+from diskbench.model.spec import Step
+from diskbench.units import GIB, KIB, MIB
+
+_PHASES: Final[tuple[tuple[str, Direction, str, bool], ...]] = (
+    ("char-write", "write", "write", False),
+    ("block-write", "write", "write", True),
+    ("rewrite", "write", "rw", True),
+    ("char-read", "read", "read", False),
+    ("block-read", "read", "read", True),
+    ("seeks", "read", "randrw", False),
+)
+"""Phase (as the profile bonnie names it), direction, pattern, whether it covers the whole file."""
+_CHUNK = 8192
+_MOST_RUNS = 1000
+_OLD_CSV = re.compile(
+    r"^(?P<name>[^,\n]{1,80}),(?P<size>\d{1,9}[MG]?)(?::(?P<chunk>\d{1,7}k?))?,(?P<rest>[\d.,+]*)$",
+    re.MULTILINE,
+)
+_NEW_CSV = re.compile(
+    r"^(?P<format>1\.9\d|2\.\d\d?),(?P<version>[12]\.\d\d\w?),(?P<rest>.*)$", re.MULTILINE
+)
+_HEAD = re.compile(
+    r"^(?:Version\s+)?(?P<version>[12]\.\d\d\w?)\s+-+Sequential Output-", re.MULTILINE
+)
+_SIZE = re.compile(r"(?P<size>\d{1,9}[MG])(?::(?P<chunk>\d{1,7}k?))?")
+_FIGURE = re.compile(r"[\d.]+[kmg]?|\++")
+_LATENCY = re.compile(r"^Latency\s+(?P<rest>[\dmnus ]+)$")
+_FIGURES = 12
+_OLD_FIELDS = 30
+"""1.03 has 12 figures of the disk and 13 of files."""
+_SCALES: Final = {"k": KIB, "m": MIB, "g": GIB}
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One table or CSV line: text of each rate, in order, with the longest latencies."""
+
+    version: str
+    name: str
+    size: int
+    chunk: int
+    jobs: int
+    rates: tuple[str, ...]
+    latencies: tuple[str, ...] = ()
+
+
+def read_bonnie(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+    """Each CSV line, or where there is none each table, as a run. Raises InvalidValue."""
+    text = text_of(data)
+    results = list(_csv(text, name)) or list(_tables(text, name))
+    if not results:
+        raise InvalidValue(f"{name}: no line of bonnie++ figures in it")
+    if len(results) > _MOST_RUNS:
+        raise InvalidValue(f"{name}: it holds more than {_MOST_RUNS:,} results of bonnie++")
+    runs = tuple(_run(result, name, run_id_of(at)) for at, result in enumerate(results))
+    if not any(run.steps for run in runs):
+        raise InvalidValue(f"{name}: bonnie++ measured no phase for half a second (+++++)")
+    rates_alone = (
+        "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their rows "
+        "hold what one second makes"
+    )
+    return Imported(
+        "bonnie",
+        results[0].version,
+        tuple(run for run in runs if run.steps),
+        {"hosts": results[0].name},
+        (rates_alone,),
+    )
+
+
+def _csv(text: str, where: str) -> Iterator[_Result]:
+    for match in _NEW_CSV.finditer(text):
+        fields = match["rest"].split(",")
+        # name, concurrency, seed, file size, chunk size; since 1.98 seeks and seekers, too
+        first = 5 if match["format"] in ("1.96", "1.97") else 7
+        if len(fields) < first + _FIGURES:
+            raise InvalidValue(f"{where}: a CSV line of bonnie++ {match['version']} is cut")
+        if not fields[3]:
+            continue  # bonnie++ -s 0 measures files alone
+        yield _Result(
+            version=match["version"],
+            name=fields[0][:80],
+            size=_size(fields[3], where),
+            chunk=_chunk(fields[4], where),
+            jobs=max(int(number(fields[1] or "1", where)), 1),
+            rates=tuple(fields[first : first + _FIGURES : 2]),
+            latencies=tuple(fields[-12:-6]) if len(fields) >= first + _FIGURES + 29 else (),
+        )
+    if _NEW_CSV.search(text):
+        return
+    for match in _OLD_CSV.finditer(text):
+        fields = match["rest"].split(",")
+        if not _is_old(match):
+            continue
+        yield _Result(
+            version="1.03",
+            name=match["name"],
+            size=_size(match["size"], where),
+            chunk=_chunk(match["chunk"], where),
+            jobs=1,
+            rates=tuple(fields[0:_FIGURES:2]),
+        )
+
+
+def _tables(text: str, where: str) -> Iterator[_Result]:
+    version = ""
+    jobs = 1
+    pending: _Result | None = None
+    for line in text.splitlines():
+        line = line[:512].rstrip()
+        if match := _HEAD.match(line):
+            version = match["version"]
+        elif match := re.match(r"Concurrency\s+(\d{1,5})\s", line):
+            jobs = max(int(match[1]), 1)
+        elif version and (cells := _table_cells(line)):
+            if pending:
+                yield pending
+            pending = _from_table(cells, version, jobs, where)
+        elif pending and (match := _LATENCY.match(line)):
+            cells = match["rest"].split()
+            if len(cells) == len(_PHASES):
+                pending = _Result(
+                    pending.version, pending.name, pending.size, pending.chunk, pending.jobs,
+                    pending.rates, tuple(cells),
+                )  # fmt: skip
+            yield pending
+            pending = None
+    if pending:
+        yield pending
+
+
+def _table_cells(line: str) -> list[str]:
+    """The cells of a line of figures: a name, a size, and a rate and a share for each phase. Empty
+    for any other line."""
+    cells = line.split()
+    at = next((i for i in range(1, min(len(cells), 5)) if _SIZE.fullmatch(cells[i])), 0)
+    if not at or not all(_FIGURE.fullmatch(cell) for cell in cells[at + 1 :]):
+        return []
+    return [" ".join(cells[:at]), *cells[at:]]
+
+
+def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _Result:
+    name, sizes, *rates = cells
+    if len(rates) != _FIGURES:
+        raise InvalidValue(
+            f"{where}: {' '.join(cells)[:60]!r} has {len(rates)} figures, where bonnie++ prints "
+            f"{_FIGURES}: import its CSV line"
+        )
+    match = _SIZE.fullmatch(sizes)
+    assert match is not None
+    return _Result(
+        version=version,
+        name=name[:80],
+        size=_size(match["size"], where),
+        chunk=_chunk(match["chunk"], where),
+        jobs=jobs,
+        rates=tuple(rates[::2]),
+    )
+
+
+def _run(result: _Result, where: str, run_id: str) -> ImportedRun:
+    steps: list[ImportedStep] = []
+    for place, (phase, direction, rw, whole) in enumerate(_PHASES):
+        text = result.rates[place].strip() if place < len(result.rates) else ""
+        if not text.strip("+"):
+            continue
+        step = step_of(len(steps), phase)
+        rate = _rate(text, f"{where}: {phase}", per_second=phase == "seeks")
+        if not rate:
+            continue
+        at = f"{where}: {phase}"
+        made = _row(result, step, rate, (direction, rw, whole), at, run_id, _longest(result, place))
+        steps.append(ImportedStep(step, (made,)))
+    return ImportedRun(tuple(steps))
+
+
+def _row(
+    result: _Result,
+    step: Step,
+    rate: float,
+    how: tuple[Direction, str, bool],
+    where: str,
+    run_id: str,
+    latency: Mapping[str, float],
+) -> Measurement:
+    direction, rw, whole = how
+    seeks = step.name == "seeks"
+    block = 1 if step.name.startswith("char") else result.chunk
+    size = result.size if whole else round(rate * (block if seeks else 1))
+    seconds = result.size / rate if whole else 1.0
+    return row(
+        run_id=run_id,
+        step=step,
+        direction=direction,
+        ios=round(rate) if seeks else -(-size // block),
+        size=size,
+        seconds=seconds,
+        where=where,
+        rw=rw,
+        block=block,
+        jobs=result.jobs if not seeks else 1,
+        latency=latency,
+    )
+
+
+def _longest(result: _Result, place: int) -> dict[str, float]:
+    """The longest latency of a phase; empty where the version prints none."""
+    cell = result.latencies[place].strip() if place < len(result.latencies) else ""
+    match = re.fullmatch(r"(\d{1,12})(ns|us|ms|s)", cell)
+    scales = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+    return {"lat_max_ns": float(int(match[1]) * scales[match[2]])} if match else {}
+
+
+def _rate(text: str, where: str, *, per_second: bool) -> float:
+    """Bytes per second; for seeks, seeks per second."""
+    scale: float = 1 if per_second else KIB
+    if text[-1:].lower() in _SCALES:  # only version 2's table has these
+        scale = (
+            _SCALES[text[-1].lower()]
+            if not per_second
+            else 1000 ** (1 + "kmg".index(text[-1].lower()))
+        )
+        text = text[:-1]
+    return number(text, where) * scale
+
+
+def _size(text: str, where: str) -> int:
+    unit = {"G": GIB, "M": MIB}.get(text[-1:], MIB)
+    size = round(number(text.rstrip("GMk"), where) * unit)
+    if not 0 < size < 2**60:
+        raise InvalidValue(f"{where}: {text[:40]!r} is no size of a file")
+    return size
+
+
+def _chunk(text: str | None, where: str) -> int:
+    if not text:
+        return _CHUNK
+    chunk = round(number(text.rstrip("k"), where) * (1024 if text.endswith("k") else 1))
+    if not 256 <= chunk <= MIB:
+        raise InvalidValue(f"{where}: {text[:40]!r} is no chunk of bonnie++ (256 B to 1 MiB)")
+    return chunk
+
+
+def _recognises(data: bytes, _: str) -> bool:
+    if b"Sequential Output-" not in data and b"," not in data:
+        return False
+    text = head_of(data)
+    if _HEAD.search(text) and any(_table_cells(line[:512]) for line in text.splitlines()):
+        return True
+    return _NEW_CSV.search(text) is not None or any(
+        _is_old(match) for match in _OLD_CSV.finditer(text)
+    )
+
+
+def _is_old(match: re.Match[str]) -> bool:
+    """Whether it is 1.03's line: 12 figures of the disk, and 13 of files or none."""
+    fields: Sequence[str] = match["rest"].split(",")
+    return _FIGURES <= len(fields) <= _OLD_FIELDS and match["size"][-1] in "MG"
+
+
+BONNIE = Format("bonnie", "bonnie++'s table or CSV (1.03 to 2.x)", _recognises, read_bonnie)

@@ -1,0 +1,153 @@
+"""fio's own reports: JSON and json+, terse lines, and normal text.
+
+All three become the same FioOutput (fio/reported.py), so rows, audits and the logs beside a report
+do not depend on its form.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.output import parse_output
+from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.rows import measurements
+from diskbench.fio.terse import TERSE, parse_terse
+from diskbench.fio.text import RESULT, parse_text
+from diskbench.importers.form import (
+    Format,
+    Imported,
+    ImportedRun,
+    ImportedStep,
+    ImportKind,
+    head_of,
+    step_of,
+    text_of,
+    utc,
+)
+from diskbench.limits import FASTEST
+from diskbench.model.spec import Step
+
+FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
+"""Kinds whose files hold what fio itself counted."""
+_LONGEST_NAME = 80
+
+
+def read_reports(kind: str, data: bytes, *, where: str) -> tuple[FioOutput, ...]:
+    """What each fio in a file of one of FIO_REPORTS reports, one for each run. Raises
+    FioOutputUnreadable."""
+    if kind == "fio-json":
+        return (parse_output(data, where=where),)
+    text = text_of(data).encode()
+    if kind == "fio-terse":
+        return (parse_terse(text, where=where),)
+    return parse_text(text, where=where)
+
+
+def report_of(kind: str, data: bytes, index: int, *, where: str) -> FioOutput:
+    """What the fio of run `index` in a file reports. Raises FioOutputUnreadable, also where the
+    file has no such run."""
+    outputs = read_reports(kind, data, where=where)
+    if not 0 <= index < len(outputs):
+        raise FioOutputUnreadable(f"{where}: it has {len(outputs)} runs and none of number {index}")
+    return outputs[index]
+
+
+def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps in one document of fio, in order. The jobs of a group ran at the same time and are
+    one step; groups ran one after another."""
+    groups: dict[int, list[FioJob]] = {}
+    for job in output.jobs:
+        groups.setdefault(job.group, []).append(job)
+    return tuple(
+        (
+            step_of(index, _step_name(jobs)),
+            replace(output, jobs=tuple(jobs)),
+        )
+        for index, (_, jobs) in enumerate(sorted(groups.items()))
+    )
+
+
+def job_text(output: FioOutput) -> str:
+    """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
+    reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
+    hold fewer options than the original."""
+    sections = {}
+    for job in output.jobs:
+        options = {**output.options, **job.options}
+        options.pop("name", None)
+        sections[job.name, *sorted(options.items())] = (job.name, options)
+    return "\n".join(
+        f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
+        + "".join(f"{key}={value}\n" for key, value in options.items())
+        for name, options in sections.values()
+    )
+
+
+def _step_name(jobs: Sequence[FioJob]) -> str:
+    names = "+".join(dict.fromkeys(job.name for job in jobs))
+    return names if len(names) <= _LONGEST_NAME else f"{jobs[0].name}+{len(jobs) - 1} jobs"
+
+
+def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
+    def read(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+        outputs = read_reports(kind, data, where=name)
+        runs = tuple(_run(output, run_id_of(at)) for at, output in enumerate(outputs))
+        notes = dict.fromkeys(note for output in outputs for note in output.notes)
+        facts = _facts(outputs[0])
+        return Imported(kind, outputs[0].version, runs, facts, tuple(notes))
+
+    return read
+
+
+def _run(output: FioOutput, run_id: str) -> ImportedRun:
+    steps = tuple(
+        ImportedStep(step, measurements(part, run_id=run_id, step=step))
+        for step, part in split_steps(output)
+    )
+    for row in (row for step in steps for row in step.measurements):
+        if max(row.bytes_per_s, row.iops) > FASTEST:
+            raise FioOutputUnreadable(
+                f"{output.where}: {row.bytes:,} bytes of step {row.step!r} in "
+                f"{row.runtime_ns / 1e9:.3g} s are more than any disk moves"
+            )
+    starts = [job.start_ms for job in output.jobs if job.start_ms]
+    return ImportedRun(
+        steps,
+        started_at=utc(min(starts) / 1000) if starts else None,
+        finished_at=utc(output.timestamp_ms / 1000) if output.timestamp_ms else None,
+        local_time=output.local_time,
+    )
+
+
+def _facts(output: FioOutput) -> dict[str, str | int | float]:
+    hosts = sorted({job.host for job in output.jobs if job.host})
+    disks = sorted({disk.name for disk in output.disks if disk.name})
+    facts: dict[str, str | int | float] = {"fio_version": output.version}
+    if hosts:
+        facts["hosts"] = ", ".join(hosts)
+    if disks:
+        facts["disks"] = ", ".join(disks)
+    return facts
+
+
+def _is_json(data: bytes, _: str) -> bool:
+    return b'"fio version"' in data or b'"client_stats"' in data or b'"jobname"' in data
+
+
+def _is_terse(data: bytes, _: str) -> bool:
+    match = TERSE.search(head_of(data))
+    return (
+        match is not None and match["version"] != "2" and ";fio-" in match.string[match.start() :]
+    )
+
+
+def _is_text(data: bytes, _: str) -> bool:
+    return RESULT.search(head_of(data)) is not None
+
+
+FIO_JSON = Format("fio-json", "fio's --output-format=json or json+", _is_json, _reader("fio-json"))
+FIO_TERSE = Format(
+    "fio-terse", "fio's terse output (versions 3, 4, 5)", _is_terse, _reader("fio-terse")
+)
+FIO_TEXT = Format("fio-text", "fio's normal text", _is_text, _reader("fio-text"))

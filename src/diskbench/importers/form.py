@@ -1,0 +1,185 @@
+"""What every importer returns, and how a format is declared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.quantiles import QUANTILES, needed
+from diskbench.fio.rows import ALL_JOBS
+from diskbench.limits import COUNTER, FASTEST
+from diskbench.model.result import Direction, Measurement
+from diskbench.model.spec import Step
+from diskbench.units import MIB, NS_PER_S, format_bytes
+from diskbench.visible import UNKNOWN
+
+ImportKind = Literal[
+    "fio-json", "fio-terse", "fio-text", "fio-log", "gobonniego", "bonnie", "dd", "hdparm",
+    "diskspd", "perfkit", "vdbench",
+]  # fmt: skip
+
+TEXT_BYTES = 16 * MIB
+"""Text of one file: as a string, with what is made of it, it takes ten times as much memory."""
+_HEAD_BYTES = MIB
+MOST_STEPS = 10_000
+"""Steps in one file: fio's own limit on jobs (limits.FIO_JOBS), and far above any real file."""
+_LONGEST_RUN_S = 366 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedStep:
+    """One step of an imported run. `step.job` is empty where the job file is not known."""
+
+    step: Step
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRun:
+    """One run in a file. Times are ISO 8601 in UTC; None where the file has none, or has one
+    without its time zone: `local_time` is then what the file says."""
+
+    steps: tuple[ImportedStep, ...]
+    started_at: str | None = None
+    finished_at: str | None = None
+    local_time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The contents of a file. `facts` describe the machine; `notes` say what was unusual."""
+
+    kind: ImportKind
+    tool_version: str
+    runs: tuple[ImportedRun, ...]
+    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format. `recognises` says whether a file (its bytes, its name) looks like it, `read`
+    makes its runs (bytes, name, run index → run id) and raises InvalidValue or
+    FioOutputUnreadable where it is damaged. `words` name the format in messages."""
+
+    kind: ImportKind
+    words: str
+    recognises: Callable[[bytes, str], bool]
+    read: Callable[[bytes, str, Callable[[int], str]], Imported]
+
+
+def text_of(data: bytes) -> str:
+    """The text of a file; UTF-16 with its mark (PowerShell's redirection) is read, too. Raises
+    InvalidValue for more than TEXT_BYTES."""
+    if len(data) > TEXT_BYTES:
+        raise InvalidValue(
+            f"the file has {format_bytes(len(data))}; text of at most {format_bytes(TEXT_BYTES)} "
+            "is read",
+            advice="keep the part with the results",
+        )
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", errors="replace").replace("\0", UNKNOWN)
+    return data.decode("utf-8-sig", errors="replace").replace("\0", UNKNOWN)
+
+
+def head_of(data: bytes) -> str:
+    """The text at the beginning of a file, in which a format must show itself."""
+    return text_of(data[:_HEAD_BYTES])
+
+
+def row(
+    *,
+    run_id: str,
+    step: Step,
+    direction: Direction,
+    ios: int,
+    size: int,
+    seconds: float,
+    where: str,
+    rw: str | None = None,
+    block: int | None = None,
+    jobs: int = 1,
+    depth: int | None = None,
+    latency: Mapping[str, float] | None = None,
+    percentiles: Mapping[float, float] | None = None,
+) -> Measurement:
+    """The merged row of one direction of a step, `size` in bytes. `latency` holds fields of
+    Measurement in ns, `percentiles` ns by fraction (0.5); those that too few I/Os stand behind are
+    left out (MR-10).
+
+    Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
+    run of more than a year, more than 10^15 I/Os or bytes per second.
+    """
+    if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
+        raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
+    for name, count in (("I/Os", ios), ("bytes", size)):
+        if not 0 <= count <= COUNTER or count / seconds > FASTEST:
+            raise InvalidValue(
+                f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
+            )
+    figures = dict(latency or {})
+    by_fraction = {round(p, 6): ns for p, ns in (percentiles or {}).items()}
+    figures |= {
+        name: by_fraction[p]
+        for name, p in QUANTILES.items()
+        if p in by_fraction and ios >= needed(p)
+    }
+    for name, value in figures.items():
+        if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
+            raise InvalidValue(f"{where}: {name} of {value!r} ns is no latency")
+    runtime_ns = max(round(seconds * NS_PER_S), 1)
+    return Measurement(
+        run_id=run_id,
+        step_index=step.index,
+        step=step.name,
+        role="measure",
+        scope="step",
+        job=ALL_JOBS,
+        job_index=-1,
+        jobs=jobs,
+        direction=direction,
+        rw=rw,
+        block_bytes=block,
+        iodepth=depth,
+        ios=ios,
+        bytes=size,
+        runtime_ns=runtime_ns,
+        iops=ios / seconds,
+        bytes_per_s=size / seconds,
+        clat_samples=ios if percentiles else 0,
+        quantiles_of="lat" if percentiles else None,
+        **{name: round(v) if name.endswith(_WHOLE) else v for name, v in figures.items()},
+    )
+
+
+_WHOLE = ("_min_ns", "_max_ns")
+"""Fields of Measurement that hold whole nanoseconds."""
+
+
+def step_of(index: int, name: str) -> Step:
+    """A step of a foreign file: it has a name and no job file."""
+    return Step(index=index, name=name, job="", expected_s=0.0)
+
+
+def number(text: str, where: str) -> float:
+    """A figure that is finite and not negative. Raises InvalidValue naming `where`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise InvalidValue(f"{where}: {text.strip()[:40]!r} is no figure")
+    return value
+
+
+def utc(unix_s: float) -> str | None:
+    """A Unix time in ISO 8601, UTC; None outside of all calendars."""
+    try:
+        moment = datetime.fromtimestamp(unix_s, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return moment.isoformat(timespec="microseconds")

@@ -1,0 +1,96 @@
+"""The formats that can be imported, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.terse import TERSE
+from diskbench.importers.bonnie import BONNIE
+from diskbench.importers.dd import DD
+from diskbench.importers.diskspd import DISKSPD
+from diskbench.importers.fio_log import FIO_LOG
+from diskbench.importers.fio_report import FIO_JSON, FIO_TERSE, FIO_TEXT
+from diskbench.importers.form import Format, Imported, ImportKind, head_of
+from diskbench.importers.gobonniego import GOBONNIEGO
+from diskbench.importers.hdparm import HDPARM
+from diskbench.importers.perfkit import PERFKIT
+from diskbench.importers.vdbench import VDBENCH
+
+FORMATS: Final[tuple[Format, ...]] = (
+    FIO_LOG, PERFKIT, FIO_JSON, GOBONNIEGO, FIO_TERSE, FIO_TEXT, DISKSPD, VDBENCH, BONNIE, HDPARM,
+    DD,
+)  # fmt: skip
+"""The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
+IMPORTABLE: Final = "importable are " + "; ".join(one.words for one in FORMATS)
+_LOOKED_AT = 256 * 1024
+_PRINTABLE = 0.85
+"""Least share of printable characters in a text."""
+_SIGNS: Final = (
+    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, whose units changed often"),
+    (re.compile(r"^fio-\d[\d.]*", re.MULTILINE), "fio's text of version {0}, without results"),
+    (re.compile(r"\(g=\d+\): rw="), "the beginning of fio's text, without results"),
+    (re.compile(r"^\[global\]|^ioengine ?=", re.MULTILINE), "a job file of fio, no result"),
+    (re.compile(r"^(?:Version\s+|)\d\.\d\d\w*\s.*Sequential Output", re.MULTILINE),
+     "the head of bonnie++'s table, without figures"),
+    (re.compile(r"Vdbench distribution"), "vdbench's log, without an avg_ line"),
+    (re.compile(r"Command Line:.*diskspd|<Profile>", re.IGNORECASE),
+     "output of diskspd, without results"),
+    (re.compile(r"Iozone: Performance Test"), "iozone's output"),
+    (re.compile(r"sysbench \d"), "sysbench's output"),
+    (re.compile(r"^---.*\bioping\b", re.MULTILINE), "ioping's output"),
+    (re.compile(r"CrystalDiskMark"), "CrystalDiskMark's text"),
+    (re.compile(r"^Device\s.*r/s", re.MULTILINE), "iostat's table, which is of a whole machine"),
+    (re.compile(r"<html|<!doctype html", re.IGNORECASE), "a web page: save the tool's own output"),
+)  # fmt: skip
+
+
+def format_of(data: bytes, *, name: str) -> Format:
+    """The format of a file, from its name (logs) or content. The contents are not checked here.
+
+    Raises InvalidValue that says what the file looks like where it is none.
+    """
+    for one in FORMATS:
+        if one.recognises(data, name):
+            return one
+    raise InvalidValue(f"{name}: it looks like {_looks_like(data)}", advice=IMPORTABLE)
+
+
+def kind_of(data: bytes, *, name: str) -> ImportKind:
+    """The kind of a file; see `format_of`."""
+    return format_of(data, name=name).kind
+
+
+def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) -> Imported:
+    """The runs and rows in a file.
+
+    A file may hold several runs; `run_id_of` gives the id of each, counted from 0. A log file has
+    one run with one step and no rows. Raises InvalidValue naming file and cause.
+    """
+    try:
+        return format_of(data, name=name).read(data, name, run_id_of)
+    except FioOutputUnreadable as error:
+        raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
+    except InvalidValue as error:
+        named = error.message if error.message.startswith(name) else f"{name}: {error.message}"
+        raise InvalidValue(named, advice=error.advice or IMPORTABLE) from error
+
+
+def _looks_like(data: bytes) -> str:
+    text = head_of(data[:_LOOKED_AT]).strip()
+    if not text:
+        return "an empty file"
+    shown = sum(char.isprintable() or char.isspace() for char in text)
+    if shown < _PRINTABLE * len(text):
+        return "a binary file"
+    if (terse := TERSE.search(text)) and terse["version"] == "2":
+        return "fio's terse output of version 2, which names no fio version: use --terse-version=3"
+    for sign, words in _SIGNS:
+        if match := sign.search(text):
+            return words.format(match[0].removeprefix("fio-"))
+    first = text.splitlines()[0].strip()
+    if first[:1] in "{[":
+        return "JSON of a tool that is not known here"
+    return f"no output of a known tool; it begins {first[:60]!r}"

@@ -1,0 +1,136 @@
+"""vdbench's totals: the `avg_` lines of its summary, log and screen, and of its flatfile.
+
+MB/sec are 2^20 bytes (the header says 1024**2), response times ms. The I/Os are rate x time, where
+the time is what the intervals of the line take: elapsed by its last interval. The clock of the log
+has no time zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from diskbench.errors import InvalidValue
+from diskbench.importers.form import (
+    MOST_STEPS,
+    Format,
+    Imported,
+    ImportedRun,
+    ImportedStep,
+    head_of,
+    number,
+    row,
+    step_of,
+    text_of,
+)
+from diskbench.model.result import Direction
+from diskbench.units import MIB
+
+_START = re.compile(
+    r"Starting RD=(?P<name>[^;\s]{1,80});.{0,200}?elapsed=(?P<elapsed>\d{1,7}|\(none\))"
+    r"(?: warmup=(?P<warmup>\d{1,7}))?"
+)
+_AVERAGE = re.compile(
+    r"^\s*(?:[\d:.]+ +)?avg_(?P<first>\d{1,6})-(?P<last>\d{1,6}) +(?P<rest>[\dNa.+ -]+)$"
+)
+_DATE = re.compile(r"^(?P<date>[A-Z][a-z]{2} \d\d?, \d{4}) +interval ")
+_UNITS = re.compile(r"1000\*\*2")
+_FILES = re.compile(r"ReqstdOps|\.Interval\. ")
+_COLUMNS = 13
+"""Figures in a line since 5.04.05: rate, MB/s, bytes, read %, response (all, read, write), longest
+(read, write), deviation, queue, CPU twice."""
+
+
+def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+    """Each run definition (RD) with I/O as a step. Raises InvalidValue."""
+    text = text_of(data)
+    if _FILES.search(text):
+        raise InvalidValue(f"{name}: totals of vdbench's file systems (fsd) are not read")
+    steps: list[ImportedStep] = []
+    date = ""
+    for at, found in enumerate(_totals(text.splitlines())):
+        rd, elapsed, day, line, match = found
+        date = date or day
+        if at >= MOST_STEPS:
+            raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} totals")
+        where = f"{name}: {rd or line[:40]}"
+        cells = match["rest"].split()
+        if len(cells) < 5:
+            raise InvalidValue(f"{where}: its line is cut: {line.strip()[:60]!r}")
+        if number(cells[0], where):
+            index = len(steps)
+            seconds = _seconds(match, elapsed, where)
+            steps.append(_step(cells, rd or f"rd{index + 1}", index, seconds, where, run_id_of(0)))
+    if not steps:
+        raise InvalidValue(f"{name}: no avg_ line of vdbench with I/O in it")
+    version = re.search(r"Vdbench distribution: vdbench(\d{3,8})", text)
+    run = ImportedRun(tuple(steps), local_time=date or None)
+    notes = ("vdbench prints no count of I/Os: they are its rate times its intervals",)
+    return Imported("vdbench", version[1] if version else "", (run,), {}, notes)
+
+
+def _totals(
+    lines: Sequence[str],
+) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
+    """The avg_ lines, each with the run definition above it, its elapsed seconds, and the date."""
+    name, elapsed, date = "", None, ""
+    for line in lines:
+        line = line[:1024]
+        if match := _START.search(line):
+            name = match["name"]
+            elapsed = None
+            if match["elapsed"].isdigit():  # the intervals of the warm-up are counted, too
+                elapsed = int(match["elapsed"]) + int(match["warmup"] or 0)
+        elif match := _DATE.match(line):
+            date = match["date"]
+        elif match := _AVERAGE.match(line.rstrip()):
+            yield name, elapsed, date, line, match
+
+
+def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float:
+    first, last = int(match["first"]), int(match["last"])
+    if not 0 < first <= last:
+        raise InvalidValue(f"{where}: avg_{first}-{last} names no interval")
+    interval = elapsed / last if elapsed and elapsed >= last else 1.0
+    return (last - first + 1) * interval
+
+
+def _step(
+    cells: Sequence[str], name: str, index: int, seconds: float, where: str, run_id: str
+) -> ImportedStep:
+    rate, mb_per_s, block, read, response = (number(cell, where) for cell in cells[:5])
+    if abs(mb_per_s * MIB - rate * block) > 0.01 * MIB + 0.1 * block + 0.01 * rate * block:
+        raise InvalidValue(
+            f"{where}: {rate:,} I/Os of {block:,.0f} bytes a second are not {mb_per_s:,} MB/s of "
+            "1024**2 bytes"
+        )
+    if read > 100:
+        raise InvalidValue(f"{where}: {read} % of reads")
+    direction: Direction = "read" if read == 100 else "write" if read == 0 else "mixed"
+    latency = {"lat_mean_ns": response * 1e6}
+    if len(cells) == _COLUMNS:
+        latency["lat_max_ns"] = max(number(cell, where) for cell in cells[7:9]) * 1e6
+        latency["lat_stddev_ns"] = number(cells[9], where) * 1e6
+    ios = round(rate * seconds)
+    step = step_of(index, name)
+    made = row(
+        run_id=run_id,
+        step=step,
+        direction=direction,
+        ios=ios,
+        size=round(ios * block),
+        seconds=seconds,
+        where=where,
+        block=int(block) if block % 512 == 0 and direction != "mixed" else None,
+        latency=latency,
+    )
+    return ImportedStep(step, (made,))
+
+
+def _recognises(data: bytes, _: str) -> bool:
+    if b"avg_" not in data:
+        return False
+    return any(_AVERAGE.match(line[:1024].rstrip()) for line in head_of(data).splitlines())
+
+
+VDBENCH = Format("vdbench", "vdbench's avg_ totals", _recognises, read_vdbench)

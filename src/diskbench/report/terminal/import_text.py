@@ -1,0 +1,73 @@
+"""What an import brought, in one line: runs, steps, trials, which checks hold, and the date.
+
+    12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
+
+A check is there where the files allow it. One that fails is there with ✗, the step and the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diskbench.model.audit import AuditName, StepAudit
+
+_CHECKS: Final[tuple[tuple[AuditName, str], ...]] = (
+    ("bytes", "bytes = I/Os × block"),
+    ("rate", "rates × time = totals"),
+    ("percentiles", "percentiles rise"),
+    ("logs", "logs sum to JSON"),
+)
+
+
+@dataclass(frozen=True)
+class ImportedLine:
+    """One imported run, as far as the line needs it: `date` is the day in UTC, `local_time` a time
+    whose zone the file does not say."""
+
+    trial_id: str
+    steps: int
+    date: str | None
+    local_time: str | None = None
+    logs: int = 0
+    audits: tuple[StepAudit, ...] = ()
+
+
+def import_line(runs: Sequence[ImportedLine]) -> str:
+    """The line for the runs of one import, of which there is at least one."""
+    trials = len({run.trial_id for run in runs})
+    least, most = min(run.steps for run in runs), max(run.steps for run in runs)
+    steps = _counted(most, "step") if least == most else f"{least} to {_counted(most, 'step')}"
+    parts = [f"{_counted(len(runs), 'run')} of {steps} in {_counted(trials, 'trial')}"]
+    if logs := sum(run.logs for run in runs):
+        parts.append(f"with {_counted(logs, 'log')}")
+    audits = [audit for run in runs for audit in run.audits]
+    parts += [text for name, words in _CHECKS if (text := _check(audits, name, words))]
+    return " · ".join([*parts, _date(runs)])
+
+
+def _check(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
+    checks = [(a, check) for a in audits for check in a.checks if check.name == name]
+    bad = [(a, check) for a, check in checks if check.holds is False]
+    if bad:
+        first, check = bad[0]
+        more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
+        return f"{words} ✗ in step {first.step}: {check.message}{more}"
+    return f"{words} ✓" if any(check.holds for _, check in checks) else ""
+
+
+def _date(runs: Sequence[ImportedLine]) -> str:
+    dates = sorted({run.date for run in runs if run.date})
+    if dates:
+        words = f"date {dates[0]}" if len(dates) == 1 else f"dates {dates[0]} to {dates[-1]}"
+        dated = sum(run.date is not None for run in runs)
+        return f"{words} ✓" if dated == len(runs) else f"{words}, of {dated} of {len(runs)} runs"
+    local = next((run.local_time for run in runs if run.local_time), None)
+    if local:
+        return f"no date: {local} is of an unknown time zone (--measured-on says the day)"
+    return "no date in the file (--measured-on says it)"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

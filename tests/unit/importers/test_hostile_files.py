@@ -1,0 +1,170 @@
+"""Damaged and hostile files: each parser ends soon, in little memory, and believes no nonsense."""
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diskbench.errors import InvalidValue
+from diskbench.importers.registry import FORMATS, read_imported
+from diskbench.limits import COUNTER
+
+CASES = Path(__file__).parents[2] / "cases/imports"
+FILES = sorted(path for path in CASES.iterdir() if path.suffix != ".md")
+NUMBERS = ["nan", "inf", "-1", "9" * 30, "1e400", "1e308", "-0", "0x10", "0", "1e-300", "²", "٣"]
+MEMORY = 300 * 2**20
+
+
+def believed(data, name="x"):
+    """Read; every row must be one that a disk could give. Returns the rows, None if refused."""
+    try:
+        found = read_imported(data, name=name, run_id_of=lambda at: f"run{at}")
+    except InvalidValue as error:
+        refused = error
+    else:
+        refused = None
+    if refused is not None:
+        assert refused.exit_code == 2
+        assert len(refused.message) < 2000
+        return None
+    assert found.runs
+    rows = [row for run in found.runs for step in run.steps for row in step.measurements]
+    for row in rows:
+        for field, value in row:
+            if isinstance(value, float):
+                assert math.isfinite(value), field
+                assert value >= 0, field
+            elif isinstance(value, int) and not isinstance(value, bool):
+                assert 0 <= value <= COUNTER or field == "job_index", field
+        assert max(row.bytes_per_s, row.iops) <= 1e15, "no storage is so fast"
+    return rows
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_case_is_read(path):
+    assert believed(path.read_bytes(), path.name)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_that_is_cut_anywhere_is_refused_or_believable(path):
+    data = path.read_bytes()
+    for at in range(0, len(data), max(len(data) // 60, 1)):
+        believed(data[:at], path.name)
+        believed(data[at:], path.name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(FILES),
+    st.floats(0, 1),
+    st.one_of(st.binary(max_size=8), st.sampled_from(NUMBERS).map(str.encode)),
+    st.integers(0, 12),
+)
+def test_damage_anywhere_is_refused_or_believable(path, where, garbage, length):
+    data = path.read_bytes()
+    at = int(len(data) * where)
+    believed(data[:at] + garbage + data[at + length :], path.name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(FILES), st.integers(0, 400), st.sampled_from(NUMBERS))
+def test_any_number_replaced_is_refused_or_believable(path, which, number):
+    text = path.read_bytes().decode()
+    found = list(re.finditer(r"\d+(?:\.\d+)?", text))
+    match = found[which % len(found)]
+    believed((text[: match.start()] + number + text[match.end() :]).encode(), path.name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=2000))
+def test_bytes_are_refused_or_believable(data):
+    believed(data)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+    ],
+)
+def test_xml_that_declares_entities_is_refused(declaration):
+    text = (CASES / "diskspd.xml").read_text()
+    inside = text.replace("<Results>", f"<Results>{declaration}", 1).replace("d.dat", "&x;")
+    assert believed(inside.encode()) is None
+    before = f"<?xml version='1.0'?>{declaration}{text}".replace("d.dat", "&x;")
+    assert believed(before.encode()) is None
+
+
+HOSTILE = {
+    "deep-xml": b"<Results><TestTimeSeconds>" + b"<a>" * 4_000_000,
+    "deep-json": b'{"metric": "a", "run_uri": "b", "labels": ' + b"[" * 8_000_000,
+    "thread-heads": b"Results for timespan 1:\nRead IO\n" + b"Read IO\nthread | a\n" * 400_000,
+    "dd-lines": b"1 bytes copied, 1 s\n" * 700_000,
+    "blank-lines": b"1 bytes (1 B) copied, 1 s, 1 B/s\n" + b"\n" * 15_000_000,
+    "spaces": b"Version 2.00a  ------Sequential Output------\na" + b" " * 15_000_000 + b"1G x\n",
+    "terse": b"3;fio-3.33;a;0;0;" + b"0;" * 7_000_000,
+    "text": b"a: (groupid=0, jobs=1): err= 0: pid=1:\n" * 350_000,
+    "vdbench": b"avg_1-5 1 1 1 1 1\n" * 800_000,
+    "hdparm": b"Timing cached reads: 1 MB in  1.00 seconds = 1.00 MB/sec\n" * 250_000,
+    "bonnie": b"a,1G" + b",1" * 7_000_000,
+    "nothing": b"\xff\xfe" * 8_000_000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_ends_soon_and_takes_little_memory(name, tmp_path):
+    (tmp_path / "x").write_bytes(HOSTILE[name])
+    code = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from diskbench.errors import InvalidValue\n"
+        "from diskbench.importers.registry import read_imported\n"
+        "try:\n"
+        "    read_imported(Path(sys.argv[1]).read_bytes(), name='x', run_id_of=str)\n"
+        "    print('read')\n"
+        "except InvalidValue:\n"
+        "    print('refused')\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "x")],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-500:]
+    end, memory = done.stdout.split()
+    assert end == ("read" if name == "blank-lines" else "refused")
+    assert int(memory) < MEMORY
+
+
+def test_every_format_names_itself_and_is_listed_in_a_refusal():
+    with pytest.raises(InvalidValue) as told:
+        read_imported(b"bought on Tuesday", name="x", run_id_of=str)
+    for one in FORMATS:
+        assert one.words in told.value.advice
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"fio-2.1\nStarting 1 process\n", "fio's text of version 2.1, without results"),
+        (b"2;a;0;0;1;2;3", "terse output of version 2"),
+        (b"[global]\nrw=read\n[a]\n", "a job file of fio"),
+        (b"Version 2.00a    ------Sequential Output------\n", "bonnie++'s table, without figures"),
+        (b"\x7fELF\x00\x01\x02\x00\x00\x00", "a binary file"),
+        (b"", "an empty file"),
+        (b'{"a": 1}', "JSON of a tool that is not known"),
+        (b"\tIozone: Performance Test of File I/O\n", "iozone's output"),
+        (b"<!DOCTYPE html><html></html>", "a web page"),
+    ],
+)  # fmt: skip
+def test_an_unknown_file_is_described_in_a_sentence(data, words):
+    with pytest.raises(InvalidValue, match="x: it looks like ") as told:
+        read_imported(data, name="x", run_id_of=str)
+    assert words in told.value.message

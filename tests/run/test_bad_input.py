@@ -88,7 +88,7 @@ def test_a_job_file_that_reaches_beyond_the_target(user: Cli, target: Path, tmp_
     victim = tmp_path / "victim"
     victim.write_text("kept")
     profile = tmp_path / "evil.fio"
-    profile.write_text(f"[a]\nrw=write\nsize=1m\nfilename=../victim\n")
+    profile.write_text("[a]\nrw=write\nsize=1m\nfilename=../victim\n")
     assert "../victim" in refused(user, "--path", str(target), "--profile", str(profile))
     assert victim.read_text() == "kept"
 

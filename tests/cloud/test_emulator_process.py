@@ -50,7 +50,13 @@ AWS = """
 import boto3, os, time
 ec2, ssm = (boto3.client(name, endpoint_url=os.environ["ENDPOINT"]) for name in ("ec2", "ssm"))
 image = ssm.get_parameter(Name=os.environ["IMAGE"])["Parameter"]["Value"]
-made = ec2.run_instances(ImageId=image, InstanceType="m5.large", MinCount=1, MaxCount=1)
+tags = [{"Key": "diskbench-lease", "Value": "somebodys"}]
+made = ec2.run_instances(
+    ImageId=image, InstanceType="m5.large", MinCount=1, MaxCount=1,
+    TagSpecifications=[
+        {"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume", "network-interface")
+    ],
+)
 name = made["Instances"][0]["InstanceId"]
 while "PublicIpAddress" not in ec2.describe_instances()["Reservations"][0]["Instances"][0]:
     time.sleep(0.1)

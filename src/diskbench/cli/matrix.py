@@ -90,11 +90,11 @@ def plan(
 ) -> None:
     """Tell what a matrix will do: cells, order, time, cost, quota, credit. Rents nothing."""
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.results.refreshed_catalogue import open_books
 
     loaded = load_matrix(file)
-    outlook = look_ahead(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
+    outlook = outlook_of(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
     if output is MatrixOutput.json:
         print_json(outlook.model_dump_json(indent=2))
     else:

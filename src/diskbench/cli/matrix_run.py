@@ -54,12 +54,12 @@ def run(
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.results.refreshed_catalogue import open_books
 
     file = with_money(load_matrix(matrix), budget, assume_price)
     books = open_books()
-    seen = look_ahead(file, books, seed=seed_of(file.matrix, seed), offline=False)
+    seen = outlook_of(file, books, seed=seed_of(file.matrix, seed), offline=False)
     (check_prices if keep_going else check_outlook)(seen)
     session = opened(database_url, evidence_url, books)
     campaign = begin_campaign(session.database, file, seen, own_queue=not queue)

@@ -28,7 +28,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     """
     from diskbench.cli.asked import asked_for
     from diskbench.cli.run_until import check_until, outlook_until
-    from diskbench.engine.trial.plan_preview import look
+    from diskbench.engine.trial.plan_preview import preview
     from diskbench.results.refreshed_catalogue import open_books
 
     until = check_until(typed)
@@ -37,7 +37,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
         return
     command = asked_for(typed)
     books = open_books()
-    outlook = look(
+    outlook = preview(
         command.request, books, install_fio=typed["install_fio"], offline=typed["offline"]
     )
     if typed["output"] == "json":

@@ -104,12 +104,12 @@ def start_until(
     from diskbench.cli.stores import opened
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
     from diskbench.engine.matrix.matrix_file import seed_of
-    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.report.terminal.matrix_text import render_outlook
     from diskbench.results.refreshed_catalogue import open_books
 
     file, books = matrix_of(typed, until), open_books()
-    seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=False)
+    seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=False)
     _check_block(seen.blocks[0].problem)
     check_outlook(seen)
     if not show.quiet:
@@ -127,12 +127,12 @@ def start_until(
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
     from diskbench.engine.matrix.matrix_file import seed_of
-    from diskbench.engine.matrix.matrix_outlook import look_ahead
+    from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.report.terminal.matrix_text import render_outlook
     from diskbench.results.refreshed_catalogue import open_books
 
     file, books = matrix_of(typed, until), open_books()
-    seen = look_ahead(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
+    seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(seen.blocks[0].problem)
     if typed["output"] == "json":
         return json_escaped(seen.model_dump_json(indent=2)) + "\n"

@@ -71,7 +71,9 @@ def start(
     # Threads that look at hosts render profiles: two that import it at once can find half of it.
     import_module("jinja2.sandbox")
     try:
-        looked = look(cells(request), profile, books, install_fio=install_fio, timing=timing)
+        looked = preview_command(
+            cells(request), profile, books, install_fio=install_fio, timing=timing
+        )
         # The hosts answer while this process imports and opens what it stores into.
         session = session_of(settings, timing, books)
         warm_up()
@@ -112,7 +114,7 @@ def start(
     leave(worst([code, refused]))
 
 
-def look(
+def preview_command(
     cells: Sequence[Cell],
     profile: Profile,
     books: Books,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.engine.ntp import is_synchronised
 from diskbench.engine.quota import quota_findings
 from diskbench.errors import DiskbenchError
@@ -94,7 +94,7 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
     Raises UserError for a matrix that cannot be read.
     """
     file = load_matrix(name_or_path)
-    outlook = look_ahead(file, open_books(), seed=seed_of(file.matrix), offline=False)
+    outlook = outlook_of(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = outlook.name
     findings = [
         _finding(

@@ -4,7 +4,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.engine.matrix.matrix_file import read_matrix
-from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
 from diskbench.model.outcome import problem_of
 from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
@@ -22,7 +22,7 @@ AWAY = problem_of(HostUnavailable("no answer"))
 @pytest.fixture
 def foreseen(tmp_path):
     """What is known without a call: all of the first block, nothing of the second."""
-    outlook = look_ahead(read_matrix(MATRIX, "two.yaml", tmp_path), SHIPPED, seed=1, offline=True)
+    outlook = outlook_of(read_matrix(MATRIX, "two.yaml", tmp_path), SHIPPED, seed=1, offline=True)
     known, other = outlook.blocks
     nothing = other.model_copy(update={"problem": UNKNOWN, "cost": None})
     return outlook.model_copy(update={"blocks": (known, nothing)})

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from diskbench.catalog.overlay import Overlay
 from diskbench.cli.catalog import app
-from diskbench.engine.trial.plan_preview import look
+from diskbench.engine.trial.plan_preview import preview
 from diskbench.errors import AccessDenied, InvalidValue
 from diskbench.model.rental import RentSpec
 from diskbench.plan.cells import Request
@@ -70,7 +70,7 @@ def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
     books = refreshed_catalogue.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
     request = Request(provider="aws", profile="quick", rent=spec)
-    ((plan, _),) = look(request, books, offline=True).plans
+    ((plan, _),) = preview(request, books, offline=True).plans
     assert plan.catalogue == books.digest is not None
     assert plan.expectation is not None
     first = plan.expectation.of(plan.expectation.step(5))
@@ -80,7 +80,7 @@ def test_plans_made_on_it_carry_its_digest(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_plan_of_the_shipped_catalogue_names_no_digest():
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
-    ((plan, _),) = look(
+    ((plan, _),) = preview(
         Request(provider="aws", profile="quick", rent=spec), SHIPPED, offline=True
     ).plans
     assert plan.catalogue is None

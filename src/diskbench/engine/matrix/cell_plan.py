@@ -9,7 +9,7 @@ from ulid import ULID
 
 from diskbench.engine.matrix.machine_reuse import placed
 from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
-from diskbench.engine.trial.prepare import look_at
+from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.engine.trial.save import save
 from diskbench.errors import DiskbenchError
@@ -34,7 +34,7 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
     names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
     renter = renter_named(row.cell.provider)
     if renter is None:
-        plan, host = look_at(row.cell, profile, names, books, install_fio=False)
+        plan, host = plan_on_host(row.cell, profile, names, books, install_fio=False)
         try:
             plan = queued_behind(plan, _measured_now(session, row))
         except DiskbenchError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench import __version__
 from diskbench.engine.matrix.matrix_file import rents
 from diskbench.engine.session import new_id
-from diskbench.engine.trial.draft import draft, look_up
+from diskbench.engine.trial.draft import draft, resolve_rental
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
@@ -38,7 +38,7 @@ _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
 """Types of disks that belong to a machine and count against no quota of disks."""
 
 
-def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
+def outlook_of(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
     """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
 
     A block that cannot be planned is returned with its problem; the others are planned.
@@ -49,7 +49,7 @@ def look_ahead(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> M
     firsts = [cell for cell in expand(listed, seed=seed) if cell.cell.replicate == 0]
     counts = Counter(cell.block for cell in cells)
     with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
-        looked = list(pool.map(lambda cell: _look(cell, books, offline=offline), firsts))
+        looked = list(pool.map(lambda cell: _resolved(cell, books, offline=offline), firsts))
     blocks = [
         _block(number, first, counts[first.block], result)
         for number, (first, result) in enumerate(zip(firsts, looked, strict=True), start=1)
@@ -65,11 +65,11 @@ class _Looked:
     problem: DiskbenchError | None = None
 
 
-def _look(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
+def _resolved(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
     try:
         if not rents(cell.cell.provider):
             return _Looked(_there(cell.cell, books))
-        rental, asked, notes = look_up(cell.cell, books, offline=offline)
+        rental, asked, notes = resolve_rental(cell.cell, books, offline=offline)
         plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
         return _Looked(problem=error)

@@ -123,10 +123,10 @@ class Worker:
                 keep=lambda ending: keep_ending(self.session, ending),
             )
             for campaign in list_campaigns(database, states=("running", "cancelling"))
-            if self._looks_after(campaign)
+            if self._is_served(campaign)
         ]
         by_id = {campaign.campaign_id: campaign for campaign in open_ones}
-        self._look_at_cells(by_id)
+        self._check_cells(by_id)
         patterns = self.serves if self.own is None else EVERYWHERE
         for campaign in open_ones:
             if campaign.state != "done" and campaign.campaign_id not in self._kept:
@@ -165,7 +165,7 @@ class Worker:
         except DiskbenchError as error:
             log.warning("%s", error.message)
 
-    def _looks_after(self, campaign: CampaignRow) -> bool:
+    def _is_served(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None
 
     def _reaches(self, campaign: CampaignRow) -> Callable[[CellRow], bool]:
@@ -173,7 +173,7 @@ class Worker:
             return lambda _: True
         return lambda cell: serves(self.serves, cell.route)
 
-    def _look_at_cells(self, campaigns: dict[str, CampaignRow]) -> None:
+    def _check_cells(self, campaigns: dict[str, CampaignRow]) -> None:
         from diskbench.engine.durable import cells, process
 
         database, me = self.session.database, self.session.executor_id
@@ -189,11 +189,11 @@ class Worker:
             assert cell.trial_id is not None
             workflow = workflows.get(cell.trial_id)
             if cell.owner == me and workflow is not None and not workflow.is_over:
-                self._look_at_own(campaigns[cell.campaign_id], cell)
+                self._check_own(campaigns[cell.campaign_id], cell)
                 if not workflow.is_with(me):
                     process.move_here(cell.trial_id, me)  # it was won, and the database went away
                 elif workflow.state == "PENDING":
-                    self._look_for(cell.trial_id)
+                    self._find_cell(cell.trial_id)
             elif self._may_take(cell, workflow, taken):
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
@@ -209,7 +209,7 @@ class Worker:
             return self.admits and has_room and (is_new or not self._clock.is_skewed)
         return workflow.is_over or (self.admits and not self._clock.is_skewed)
 
-    def _look_for(self, trial_id: str) -> None:
+    def _find_cell(self, trial_id: str) -> None:
         """Restart the workflow of a cell of this process that no thread works on."""
         from diskbench.engine.durable import process
 
@@ -228,7 +228,7 @@ class Worker:
         is_back = time.monotonic() - self._back_at > 2 * BEAT_S
         return DEAD_AFTER_S if is_back else float("inf")
 
-    def _look_at_own(self, campaign: CampaignRow, cell: CellRow) -> None:
+    def _check_own(self, campaign: CampaignRow, cell: CellRow) -> None:
         """Stop a cell of this process that takes longer than the matrix allows."""
         trial_id, longest = cell.trial_id, campaign.limits.max_cell_s
         assert trial_id is not None

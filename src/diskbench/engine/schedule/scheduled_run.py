@@ -18,7 +18,7 @@ from ulid import ULID
 
 from diskbench.engine.matrix.campaign import begin_campaign, check_prices
 from diskbench.engine.matrix.matrix_file import read_matrix
-from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
@@ -187,10 +187,10 @@ def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
     planned from the catalogue, and retried when their cells begin: a schedule has no second try
     before its next time.
     """
-    seen = look_ahead(file, books, seed=seed, offline=False)
+    seen = outlook_of(file, books, seed=seed, offline=False)
     if not out_of_reach(seen):
         return seen
-    return with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
+    return with_foreseen(seen, outlook_of(file, books, seed=seed, offline=True))
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import seed_of
-from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.engine.schedule.scheduled_run import matrix_of
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
@@ -91,22 +91,22 @@ def add_schedule(
         updated_at=iso(now),
         watched_until=iso(now),
     )
-    unseen = _look(row)
+    unseen = _outlook(row)
     clocks.make_room(database)
     clocks.keep_clock(database, clocks.ScheduleClock(name, cron.strip(), zone))
     save_schedule(database, row)
     return name not in known, unseen
 
 
-def _look(row: ScheduleRow) -> list[BlockOutlook]:
+def _outlook(row: ScheduleRow) -> list[BlockOutlook]:
     """The blocks whose provider cannot be reached from here; raises for blocks that cannot be
     measured at all."""
     file = matrix_of(row)
     seed, books = seed_of(file.matrix), open_books()
-    seen = look_ahead(file, books, seed=seed, offline=False)
+    seen = outlook_of(file, books, seed=seed, offline=False)
     unseen = out_of_reach(seen)
     if unseen:
-        seen = with_foreseen(seen, look_ahead(file, books, seed=seed, offline=True))
+        seen = with_foreseen(seen, outlook_of(file, books, seed=seed, offline=True))
     check_outlook(seen)
     return unseen
 

@@ -125,7 +125,9 @@ def renter_named(name: str) -> Renter | None:
     return candidate if isinstance(candidate, Renter) else None
 
 
-def look_up(cell: Cell, books: Books, *, offline: bool) -> tuple[Rental, bool, tuple[str, ...]]:
+def resolve_rental(
+    cell: Cell, books: Books, *, offline: bool
+) -> tuple[Rental, bool, tuple[str, ...]]:
     """What would be rented, whether the provider was asked, and notes on why not and on the region
     of the prices. Where access is denied, or nothing names a region, the catalogue is used. Raises
     DiskbenchError; UnknownName for a region that the catalogue does not list."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.session import new_id
-from diskbench.engine.trial.draft import check_rentable, draft, look_up, renter_named
+from diskbench.engine.trial.draft import check_rentable, draft, renter_named, resolve_rental
 from diskbench.engine.trial.prepare import Preparation
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
@@ -32,7 +32,7 @@ class Looked:
     refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
 
 
-def look(
+def preview(
     request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
 ) -> Looked:
     """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
@@ -59,7 +59,7 @@ def _rented(
         if cell.replicate:
             continue
         try:
-            rental, was_asked, notes = look_up(cell, books, offline=offline)
+            rental, was_asked, notes = resolve_rental(cell, books, offline=offline)
             plan = draft(cell, profile, rental, new_id(), books)
         except DiskbenchError as error:
             looked.refused.append((cell, error))

@@ -58,7 +58,7 @@ class Preparation:
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
         self._parsed: dict[object, Future[bool]] = {}
-        self._found = [self._pool.submit(self._look, cell) for cell in cells]
+        self._found = [self._pool.submit(self._probed, cell) for cell in cells]
 
     def result(self) -> Prepared:
         """Plans in the order of the cells."""
@@ -80,14 +80,14 @@ class Preparation:
         self._pool.shutdown(wait=False)
         return prepared
 
-    def _look(self, cell: Cell) -> tuple[Plan, Host]:
+    def _probed(self, cell: Cell) -> tuple[Plan, Host]:
         names = TrialIds(
             campaign_id=self._campaign_id,
             trial_id=new_id(),
             run_ids=tuple(new_id() for _ in range(cell.runs)),
         )
         with self._timing.span("connect and look", names.trial_id):
-            return look_at(
+            return plan_on_host(
                 cell,
                 self._profile,
                 names,
@@ -111,7 +111,7 @@ class Preparation:
         first.set_result(True)
 
 
-def look_at(
+def plan_on_host(
     cell: Cell,
     profile: Profile,
     names: TrialIds,

@@ -69,7 +69,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     try:
         with session.timing.span("connect and look", draft.trial_id):
             plan = patiently(
-                lambda: _look(draft, profile, acquired, host, session.books),
+                lambda: _plan_on_machine(draft, profile, acquired, host, session.books),
                 onlooker.asked.is_set,
                 Absence(draft, renter, onlooker.note).noted_or_raise,
             )
@@ -83,7 +83,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     return plan
 
 
-def _look(draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books) -> Plan:
+def _plan_on_machine(
+    draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books
+) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
     if draft.rental is not None and draft.rental.spec.stripe:

@@ -49,7 +49,7 @@ class AwsLookup:
     known: ProviderBook
 
 
-def look_up(
+def resolve_details(
     aws: Aws,
     spec: RentSpec,
     wanted: AwsDiskRequest,

@@ -14,7 +14,7 @@ from diskbench.providers.aws.examine import examine, present
 from diskbench.providers.aws.extend import extend
 from diskbench.providers.aws.handover import hand_over
 from diskbench.providers.aws.inventory import inventory, why_ended
-from diskbench.providers.aws.lookup import look_up
+from diskbench.providers.aws.lookup import resolve_details
 from diskbench.providers.aws.offer import rental
 from diskbench.providers.aws.offline import foresee
 from diskbench.providers.aws.partitions import region_of
@@ -71,7 +71,7 @@ class AWSProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
         with while_looking():
-            details = look_up(
+            details = resolve_details(
                 aws, spec, asked, books.of("aws"), self.timing.looking(), self.ask_caller
             )
         return rental(books, spec, details, aws.emulated_endpoint())

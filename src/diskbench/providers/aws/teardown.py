@@ -51,7 +51,7 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     given: set[str] = set()
     listings: list[AwsInventory] = []
 
-    def look() -> AwsInventory:
+    def listed_now() -> AwsInventory:
         what = f"the listing of {which.lease_id}"
         found = until(partial(_unlisted, ec2, which, given), what, timing.delete_s, timing)
         listings.append(found)
@@ -71,7 +71,7 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
                     )
         given.update(name for name in found.names() if name not in failures)
 
-    skeleton.release(which, ec2.session.region, look, give_back)
+    skeleton.release(which, ec2.session.region, listed_now, give_back)
 
 
 def _unlisted(ec2: AwsClient, which: Which, given: set[str]) -> AwsInventory | Still:

@@ -153,11 +153,11 @@ class AzureClient:
 
         from diskbench.providers.azure.polling import WatchedPolling
 
-        def look(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
+        def answer_of(ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is asked
             return self._repeated(action, ask)
 
         def run() -> Any:  # noqa: ANN401
-            polling = WatchedPolling(what, limit_s, self.timing, self.watch, look)
+            polling = WatchedPolling(what, limit_s, self.timing, self.watch, answer_of)
             poller = self._method(service, method)(*args, polling=polling, **more)
             try:
                 return poller.result()

@@ -47,7 +47,7 @@ class AzureLookup:
     region: str
 
 
-def look_up(
+def resolve_details(
     azure: Azure,
     spec: RentSpec,
     wanted: AzureDiskRequest,

@@ -39,7 +39,7 @@ class WatchedPolling(ARMPolling):
     def request_status(self, status_link: str) -> Any:  # noqa: ANN401 - as the SDK has it
         """One poll of the operation."""
 
-        def look() -> Any:  # noqa: ANN401
+        def status_now() -> Any:  # noqa: ANN401
             answer = ARMPolling.request_status(self, status_link)
             # By default the SDK treats these as the end of the operation.
             if answer.http_response.status_code in {429, 500, 502, 503, 504}:
@@ -49,7 +49,7 @@ class WatchedPolling(ARMPolling):
                 raise HttpResponseError(response=answer.http_response)
             return answer
 
-        return self.repeated(look)
+        return self.repeated(status_now)
 
     def update_status(self) -> None:
         """Poll once; remember a success, which the SDK forgets where the result cannot be read."""

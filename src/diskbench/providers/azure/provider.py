@@ -16,7 +16,7 @@ from diskbench.providers.azure.examine import examine, present
 from diskbench.providers.azure.extend import extend
 from diskbench.providers.azure.handover import hand_over
 from diskbench.providers.azure.inventory import STOPPED, power_of, read_machine, state_of, why
-from diskbench.providers.azure.lookup import look_up
+from diskbench.providers.azure.lookup import resolve_details
 from diskbench.providers.azure.offer import rental
 from diskbench.providers.azure.offline import foresee
 from diskbench.providers.azure.policy import policy
@@ -77,7 +77,7 @@ class AzureProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         azure = open_azure(spec.account, spec.endpoint_url)
         with while_looking():
-            details = look_up(
+            details = resolve_details(
                 azure, spec, asked, books.of("azure"), self.timing.looking(), self.ask_caller
             )
         return rental(books, spec, details, azure)

@@ -62,7 +62,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
         meant = tuple(group for group in found if is_meant(group, which))
         return _Listing(meant, tuple(told_group(group) for group in found if group not in meant))
 
-    def look() -> _Listing:
+    def listed_now() -> _Listing:
         """The listing, repeated for a while where it may lag: nothing is listed of a lease that is
         only just made, or what was deleted is listed still."""
         end = time.monotonic() + edge.timing.settle_s
@@ -89,7 +89,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
             held = []
         return ", ".join([name, *(told(item) for item in held)])
 
-    skeleton.release(which, edge.azure.subscription, look, give_back, tell)
+    skeleton.release(which, edge.azure.subscription, listed_now, give_back, tell)
 
 
 def _groups(edge: AzureClient, which: Which) -> list[Item]:

@@ -54,7 +54,7 @@ class GcpLookup:
         return self.spec.zone or self.region
 
 
-def look_up(
+def resolve_details(
     compute: Compute,
     spec: RentSpec,
     wanted: GcpDiskRequest,

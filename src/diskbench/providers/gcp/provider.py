@@ -13,7 +13,7 @@ from diskbench.providers.gcp.client import open_compute, open_scope
 from diskbench.providers.gcp.disk_request import wanted
 from diskbench.providers.gcp.examine import examine, present
 from diskbench.providers.gcp.handover import hand_over
-from diskbench.providers.gcp.lookup import look_up
+from diskbench.providers.gcp.lookup import resolve_details
 from diskbench.providers.gcp.offer import rental
 from diskbench.providers.gcp.offline import foresee
 from diskbench.providers.gcp.policy import policy
@@ -68,7 +68,7 @@ class GCPProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         compute = open_compute(spec.account, spec.endpoint_url, self.timing.looking())
         with while_looking():
-            details = look_up(compute, spec, asked, self.ask_caller)
+            details = resolve_details(compute, spec, asked, self.ask_caller)
         return rental(books, spec, details, compute.login.endpoint)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:

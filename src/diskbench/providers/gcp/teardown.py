@@ -35,7 +35,7 @@ def release(compute: Compute, which: Which) -> None:
     What was sent and is not listed is deleted by its name, which tells whether it is there."""
     gone: set[str] = set()
 
-    def look() -> GcpInventory:
+    def listed_now() -> GcpInventory:
         listed = inventory(compute, which)
         if which.copied:
             return listed
@@ -53,7 +53,7 @@ def release(compute: Compute, which: Which) -> None:
         if not failures:
             await_unlisted(compute, which, found.names())
 
-    skeleton.release(which, f"project {compute.project}", look, work_off)
+    skeleton.release(which, f"project {compute.project}", listed_now, work_off)
 
 
 def await_unlisted(compute: Compute, which: Which, deleted: Collection[str]) -> None:

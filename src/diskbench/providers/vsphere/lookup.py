@@ -44,7 +44,7 @@ class VsphereLocation:
     host: VspherePlace | None
 
 
-def look_up(
+def resolve_details(
     vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, wanted: VsphereDiskRequest
 ) -> VsphereResolved:
     """Everything that must be known before renting. Raises UserError."""

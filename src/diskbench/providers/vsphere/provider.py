@@ -19,7 +19,7 @@ from diskbench.providers.vsphere.examine import examine, present
 from diskbench.providers.vsphere.extend import extend
 from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import machines
-from diskbench.providers.vsphere.lookup import look_up
+from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.offline import foresee
 from diskbench.providers.vsphere.options import VsphereOptions
@@ -65,7 +65,7 @@ class VsphereProvider:
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         server = server_of(spec)
         with while_looking(), session(server, self.timing.looking()) as vsphere:
-            details = look_up(vsphere, server, VsphereOptions.of(spec), asked)
+            details = resolve_details(vsphere, server, VsphereOptions.of(spec), asked)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 

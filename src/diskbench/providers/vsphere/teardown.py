@@ -54,7 +54,7 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
         )
         return _Listing(meant, tuple(machine.told for machine in carrying if machine not in meant))
 
-    def look() -> _Listing:
+    def listed_now() -> _Listing:
         """The listing; looked at again where it is empty, as a clone that was just made may not be
         in it yet."""
         found = listed()
@@ -77,7 +77,7 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
         there = [name for name in listed().names() if name in gone]
         return Still(f"{', '.join(there)} is still listed") if there else True
 
-    skeleton.release(which, "vSphere", look, give_back)
+    skeleton.release(which, "vSphere", listed_now, give_back)
 
 
 def _by_id(vsphere: Vsphere, lease_id: str, told: Iterable[str]) -> list[VsphereMachine]:

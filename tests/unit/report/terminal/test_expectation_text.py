@@ -3,7 +3,7 @@
 from tests.books import SHIPPED
 
 from diskbench.engine.matrix.matrix_file import load_matrix
-from diskbench.engine.matrix.matrix_outlook import look_ahead
+from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.model.expectation import (
     Bound,
     CreditRange,
@@ -112,7 +112,7 @@ def test_what_the_catalogue_does_not_know_is_named():
 
 def test_blocks_of_a_matrix_show_result_limit_and_price_in_80_columns():
     file = load_matrix("gp2-burst")
-    blocks = look_ahead(file, SHIPPED, seed=1, offline=True).blocks
+    blocks = outlook_of(file, SHIPPED, seed=1, offline=True).blocks
     table, prices = list(expected_table(blocks)), list(price_table(blocks))
     assert max(len(line) for line in [*table, *prices]) <= 80
     text = "\n".join(table)

@@ -48,10 +48,8 @@ ALIASES: Final = {
     "ss_ramp": "steadystate_ramp_time",
     "ss_interval": "steadystate_check_interval",
     "log_max_value": "log_window_value",
-    "threads": "thread",
 }
-"""Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the log_… from fio 3.42's list).
-fio 3.33 takes `threads` for `thread` (tried)."""
+"""Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
 
 
 class JobOption(Frozen):

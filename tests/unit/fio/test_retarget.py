@@ -31,7 +31,6 @@ def changed(line, target, *, after=""):
         ("filename_format=/mnt/$jobname", ("filename_format", "$jobname"), "→ $jobname"),
         ("size=30g/2", ("size", str(15 * 2**30)), f"size=30g/2 → {15 * 2**30}"),
         ("bs=4k-64k", ("bsrange", "4k-64k"), "bs=4k-64k → bsrange=4k-64k"),
-        ("threads=1", ("thread", "1"), None),
     ],
 )
 def test_what_names_a_target_or_is_worked_out_is_replaced_and_said(line, option, said):
@@ -44,7 +43,8 @@ def test_what_names_a_target_or_is_worked_out_is_replaced_and_said(line, option,
 @pytest.mark.parametrize(
     "line",
     ["directory=/data1", "directory=/a:/b", "write_lat_log=/x/y", "percentile_list=1:2", "stats=0",
-     "log_avg_msec=100", "output=/tmp/x", "status-interval=1", "verify_dump=1", "per_job_logs=0"],
+     "log_avg_msec=100", "output=/tmp/x", "status-interval=1", "verify_dump=1", "per_job_logs=0",
+     "threads=1"],
 )  # fmt: skip
 def test_what_names_a_directory_or_output_is_ours_and_said(line):
     options, lines = changed(line, DIRECTORY)

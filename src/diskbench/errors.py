@@ -29,6 +29,7 @@
       - Unanswered               a cloud did not answer, after something was rented
         - Throttled              a cloud asked to come again later
         - Busy                   a cloud is changing the same thing already
+          - NotListedYet         a cloud made it, and does not list it yet
   - ConnectionLost               exit 1: a host went away (the engine retries before a user sees it)
   - ReleaseFailed                exit 3: something could not be given back
   - Interrupted                  exit 130: a person stopped it
@@ -241,6 +242,11 @@ class Throttled(Unanswered):
 class Busy(Unanswered):
     """A cloud is already changing the same resource, usually for an earlier call of ours whose
     answer was lost."""
+
+
+class NotListedYet(Busy):
+    """A resource is made, and its cloud does not list it yet: listings and reads lag behind
+    operations."""
 
 
 class ConnectionLost(DiskbenchError):

@@ -77,7 +77,7 @@ class _Result:
 
 def read_bonnie(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """Each CSV line, or where there is none each table, as a run. Raises InvalidValue."""
-    text = text_of(data)
+    text = text_of(data, name)
     results = list(_csv(text, name)) or list(_tables(text, name))
     if not results:
         raise InvalidValue(f"{name}: no line of bonnie++ figures in it")

@@ -39,7 +39,7 @@ _COMMAND = re.compile(r"^.{0,200}\bdd\b .{0,400}$", re.MULTILINE)
 
 def read_dd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """Each dd in the text as a step of one run. Raises InvalidValue."""
-    text = text_of(data)
+    text = text_of(data, name)
     steps = tuple(_steps(text, name, run_id_of(0)))
     if not steps:
         raise InvalidValue(f"{name}: no line of dd with bytes and seconds in it")

@@ -62,7 +62,7 @@ class _Span:
 
 def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """One run of a step for each timespan. Raises InvalidValue."""
-    text = text_of(data)
+    text = text_of(data, name)
     xml = "<Results" in text
     spans, system = _from_xml(text, name) if xml else _from_text(text, name)
     if not 0 < len(spans) <= MOST_STEPS:

@@ -38,7 +38,7 @@ def read_reports(kind: str, data: bytes, *, where: str) -> tuple[FioOutput, ...]
     FioOutputUnreadable."""
     if kind == "fio-json":
         return (parse_output(data, where=where),)
-    text = text_of(data).encode()
+    text = text_of(data, where).encode()
     if kind == "fio-terse":
         return (parse_terse(text, where=where),)
     return parse_text(text, where=where)

@@ -72,12 +72,12 @@ class Format:
     read: Callable[[bytes, str, Callable[[int], str]], Imported]
 
 
-def text_of(data: bytes) -> str:
+def text_of(data: bytes, name: str) -> str:
     """The text of a file; UTF-16 with its mark (PowerShell's redirection) is read, too. Raises
     InvalidValue for more than TEXT_BYTES."""
     if len(data) > TEXT_BYTES:
         raise InvalidValue(
-            f"the file has {format_bytes(len(data))}; text of at most {format_bytes(TEXT_BYTES)} "
+            f"{name}: it has {format_bytes(len(data))}; text of at most {format_bytes(TEXT_BYTES)} "
             "is read",
             advice="keep the part with the results",
         )
@@ -88,7 +88,7 @@ def text_of(data: bytes) -> str:
 
 def head_of(data: bytes) -> str:
     """The text at the beginning of a file, in which a format must show itself."""
-    return text_of(data[:_HEAD_BYTES])
+    return text_of(data[:_HEAD_BYTES], "")
 
 
 def row(

@@ -43,7 +43,7 @@ _ROUNDED = 0.03
 
 def read_hdparm(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """Each timing in the text as a step of one run. Raises InvalidValue."""
-    steps = tuple(_steps(text_of(data), name, run_id_of(0)))
+    steps = tuple(_steps(text_of(data, name), name, run_id_of(0)))
     if not steps:
         raise InvalidValue(f"{name}: no timing of hdparm in it")
     return Imported("hdparm", "", (ImportedRun(steps),))

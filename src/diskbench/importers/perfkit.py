@@ -43,7 +43,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     """Each run_uri in the file as a run; its fio jobs are steps. Raises InvalidValue."""
     by_run: dict[str, _Samples] = {}
     other: set[str] = set()
-    for sample in _samples(text_of(data), name):
+    for sample in _samples(text_of(data, name), name):
         match = _METRIC.fullmatch(str(sample.get("metric", "")))
         if match is None:
             other.add(str(sample.get("test", "?"))[:40])

@@ -71,11 +71,8 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     """
     try:
         return format_of(data, name=name).read(data, name, run_id_of)
-    except FioOutputUnreadable as error:
+    except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
-    except InvalidValue as error:
-        named = error.message if error.message.startswith(name) else f"{name}: {error.message}"
-        raise InvalidValue(named, advice=error.advice or IMPORTABLE) from error
 
 
 def _looks_like(data: bytes) -> str:

@@ -43,7 +43,7 @@ _COLUMNS = 13
 
 def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """Each run definition (RD) with I/O as a step. Raises InvalidValue."""
-    text = text_of(data)
+    text = text_of(data, name)
     if _FILES.search(text):
         raise InvalidValue(f"{name}: totals of vdbench's file systems (fsd) are not read")
     steps: list[ImportedStep] = []

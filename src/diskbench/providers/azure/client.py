@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import Busy, HostUnavailable, Unanswered
+from diskbench.errors import Busy, HostUnavailable, NotListedYet, Unanswered
 from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     MISSING,
-    NotListedYet,
     error_code,
     no_region,
     no_subscription,

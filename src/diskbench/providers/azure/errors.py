@@ -46,11 +46,6 @@ _LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_C
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
 
 
-class NotListedYet(Busy):
-    """A resource is made, and Azure does not list it yet: its listings and reads lag behind its
-    operations."""
-
-
 TABLE: ErrorTable = (
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE,

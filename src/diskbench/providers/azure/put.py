@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import Busy
-from diskbench.providers.azure.errors import NotListedYet
+from diskbench.errors import Busy, NotListedYet
 from diskbench.providers.azure.inventory import DISKS, MACHINES, read, state_of
 from diskbench.providers.waits import Still, nap, until
 

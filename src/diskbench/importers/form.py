@@ -112,7 +112,8 @@ def row(
     left out (MR-10).
 
     Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
-    run of more than a year, more than 10^15 I/Os or bytes per second, or more jobs than one output may have.
+    run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output
+    may have.
     """
     if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
         raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
@@ -121,13 +122,13 @@ def row(
             raise InvalidValue(
                 f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
             )
-    for name, count, most in (
+    for name, given, most in (
         ("jobs", jobs, JOBS),
         ("iodepth", depth, COUNTER),
         ("bs", block, COUNTER),
     ):
-        if count is not None and not 0 <= count <= most:
-            raise InvalidValue(f"{where}: {name} of {count:.4g} is more than {most:,}")
+        if given is not None and not 0 <= given <= most:
+            raise InvalidValue(f"{where}: {name} of {given:.4g} is more than {most:,}")
     figures = dict(latency or {})
     by_fraction = {round(p, 6): ns for p, ns in (percentiles or {}).items()}
     figures |= {

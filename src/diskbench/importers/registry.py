@@ -73,6 +73,11 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
         return format_of(data, name=name).read(data, name, run_id_of)
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
+    except OverflowError as error:
+        # Each figure may be finite and its product with a unit not.
+        raise InvalidValue(
+            f"{name}: a figure in it, in its unit, is larger than any number", advice=IMPORTABLE
+        ) from error
 
 
 def _looks_like(data: bytes) -> str:

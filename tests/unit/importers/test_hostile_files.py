@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue
@@ -72,6 +72,7 @@ def test_damage_anywhere_is_refused_or_believable(path, where, garbage, length):
 
 
 @settings(max_examples=300, deadline=None)
+@example(CASES / "perfkitbenchmarker_results.json", 0, "1e308")
 @given(st.sampled_from(FILES), st.integers(0, 400), st.sampled_from(NUMBERS))
 def test_any_number_replaced_is_refused_or_believable(path, which, number):
     text = path.read_bytes().decode()

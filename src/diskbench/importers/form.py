@@ -115,13 +115,7 @@ def row(
     run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output
     may have.
     """
-    if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
-        raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
-    for name, count in (("I/Os", ios), ("bytes", size)):
-        if not 0 <= count <= COUNTER or count / seconds > FASTEST:
-            raise InvalidValue(
-                f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
-            )
+    check_rates(ios, size, seconds, where=where)
     for name, given, most in (
         ("jobs", jobs, JOBS),
         ("iodepth", depth, COUNTER),
@@ -162,6 +156,17 @@ def row(
         quantiles_of="lat" if percentiles else None,
         **{name: round(v) if name.endswith(_WHOLE) else v for name, v in figures.items()},
     )
+
+
+def check_rates(ios: int, size: int, seconds: float, *, where: str) -> None:
+    """Raise InvalidValue for `ios` I/Os and `size` bytes in a time in which no disk does them."""
+    if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
+        raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
+    for name, count in (("I/Os", ios), ("bytes", size)):
+        if not 0 <= count <= COUNTER or count / seconds > FASTEST:
+            raise InvalidValue(
+                f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
+            )
 
 
 _WHOLE = ("_min_ns", "_max_ns")

@@ -7,7 +7,14 @@ from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.rows import ALL_JOBS
-from diskbench.importers.form import Format, Imported, ImportedRun, ImportedStep, step_of
+from diskbench.importers.form import (
+    Format,
+    Imported,
+    ImportedRun,
+    ImportedStep,
+    check_rates,
+    step_of,
+)
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction, Measurement
 from diskbench.units import NS_PER_S
@@ -66,6 +73,7 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
         else:
             size = _count(result, f"{prefix}_bytes", where)
             ios = -(-size // block)
+        check_rates(ios, size, runtime_ns / NS_PER_S, where=f"{where}: {name}")
         step = step_of(index, name)
         row = Measurement(
             run_id=run_id,

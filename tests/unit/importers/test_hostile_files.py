@@ -15,7 +15,10 @@ from diskbench.importers.registry import FORMATS, read_imported
 from diskbench.limits import COUNTER
 
 CASES = Path(__file__).parents[2] / "cases/imports"
-FILES = sorted(path for path in CASES.iterdir() if path.suffix != ".md")
+FILES = [
+    *sorted(path for path in CASES.iterdir() if path.suffix != ".md"),
+    *sorted(CASES.with_name("imported").glob("gobonniego*.json")),
+]
 NUMBERS = ["nan", "inf", "-1", "9" * 30, "1e400", "1e308", "-0", "0x10", "0", "1e-300", "²", "٣"]
 MEMORY = 300 * 2**20
 

@@ -46,6 +46,15 @@ def test_more_operations_than_a_database_holds_bytes_of_are_refused():
         read(document)
 
 
+@pytest.mark.parametrize("key", ["write_seconds", "read_seconds", "io_seconds"])
+@pytest.mark.parametrize("seconds", [1e-9, 4e8])
+def test_a_time_in_which_no_disk_does_so_much_is_refused(key, seconds):
+    document = gobonniego()
+    document["results"][0][key] = seconds
+    with pytest.raises(InvalidValue, match=key.partition("_")[0]):
+        read(document)
+
+
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 def test_a_time_beyond_all_calendars_is_refused(time):
     document = gobonniego()

@@ -9,7 +9,7 @@ decides nothing about safety.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -19,7 +19,6 @@ from diskbench.fio.jobfile import JobFile, JobOption, Section, jobs
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
 from diskbench.model.base import Frozen
 
-PLACED: Final = frozenset({"filename", "directory", "filename_format"})
 OUTPUT: Final = frozenset(
     {"output", "output-format", "status-interval", "eta", "eta-newline", "minimal", "append-terse"}
 )
@@ -196,6 +195,6 @@ def _change(section: Section, option: JobOption, new: JobOption | None, reason: 
     )
 
 
-def change_lines(changes: Iterable[JobChange]) -> Sequence[str]:
+def change_lines(changes: Iterable[JobChange]) -> tuple[str, ...]:
     """Each change once, as a line for a person."""
     return tuple(dict.fromkeys(change.text for change in changes))

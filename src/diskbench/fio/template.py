@@ -206,7 +206,7 @@ def _shown(parameter: Parameter, value: float) -> str:
 def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:
     default = parameter.default
     assert default is not None  # _check_given
-    if isinstance(default, str) and "{{" in default:
+    if profile.is_template and isinstance(default, str) and "{{" in default:
         default = _expand(profile, default, names, 1).strip()
     if isinstance(default, bool):
         return default

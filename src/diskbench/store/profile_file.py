@@ -16,6 +16,7 @@ from diskbench.fio.profiles import (
 )
 from diskbench.limits import TEXT_BYTES
 from diskbench.text_file import read_text
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
@@ -59,7 +60,19 @@ def included(text: str, path: Path, *, depth: int = 0) -> str:
             f"{path.name}: files include each other more than {_DEEPEST} times deep",
             advice="a file may not include itself",
         )
-    return _INCLUDE.sub(lambda match: _included(match[1], path, depth), text)
+    parts: list[str] = []
+    end = size = 0
+    for match in _INCLUDE.finditer(text):
+        parts += [text[end : match.start()], _included(match[1], path, depth)]
+        end, size = match.end(), size + len(parts[-2]) + len(parts[-1])
+        # Each file is small; files that include others many times over are not.
+        if size > TEXT_BYTES:
+            raise ProfileError(
+                f"{path.name}: with the files that it includes it has more than "
+                f"{format_bytes(TEXT_BYTES)}",
+                advice="include each file once",
+            )
+    return "".join([*parts, text[end:]])
 
 
 def _included(name: str, path: Path, depth: int) -> str:

@@ -33,6 +33,12 @@ def test_the_environment_gives_defaults_and_set_replaces_them():
     assert "size=1m" in render(profile, {"SIZE": "1m"}, CONTEXT).text
 
 
+def test_a_value_of_the_environment_is_no_template():
+    profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "{{ 2 }}", "DIR": "d"})
+    with pytest.raises(InvalidValue, match="SIZE"):
+        render(profile, {}, CONTEXT)
+
+
 @pytest.mark.parametrize(
     "name", ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PGPASSWORD", "API_KEY", "AWS_SESSION"]
 )

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import LocalStore, from_url
 from platformdirs import user_data_path
 
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
@@ -52,8 +54,6 @@ class ObjectEvidence:
 
         Raises StoreUnavailable when the store is full or cannot be written to.
         """
-        from obstore.exceptions import AlreadyExistsError
-
         if isinstance(data, Path):
             if data.stat().st_size > _WHOLE_BYTES:
                 self._put_large(key, data)
@@ -203,8 +203,6 @@ class ObjectEvidence:
         A missing bucket also raises FileNotFoundError, so callers list it only where they expect a
         missing key. `needs` is the number of bytes to be written.
         """
-        from obstore.exceptions import BaseError
-
         try:
             yield
         except through:
@@ -229,9 +227,6 @@ def open_evidence(url: str) -> ObjectEvidence:
     Credentials come from the cloud SDK's usual environment, never from the URL. Reads and writes
     nothing (`check_writable` does). Raises InvalidValue or StoreUnavailable.
     """
-    from obstore.exceptions import BaseError
-    from obstore.store import LocalStore, from_url
-
     url = evidence_url(url)
     directory = evidence_directory(url)
     try:

@@ -73,7 +73,8 @@ def test_the_words_for_a_person(database, call):
 def test_emulated_figures_are_marked(database, call):
     measured(database, A, labels=[("s", "a")], provider="lab")
     measured(database, A, labels=[("s", "b")], provider="lab", disk="gp3")
-    _, out, _ = call("compare", "s=a", "s=b")
+    code, out, err = call("compare", "s=a", "s=b")
+    assert code == 0, err
     assert "A  s=a: 10 trials, emulated" in out
 
 

@@ -18,8 +18,6 @@ from diskbench.plan.as_disk import Hint, ways_of_words
 from diskbench.plan.expected_afterwards import PastStep, recalled
 from diskbench.plan.published_verdict import published_verdict
 
-_TRUST = {"yes": "yes", "doubtful": "with care", "no": "no"}
-
 
 @dataclass(frozen=True)
 class Ours:
@@ -57,7 +55,7 @@ def _ours(found, stretch, cliff=None):
     else:
         limiter = stretch.limiter.name
         regime = "mixed" if "mixed" in codes else "burst" if stretch.kind == "burst" else "lasting"
-    return Ours(limiter, regime, _TRUST[found.believe], cliff)
+    return Ours(limiter, regime, found.trust, cliff)
 
 
 def _of_step(row):

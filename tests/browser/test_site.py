@@ -344,7 +344,7 @@ def long_list(tmp_path_factory):
             machine="m7i.large",
             profile="default",
             labels=(("team", f"t{number % 5}"), ("schedule", "nightly")),
-            believe="yes",
+            trust="yes",
             limiter="disk IOPS",
             read=Best(value=1000.0 + number, step="rand-read-4k-qd32"),
             write=Best(value=900.0 + number % 997, step="rand-write-4k-qd32"),

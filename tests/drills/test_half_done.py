@@ -1,4 +1,4 @@
-"""Commands that write much, killed in the middle or out of room: no half of it is believed."""
+"""Commands that write much, killed in the middle or out of room: no half of it is trusted."""
 
 from __future__ import annotations
 

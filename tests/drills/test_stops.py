@@ -1,4 +1,4 @@
-"""Every stop arrives, nothing else is taken for one, and no clock of a host is believed."""
+"""Every stop arrives, nothing else is taken for one, and no clock of a host is trusted."""
 
 from __future__ import annotations
 

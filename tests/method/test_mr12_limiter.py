@@ -30,7 +30,7 @@ def test_the_limit_of_a_recorded_case_is_named(path: Path) -> None:
 
     main = found.stretches[case.get("main", found.main)]
     assert main.limiter.name == wanted["limiter"], main.limiter
-    assert found.believe == wanted["believe"], found.reasons
+    assert found.trust == wanted["trust"], found.reasons
     assert {one.code for one in found.reasons} >= set(wanted.get("reasons", ()))
     assert main.limiter.evidence
     if "kind" in wanted:
@@ -47,7 +47,7 @@ def test_a_step_without_any_second_is_a_mean_as_one_that_nobody_cut() -> None:
     measured = Measured(0, "step", iops=850, bytes_per_s=850 * 4096, seconds=7200, phases=unseen)
     found = verdict(measured, Setting(load=load), promise)
     assert [one.code for one in found.reasons] == ["mixed"]
-    assert found.believe == "doubtful"
+    assert found.trust == "with care"
 
 
 LOAD = Load(block_bytes=4096, depth=256)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.believe import in_order, worst
 from diskbench.analysis.figure import middle_at, of_one_level
+from diskbench.analysis.trust import in_order, worst
 from diskbench.model.doubts import BURST_ONLY, doubt_of
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 if TYPE_CHECKING:
     from diskbench.model.doubts import Reason
-    from diskbench.model.verdict import Believe, Judged, Verdict
+    from diskbench.model.verdict import Judged, Trust, Verdict
 
 
 def rate_of(stretch: Judged) -> float:
@@ -50,9 +50,9 @@ def shown_stretch(stretches: Sequence[Judged]) -> Judged:
     return stretches[middle_at([rate_of(stretch) for stretch in stretches])]
 
 
-def believe_of(verdicts: Iterable[Verdict]) -> Believe:
+def trust_of(verdicts: Iterable[Verdict]) -> Trust:
     """Return the worst judgement of the runs."""
-    return worst(verdict.believe for verdict in verdicts)
+    return worst(verdict.trust for verdict in verdicts)
 
 
 def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:

@@ -1,4 +1,4 @@
-"""The verdict on one step: its promise, its rate, its limit, and whether to believe it.
+"""The verdict on one step: its promise, its rate, its limit, and whether to trust it.
 
     promised   the rate with the credit left at the start; the lasting rate once that is used up
     ratio      measured / promised, in blocks a second
@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.believe import MOSTLY, believe, in_order, reasons_of
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
+from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
 from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
@@ -33,7 +33,7 @@ from diskbench.model.doubts import (
     TOO_SHORT,
 )
 from diskbench.model.phase import MOST_STALLED
-from diskbench.model.verdict import Judged, Promised, Verdict, believe_words
+from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -83,17 +83,17 @@ def verdict(
         rounds=measured.rounds,
         stretches=judged,
         main=main,
-        believe=believe(ordered),
+        trust=trust(ordered),
         reasons=ordered,
     )
     return result.model_copy(update={"sentence": sentence(result)})
 
 
 def sentence(verdict_: Verdict) -> str:
-    """Return a verdict as text: one clause per stretch, and whether to believe it."""
+    """Return a verdict as text: one clause per stretch, and whether to trust it."""
     parts = [_of_stretch(stretch) for stretch in verdict_.stretches]
-    why = believe_words(verdict_.believe, verdict_.reasons)
-    return f"{verdict_.step}: {'; '.join(parts)}. Believe: {why}"
+    why = trust_words(verdict_.trust, verdict_.reasons)
+    return f"{verdict_.step}: {'; '.join(parts)}. Trust: {why}"
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
@@ -207,7 +207,7 @@ def _cached(
     is_sure = bool(too_fast(stretch, setting)) or (share is not None and share < MOSTLY)
     return (
         PAGE_CACHE.reason(
-            "; ".join(judged.limiter.evidence), weight="no" if is_sure else "doubtful"
+            "; ".join(judged.limiter.evidence), weight="no" if is_sure else "with care"
         ),
     )
 

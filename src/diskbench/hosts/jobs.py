@@ -220,7 +220,7 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         )
     if word.reason.startswith(_CHANGED):
         raise MeasurementFailed(
-            f"step {unit.name} is not believed: its target changed while fio ran on {host.name}: "
+            f"step {unit.name} is not trusted: its target changed while fio ran on {host.name}: "
             + word.reason.removeprefix(_CHANGED),
             advice="its files are kept as evidence; find out who changed it, then run again",
         )

@@ -5,7 +5,7 @@ verdict); all else about it is here. A new doubt is a row of this table and the 
 When each is raised: docs/METHOD.md. The weights are our choice:
 
     no        what was measured is not the disk
-    doubtful  the figure may be off, or stands for less than it seems to
+    with care  the figure may be off, or stands for less than it seems to
     note      worth knowing; the figure stands
 
 Codes and messages are stored with results: a code is never changed or used for something else.
@@ -22,20 +22,20 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Weight = Literal["note", "doubtful", "no"]
-WEIGHTS: tuple[Weight, ...] = ("no", "doubtful", "note")
+Weight = Literal["note", "with care", "no"]
+WEIGHTS: tuple[Weight, ...] = ("no", "with care", "note")
 """Heaviest first."""
 
 Rule = Literal["fixed", "device-share", "processor"]
-"""What may lower a weight. `device-share`: `doubtful` where the device moved at least half of fio's
-bytes. `processor`: a note where the figure is at a cap all the same."""
+"""What may lower a weight. `device-share`: `with care` where the device moved at least half of
+fio's bytes. `processor`: a note where the figure is at a cap all the same."""
 
 Shown = Literal["warnings", "verdict"]
 """Where message and advice are printed: with the warnings of the results, or under the verdicts."""
 
 
 class Reason(Frozen):
-    """Why a number is not simply believed. `code` is stable; `weight` is what it alone would make
+    """Why a number is not simply trusted. `code` is stable; `weight` is what it alone would make
     of the verdict; `advice` names what to do next."""
 
     code: str
@@ -46,7 +46,7 @@ class Reason(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """One kind of doubt. `words` follow `no:` or `doubtful:`; `advice` is what to do next, where a
+    """One kind of doubt. `words` follow `no:` or `with care:`; `advice` is what to do next, where a
     check does not know better; `profile` is what `because` makes worth running next."""
 
     code: str
@@ -105,77 +105,77 @@ NO_IO = Doubt(
     "its rows are zeros; look at its size, runtime and at stderr.txt",
 )  # fmt: skip
 CLIENT_BOUND = Doubt(
-    "client-bound", "doubtful", "load generator is CPU-bound",
+    "client-bound", "with care", "load generator is CPU-bound",
     "the disk may be faster than this; use fewer jobs than cores, a larger instance, or larger "
     "blocks, and compare with the null canary",
     rule="processor",
 )  # fmt: skip
 MACHINE_BUSY = Doubt(
-    "machine-busy", "doubtful", "another process kept the machine busy",
+    "machine-busy", "with care", "another process kept the machine busy",
     "find out what else runs on that machine (top -H), stop it, and repeat; encryption below the "
     "target counts too",
     rule="processor",
 )  # fmt: skip
 INTERRUPTS = Doubt(
-    "interrupts", "doubtful", "interrupts filled a core",
+    "interrupts", "with care", "interrupts filled a core",
     "spread the interrupts of disk and network over the cores (/proc/interrupts, irqbalance), and "
     "repeat",
     rule="processor",
 )  # fmt: skip
 CPU_STOLEN = Doubt(
-    "steal", "doubtful", "the hypervisor took processor time",
+    "steal", "with care", "the hypervisor took processor time",
     "other virtual machines use the same processor: repeat on another machine, or on one with "
     "cores of its own",
     rule="processor",
 )  # fmt: skip
 QUEUE_NOT_FILLED = Doubt(
-    "queue-not-filled", "doubtful", "queue depth not reached",
+    "queue-not-filled", "with care", "queue depth not reached",
     "a synchronous engine and buffered I/O have no queue: use libaio or io_uring with direct=1, "
     "or numjobs",
 )  # fmt: skip
 NETWORK_FILESYSTEM = Doubt(
-    "network-filesystem", "doubtful", "a server and a network, not a disk",
+    "network-filesystem", "with care", "a server and a network, not a disk",
     "this measures the server and the network, not a disk; choose another --path",
 )  # fmt: skip
 TOO_SHORT = Doubt(
-    "too-short", "doubtful", "too short",
+    "too-short", "with care", "too short",
     "give it more time or data: --set runtime=… or --size",
 )  # fmt: skip
 FIO_ERROR = Doubt(
-    "fio-error", "doubtful", "fio reported an error",
+    "fio-error", "with care", "fio reported an error",
     "the figures cover the time before it; see stderr.txt in the evidence",
 )  # fmt: skip
 SHORT_IOS = Doubt(
-    "short-ios", "doubtful", "short I/Os",
+    "short-ios", "with care", "short I/Os",
     "IOPS and MB/s do not belong together; is the file or device smaller than the job's size?",
 )  # fmt: skip
 DEGRADED_OUTPUT = Doubt(
-    "degraded-output", "doubtful", "damaged output",
+    "degraded-output", "with care", "damaged output",
     "the raw output is in the evidence; compare before trusting the figures",
 )  # fmt: skip
 FIGURES_DISAGREE = Doubt(
-    "figures-disagree", "doubtful", "figures that contradict each other",
+    "figures-disagree", "with care", "figures that contradict each other",
     "compare with fio's own output in the evidence before trusting the figure",
 )  # fmt: skip
 SATURATED = Doubt(
-    "saturated", "doubtful", "offered load not served",
+    "saturated", "with care", "offered load not served",
     "offer less, or find the sustained rate first: --profile sustained",
 )  # fmt: skip
 CACHE_KEPT = Doubt(
-    "cache-kept", "doubtful", "page cache was not dropped",
+    "cache-kept", "with care", "page cache was not dropped",
     "measure as root, or with direct=1",
 )  # fmt: skip
 DISK_SHARED = Doubt(
-    "disk-shared", "doubtful", "measured beside another",
+    "disk-shared", "with care", "measured beside another",
     "measure again when that has ended; --if-busy wait keeps runs of diskbench that see each "
     "other apart",
 )  # fmt: skip
 OTHER_IO = Doubt(
-    "other-io", "doubtful", "the disk did more than fio",
+    "other-io", "with care", "the disk did more than fio",
     "find out who (iostat -x 1, iotop), and measure again when the disk is idle",
 )  # fmt: skip
 FILLED_ONCE = Doubt(
-    "filled-once", "doubtful", "a local drive that was written but once",
+    "filled-once", "with care", "a local drive that was written but once",
     "a new drive is faster than a used one: write all of it twice first",
 )  # fmt: skip
 DISK_UNLOCKED = Doubt(
@@ -209,18 +209,18 @@ IMPORT = Doubt(
     "compare with the original",
 )  # fmt: skip
 MIXED = Doubt(
-    "mixed", "doubtful", "the mean spans two levels",
+    "mixed", "with care", "the mean spans two levels",
     "import the logs of the seconds beside it: they show both levels",
     shown="verdict",
 )  # fmt: skip
 STALLED = Doubt(
-    "stalled", "doubtful", "it stalled",
+    "stalled", "with care", "it stalled",
     "look at its seconds (diskbench report, results show --plot) and at the machine's log for that "
     "time, and measure it again",
     shown="verdict",
 )  # fmt: skip
 NO_RATE = Doubt(
-    "no-rate", "doubtful", "no rate is known",
+    "no-rate", "with care", "no rate is known",
     "log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
     shown="verdict",
 )  # fmt: skip
@@ -230,12 +230,12 @@ BURST_ONLY = Doubt(
     shown="verdict",
 )  # fmt: skip
 ABOVE_PROMISE = Doubt(
-    "above-promise", "doubtful", "above the promise",
+    "above-promise", "with care", "above the promise",
     "do not plan with it: nothing documents that it lasts; --profile sustained shows what does",
     shown="verdict",
 )  # fmt: skip
 BELOW_PROMISE = Doubt(
-    "below-promise", "doubtful", "below the promise, and nobody knows why",
+    "below-promise", "with care", "below the promise, and nobody knows why",
     "repeat it on a new machine with a new disk: --replicates 3",
     shown="verdict",
 )  # fmt: skip
@@ -246,7 +246,7 @@ LOOKS_LIKE = Doubt(
 )  # fmt: skip
 REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="verdict")
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
-OTHER_DISK = Doubt("other-disk", "doubtful", "probably another disk", shown="verdict")
+OTHER_DISK = Doubt("other-disk", "with care", "probably another disk", shown="verdict")
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {

@@ -2,7 +2,7 @@
 
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Metric
-from diskbench.model.verdict import Believe
+from diskbench.model.verdict import Trust
 
 
 class Best(Frozen):
@@ -28,7 +28,7 @@ class NewLevel(Frozen):
 
 
 class SiteRunLine(Frozen):
-    """One run in a table. `at` is empty where nobody knows when it was measured. `believe` and
+    """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
     there is no verdict."""
 
@@ -43,7 +43,7 @@ class SiteRunLine(Frozen):
     profile: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     marks: tuple[str, ...] = ()
-    believe: Believe | None = None
+    trust: Trust | None = None
     limiter: str = ""
     read: Best | None = None
     write: Best | None = None
@@ -53,7 +53,7 @@ class ConfigurationLine(Frozen):
     """One configuration in a table: figures are medians over the machines of its present level.
 
     `rest` are fields of its subject that have no column. `followed`: it was measured often enough
-    for a change to be found. `believe` is the worst of its runs' verdicts, `doubted` how many runs
+    for a change to be found. `trust` is the worst of its runs' verdicts, `doubted` how many runs
     have it where it is not yes.
     """
 
@@ -74,7 +74,7 @@ class ConfigurationLine(Frozen):
     last: str
     read: Best | None = None
     write: Best | None = None
-    believe: Believe | None = None
+    trust: Trust | None = None
     doubted: int = 0
     followed: bool = False
     levels: tuple[NewLevel, ...] = ()

@@ -1,4 +1,4 @@
-"""What a step was promised, what it gave, what stood in the way, and whether to believe it."""
+"""What a step was promised, what it gave, what stood in the way, and whether to trust it."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -9,7 +9,7 @@ from diskbench.model.doubts import Reason, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS, LimitName
 from diskbench.model.phase import PhaseKind
 
-Believe = Literal["yes", "doubtful", "no"]
+Trust = Literal["yes", "with care", "no"]
 LimiterName = (
     LimitName
     | Literal[
@@ -90,10 +90,10 @@ class Judged(Frozen):
     limiter: Limiter
 
 
-def believe_words(believe: Believe, reasons: Sequence[Reason]) -> str:
+def trust_words(trust: Trust, reasons: Sequence[Reason]) -> str:
     """The verdict with what made it so: the reasons of that weight."""
-    reason_words = "" if believe == "yes" else doubt_words(reasons, believe)
-    return f"{believe}: {reason_words}" if reason_words else believe
+    reason_words = "" if trust == "yes" else doubt_words(reasons, trust)
+    return f"{trust}: {reason_words}" if reason_words else trust
 
 
 class Verdict(Frozen):
@@ -111,7 +111,7 @@ class Verdict(Frozen):
     rounds: int | None = None
     stretches: tuple[Judged, ...]
     main: int = 0
-    believe: Believe
+    trust: Trust
     reasons: tuple[Reason, ...] = ()
     sentence: str = ""
 
@@ -121,8 +121,8 @@ class Verdict(Frozen):
         return self.stretches[self.main]
 
     def words(self) -> str:
-        """`yes`, `no: served from cache`, `doubtful: load generator is CPU-bound; too short`."""
-        return believe_words(self.believe, self.reasons)
+        """`yes`, `no: served from cache`, `with care: load generator is CPU-bound; too short`."""
+        return trust_words(self.trust, self.reasons)
 
 
 class RunLevel(Frozen):
@@ -139,7 +139,7 @@ class RunLevel(Frozen):
 
 
 class StepVerdict(Frozen):
-    """On one step over all runs and replicates that measured it alike: the worst `believe` of them,
+    """On one step over all runs and replicates that measured it alike: the worst `trust` of them,
     the limiter that most of them name, the figures of the replicates (MR-5, MR-6), and their ratio
     to the promise with its interval (None below six replicates: `no interval`).
 
@@ -147,7 +147,7 @@ class StepVerdict(Frozen):
     the figures are of the last one only, for no median spans a cliff (MR-3)."""
 
     step: str
-    believe: Believe
+    trust: Trust
     limiter: Limiter
     replicated: Replicated
     ratio: float | None = None

@@ -8,10 +8,10 @@ from __future__ import annotations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.believe import believe, in_order
 from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
 from diskbench.catalog.limits.lookup import dated_limits, disk_types
@@ -53,7 +53,7 @@ published, by their names in our profiles. GoBonnieGo's queue depth is unknown."
 
 
 def published_verdict(figure: Published, books: Books) -> Verdict:
-    """Return what was promised for a published figure, what limited it, and whether to believe it.
+    """Return what was promised for a published figure, what limited it, and whether to trust it.
     For a latency only the last is decided."""
     load = _LOADS.get(figure.step)
     iops = figure.value if figure.metric == "iops" else None
@@ -138,7 +138,7 @@ def _of_other(own: Verdict, other: Verdict) -> Verdict:
     stretch = own.stands_for.model_copy(update={"limiter": by})
     ordered = in_order((OTHER_DISK.reason("; ".join(by.evidence)), *own.reasons))
     judged = own.model_copy(
-        update={"stretches": (stretch,), "reasons": ordered, "believe": believe(ordered)}
+        update={"stretches": (stretch,), "reasons": ordered, "trust": trust(ordered)}
     )
     return judged.model_copy(update={"sentence": sentence(judged)})
 

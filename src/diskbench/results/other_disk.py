@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.believe import believe, in_order
+from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
 from diskbench.model.doubts import OTHER_DISK
 from diskbench.plan.identify import identify
@@ -56,5 +56,5 @@ def with_other_disk(
 
 def _doubted(verdict: Verdict, reason: Reason) -> Verdict:
     ordered = in_order((reason, *verdict.reasons))
-    judged = verdict.model_copy(update={"reasons": ordered, "believe": believe(ordered)})
+    judged = verdict.model_copy(update={"reasons": ordered, "trust": trust(ordered)})
     return judged.model_copy(update={"sentence": sentence(judged)})

@@ -63,7 +63,7 @@ def _is_synced(group: StepGroup) -> bool:
 
 
 def _processor(group: StepGroup) -> Processor:
-    """The processor in its busiest round: one round short of CPU makes the figure doubtful."""
+    """The processor in its busiest round: one round short of CPU makes the figure with care."""
     return busiest(
         processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
     )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.repeats import Sample
 from diskbench.analysis.shown import (
     at_one_level,
-    believe_of,
     reasons_over,
     shown,
     shown_stretch,
+    trust_of,
 )
-from diskbench.model.verdict import RunLevel, StepVerdict, believe_words
+from diskbench.model.verdict import RunLevel, StepVerdict, trust_words
 from diskbench.results.replicated import replicated
 from diskbench.results.sample_units import machine_of
 from diskbench.results.verdicts import trial_verdicts
@@ -96,7 +96,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
     ).limiter
     summary = StepVerdict(
         step=name,
-        believe=believe_of(all_of),
+        trust=trust_of(all_of),
         limiter=limiter,
         replicated=replicated(samples),
         ratio=beside.median if beside else None,
@@ -149,8 +149,8 @@ def _sentence(step: StepVerdict) -> str:
     beside = f", {step.ratio:.0%} of what was promised" if step.ratio is not None else ""
     unknown = step.limiter.name == "unknown"
     by = "limit unknown" if unknown else f"limited by {step.limiter.words()}"
-    believe = believe_words(step.believe, step.reasons)
-    return f"{step.step}: {measured}{beside}, {by}. Believe: {believe}"
+    trust = trust_words(step.trust, step.reasons)
+    return f"{step.step}: {measured}{beside}, {by}. Trust: {trust}"
 
 
 def _runs(level: RunLevel) -> str:

@@ -63,7 +63,7 @@ def _rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
             stretch.ratio,
             stretch.limiter.name,
             list(stretch.limiter.evidence),
-            verdict.believe,
+            verdict.trust,
             reasons,
             verdict.sentence,
         )
@@ -90,7 +90,7 @@ def _schema() -> dict[str, Any]:
         "ratio": pl.Float64,
         "limiter": pl.String,
         "limiter_evidence": pl.List(pl.String),
-        "believe": pl.String,
+        "trust": pl.String,
         "reasons": pl.List(pl.String),
         "sentence": pl.String,
     }

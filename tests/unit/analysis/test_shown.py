@@ -57,9 +57,9 @@ def test_blocks_are_merged_or_split_and_never_both():
 
 
 def test_doubts_are_of_all_runs():
-    doubt = Reason(code="stalled", weight="doubtful", message="it stalled in 30 of 60 s")
+    doubt = Reason(code="stalled", weight="with care", message="it stalled in 30 of 60 s")
     first, *others = runs()
-    first = first.model_copy(update={"believe": "doubtful", "reasons": (doubt, note("split"))})
+    first = first.model_copy(update={"trust": "with care", "reasons": (doubt, note("split"))})
     found = [first, *others]
     assert [one.code for one in reasons_over(found)] == ["stalled", "requests-merged"]
     assert "it stalled" in "\n".join(line.text for line in verdict_lines(found))

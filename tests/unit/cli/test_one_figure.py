@@ -222,8 +222,8 @@ def test_every_text_shows_the_figure_and_never_a_mean_across_levels(shown):
 def test_the_verdict_says_what_stands_against_the_figure(shown):
     case = shown.case
     verdicts = [one for run in shown.document()["runs"] for one in run["verdicts"]]
-    if "believe" in case:
-        assert {one["believe"] for one in verdicts} == {case["believe"]}
+    if "trust" in case:
+        assert {one["trust"] for one in verdicts} == {case["trust"]}
     codes = {reason["code"] for one in verdicts for reason in one["reasons"]}
     assert ("stalled" in codes) == (case.get("code") == "stalled")
     if case.get("code"):

@@ -33,9 +33,9 @@ def test_list_has_a_line_for_every_figure_in_80_columns(run):
 def test_list_marks_what_is_doubted(run):
     _, out, _ = run("list", "--seed", "san-vs-local")
     (cached,) = [line for line in out.splitlines() if "325,000 IOPS" in line]
-    (believed,) = [line for line in out.splitlines() if "2,573 IOPS" in line]
+    (trusted,) = [line for line in out.splitlines() if "2,573 IOPS" in line]
     assert cached.startswith("! ")
-    assert believed.startswith("  ")
+    assert trusted.startswith("  ")
 
 
 def test_list_filters_by_post_provider_and_disk(run):

@@ -67,5 +67,5 @@ def test_what_does_not_hold_is_named_and_makes_the_row_doubtful(typed, tmp_path,
     (run,) = json.loads(shown.stdout)["runs"]
     (doubt,) = [w for w in run["steps"][0]["warnings"] if w["code"] == "figures-disagree"]
     assert doubt["message"].startswith(f"{name}: ")
-    assert run["verdicts"][0]["believe"] == "doubtful"
+    assert run["verdicts"][0]["trust"] == "with care"
     assert f"audit: {name} of step a does not hold" in typed("show").stdout

@@ -138,9 +138,9 @@ def test_after_a_cliff_the_level_that_lasts_counts_and_is_marked(database, evide
 def test_the_verdict_over_all_trials_stands_below_their_figure(database, evidence, call):
     for number in range(2):
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
-    assert "    = limited by burst credit used up, believed\n" in call("show", "s=a").out
+    assert "    = limited by burst credit used up, trusted\n" in call("show", "s=a").out
     (line,) = json.loads(call("show", "s=a", "--output", "json").out)["lines"]
-    assert line["verdict"]["believe"] == "yes"
+    assert line["verdict"]["trust"] == "yes"
     assert line["verdict"]["replicated"]["median"] == pytest.approx(100, rel=0.05)
 
 

@@ -97,7 +97,7 @@ def test_an_imported_run_is_held_against_the_disk_that_is_named_for_it(diskbench
         "burst 1–33 93.8 MB/s 92.3 MB/s 98% VM throughput yes",
         "baseline 34–40 13.1 MB/s 13.0 MB/s 99% credit used up yes",
         "iops, by run",
-        "burst 1–33 3,000 3,634 121% disk IOPS doubtful",
+        "burst 1–33 3,000 3,634 121% disk IOPS with care",
         "baseline 34–40 100 108 108% credit used up yes",
     ]
     assert max(map(len, out[: out.index("evidence:")].splitlines())) <= 80
@@ -123,7 +123,7 @@ def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
     assert (baseline["kind"], baseline["limiter"]["name"]) == ("baseline", "credit")
     assert baseline["promised"]["iops"] == 100
     assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
-    assert (found["main"], found["believe"]) == (1, "yes")
+    assert (found["main"], found["trust"]) == (1, "yes")
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench
     assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
 
 
-def test_a_log_of_latencies_alone_gives_no_figure_to_believe(tmp_path, diskbench):
+def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     lines = (f"{1000 * second}, 400000, 0, 0, 0\n" for second in range(1, 90))
     (tmp_path / "disk_clat.1.log").write_text("".join(lines))
     diskbench("results", "import", "disk_clat.1.log")
@@ -168,8 +168,8 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_believe(tmp_path, diskbench
     [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
 
     assert found["stretches"][0]["iops"] is None
-    assert (found["believe"], [one["code"] for one in found["reasons"]]) == (
-        "doubtful",
+    assert (found["trust"], [one["code"] for one in found["reasons"]]) == (
+        "with care",
         ["no-rate"],
     )
 
@@ -182,7 +182,7 @@ def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
 
     [reason] = [one for one in found["reasons"] if one["code"] == "looks-like"]
     assert "aws:gp2:33" in reason["message"]
-    assert found["believe"] == "yes"
+    assert found["trust"] == "yes"
 
 
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):

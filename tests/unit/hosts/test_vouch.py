@@ -108,17 +108,17 @@ def test_an_answer_that_is_no_identity_document_proves_nothing(answer):
 
 
 @pytest.mark.parametrize(
-    ("told", "believed"), [("0a1b-2c3d", True), ("0A1B-2C3D", True), ("x", False)]
+    ("told", "trusted"), [("0a1b-2c3d", True), ("0A1B-2C3D", True), ("x", False)]
 )
-def test_an_azure_guest_is_believed_by_the_id_of_its_machine(tmp_path, told, believed):
+def test_an_azure_guest_is_believed_by_the_id_of_its_machine(tmp_path, told, trusted):
     azure = CloudFacts(vendor="azure", product="Virtual Machine")
-    assert vouched(Guest(tmp_path, told), azure, "azure", "0a1b-2c3d") is believed
+    assert vouched(Guest(tmp_path, told), azure, "azure", "0a1b-2c3d") is trusted
 
 
-@pytest.mark.parametrize(("told", "believed"), [("123456", True), ("1234567", False)])
-def test_a_google_guest_is_believed_by_the_id_of_its_instance(tmp_path, told, believed):
+@pytest.mark.parametrize(("told", "trusted"), [("123456", True), ("1234567", False)])
+def test_a_google_guest_is_believed_by_the_id_of_its_instance(tmp_path, told, trusted):
     google = CloudFacts(vendor="gcp", product="Google Compute Engine")
-    assert vouched(Guest(tmp_path, told), google, "gcp", "123456") is believed
+    assert vouched(Guest(tmp_path, told), google, "gcp", "123456") is trusted
 
 
 class TestVsphere:

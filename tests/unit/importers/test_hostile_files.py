@@ -23,7 +23,7 @@ NUMBERS = ["nan", "inf", "-1", "9" * 30, "1e400", "1e308", "-0", "0x10", "0", "1
 MEMORY = 300 * 2**20
 
 
-def believed(data, name="x"):
+def trusted(data, name="x"):
     """Read; every row must be one that a disk could give. Returns the rows, None if refused."""
     try:
         found = read_imported(data, name=name, run_id_of=lambda at: f"run{at}")
@@ -50,15 +50,15 @@ def believed(data, name="x"):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_case_is_read(path):
-    assert believed(path.read_bytes(), path.name)
+    assert trusted(path.read_bytes(), path.name)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_file_that_is_cut_anywhere_is_refused_or_believable(path):
     data = path.read_bytes()
     for at in range(0, len(data), max(len(data) // 60, 1)):
-        believed(data[:at], path.name)
-        believed(data[at:], path.name)
+        trusted(data[:at], path.name)
+        trusted(data[at:], path.name)
 
 
 @settings(max_examples=300, deadline=None)
@@ -71,7 +71,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_or_believable(path):
 def test_damage_anywhere_is_refused_or_believable(path, where, garbage, length):
     data = path.read_bytes()
     at = int(len(data) * where)
-    believed(data[:at] + garbage + data[at + length :], path.name)
+    trusted(data[:at] + garbage + data[at + length :], path.name)
 
 
 @settings(max_examples=300, deadline=None)
@@ -81,13 +81,13 @@ def test_any_number_replaced_is_refused_or_believable(path, which, number):
     text = path.read_bytes().decode()
     found = list(re.finditer(r"\d+(?:\.\d+)?", text))
     match = found[which % len(found)]
-    believed((text[: match.start()] + number + text[match.end() :]).encode(), path.name)
+    trusted((text[: match.start()] + number + text[match.end() :]).encode(), path.name)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=2000))
 def test_bytes_are_refused_or_believable(data):
-    believed(data)
+    trusted(data)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_bytes_are_refused_or_believable(data):
 def test_xml_that_declares_entities_is_refused(declaration):
     text = (CASES / "diskspd.xml").read_text()
     inside = text.replace("<Results>", f"<Results>{declaration}", 1).replace("d.dat", "&x;")
-    assert believed(inside.encode()) is None
+    assert trusted(inside.encode()) is None
     before = f"<?xml version='1.0'?>{declaration}{text}".replace("d.dat", "&x;")
-    assert believed(before.encode()) is None
+    assert trusted(before.encode()) is None
 
 
 HOSTILE = {

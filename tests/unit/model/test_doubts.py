@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 STEP = "rand-read-4k-qd32"
 MADE_ANEW = {
     "model/doubts.py": "the table itself",
-    "analysis/believe.py": "a stored warning with the weight that the verdict gives it",
+    "analysis/trust.py": "a stored warning with the weight that the verdict gives it",
     "analysis/shown.py": "a reason of a verdict, listed with the warnings",
     "store/rows.py": "a warning as its row holds it",
 }
@@ -88,7 +88,7 @@ def test_no_code_stands_twice():
 
 @pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
 def test_every_doubt_is_documented_with_its_weight_and_words(doubt):
-    rows = re.findall(r"^\| `([a-z-]+)` \| (\w+) \| (.+?) \|", _page(), re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([\w ]+) \| (.+?) \|", _page(), re.MULTILINE)
     assert (doubt.code, doubt.weight, doubt.words) in rows
     assert f"`{doubt.code}`" in (DOCS / "METHOD.md").read_text(), "when is it raised?"
 
@@ -109,8 +109,8 @@ def test_every_doubt_is_shown_on_every_surface(doubt, surface):
         warnings = (doubt.warning("figure 4711 shows it", step=STEP),)
     else:
         reasons = (doubt.reason("figure 4711 shows it"),)
-    believe = {"note": "yes"}.get(doubt.weight, doubt.weight)
-    told = (verdict(judged(3000.0), believe=believe, reasons=reasons),)
+    trust = {"note": "yes"}.get(doubt.weight, doubt.weight)
+    told = (verdict(judged(3000.0), trust=trust, reasons=reasons),)
     text = _shown(surface, warnings, told)
     assert "figure 4711 shows it" in text
     assert " ".join(doubt.advice.split()[:4]) in text

@@ -25,7 +25,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
     found = only("iaas-2018/bonnie/samsung/bonnie-seeks")
 
     assert found.stands_for.iops == 981
-    assert found.words() == "doubtful: load generator is CPU-bound"
+    assert found.words() == "with care: load generator is CPU-bound"
     assert found.stands_for.limiter.name == "client"
     assert found.stands_for.limiter.evidence == (
         "the busiest core was 100 % busy (limit 90 %)",
@@ -34,7 +34,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
 
 
 def test_the_same_tool_on_a_faster_core_is_believed():
-    assert only("iaas-2018/bonnie/crucial/bonnie-seeks").believe == "yes"
+    assert only("iaas-2018/bonnie/crucial/bonnie-seeks").trust == "yes"
 
 
 @pytest.mark.parametrize("disk", ["standard", "gp2", "io1-1000"])
@@ -47,7 +47,7 @@ def test_reads_on_a_c4_xlarge_met_its_path_to_ebs(disk):
 def test_more_than_was_promised_is_not_to_be_planned_with():
     found = only("iaas-2018/results/standard/iops")
 
-    assert (found.believe, found.stands_for.limiter.name) == ("doubtful", "unknown")
+    assert (found.trust, found.stands_for.limiter.name) == ("with care", "unknown")
     assert [one.code for one in found.reasons] == ["above-promise"]
 
 

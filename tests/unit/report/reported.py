@@ -31,7 +31,7 @@ def judged(iops, promised=None, *, limiter="disk-iops", evidence=(), **more):
 
 def verdict(*levels, step="rand-read-4k-qd32", main=-1, run_id="01trial-run0", **more):
     """On a step; the last level is the one that it stands for."""
-    values = {"step_index": 2, "believe": "yes"} | more
+    values = {"step_index": 2, "trust": "yes"} | more
     return Verdict(
         run_id=run_id, step=step, stretches=levels, main=main % len(levels), **values
     )  # fmt: skip

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 PAGES = {
     "fallen.txt": lambda: report(trial(verdicts=(fallen(),), price=PRICE)),
     "doubted.txt": lambda: report(
-        trial(verdicts=(verdict(judged(90000.0), believe="no", reasons=(DOUBT,)),))
+        trial(verdicts=(verdict(judged(90000.0), trust="no", reasons=(DOUBT,)),))
     ),
     "bare.txt": lambda: report(trial(verdicts=(verdict(judged(1.0)),))),
     "one-row.txt": lambda: report(trial([row()])),

@@ -19,7 +19,7 @@ def row(run_id, *, trial=None, index=0, lease=None):
     )
 
 
-def verdict(run_id, iops, *, limit="disk-iops", believe="yes", kind=None):
+def verdict(run_id, iops, *, limit="disk-iops", trust="yes", kind=None):
     stretch = Judged(
         kind=kind,
         iops=iops,
@@ -27,9 +27,7 @@ def verdict(run_id, iops, *, limit="disk-iops", believe="yes", kind=None):
         ratio=iops / 3000,
         limiter=Limiter(name=limit),
     )
-    return Verdict(
-        run_id=run_id, step_index=0, step="randread", stretches=(stretch,), believe=believe
-    )
+    return Verdict(run_id=run_id, step_index=0, step="randread", stretches=(stretch,), trust=trust)
 
 
 def test_six_machines_have_an_interval_and_five_have_none():
@@ -70,10 +68,10 @@ def test_the_figure_of_a_trial_that_fell_is_its_baseline():
 
 
 def test_the_worst_belief_and_the_limit_that_most_name_stand_for_all():
-    told = [verdict("a", 3000), verdict("b", 2990), verdict("c", 20, limit="client", believe="no")]
+    told = [verdict("a", 3000), verdict("b", 2990), verdict("c", 20, limit="client", trust="no")]
     (found,) = over_runs([row(one) for one in "abc"], told)
 
-    assert (found.believe, found.limiter.name) == ("no", "disk-iops")
+    assert (found.trust, found.limiter.name) == ("no", "disk-iops")
 
 
 def test_steps_without_a_figure_say_nothing():

@@ -40,7 +40,7 @@ def test_a_burst_and_what_is_left_of_it_are_two_rows_and_the_baseline_stands(exa
     assert found["stands_for"].to_list() == [False, True]
     assert found["promised_iops"].to_list() == [3000, 300]
     assert found["limiter"].to_list() == ["disk-iops", "credit"]
-    assert found["believe"].to_list() == ["yes", "yes"]
+    assert found["trust"].to_list() == ["yes", "yes"]
     assert found["ratio"].to_list() == pytest.approx([1.06, 1.08], abs=0.02)
     assert "limited by burst credit used up" in found["sentence"][0]
 

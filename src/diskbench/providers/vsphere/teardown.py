@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LOOKS = 5
-"""Looks at an empty listing before it is believed, a moment between two; our choice."""
+"""Looks at an empty listing before it is trusted, a moment between two; our choice."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.published.figures import load_published
 from diskbench.catalog.published.match import group, match
-from diskbench.model.verdict import believe_words
+from diskbench.model.verdict import trust_words
 from diskbench.plan.published import asked_of
 from diskbench.report.assemble.own_points import Trial, own_of
 from diskbench.results.stored_trial import read_trial
@@ -90,13 +90,13 @@ def _trial(
 
 
 def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
-    """Why steps of runs are not believed, without the prefix `doubtful`."""
+    """Why steps of runs are not trusted, without the prefix `with care`."""
     return {
-        (verdict.run_id, verdict.step): believe_words(
-            verdict.believe, verdict.reasons
-        ).removeprefix("doubtful: ")
+        (verdict.run_id, verdict.step): trust_words(verdict.trust, verdict.reasons).removeprefix(
+            "with care: "
+        )
         for verdict in verdicts
-        if verdict.believe != "yes"
+        if verdict.trust != "yes"
     }
 
 

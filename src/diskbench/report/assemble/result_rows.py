@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.repeats import Sample, repeats
 from diskbench.analysis.shown import shown_stretch
-from diskbench.model.verdict import believe_words
+from diskbench.model.verdict import trust_words
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.assemble.price_text import price_words
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_report import TrialFacts
 
 NONE = "–"
-_WORST_FIRST = ("no", "doubtful", "yes")
+_WORST_FIRST = ("no", "with care", "yes")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RowCell:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is the number of runs whose figure it is; `believe` is
+    """One step, or one level of it. `stands` is the number of runs whose figure it is; `trust` is
     the verdict's word, `doubt` its reasons."""
 
     id: str
@@ -62,7 +62,7 @@ class ResultRow:
     price: RowCell = RowCell()
     limiter: str = NONE
     evidence: tuple[str, ...] = ()
-    believe: str = NONE
+    trust: str = NONE
     doubt: str = ""
 
 
@@ -125,7 +125,7 @@ def trial_name(trial: TrialFacts) -> str:
 def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
     verdicts = [of_run.verdict for of_run in of_runs]
     levels = [of_run.level for of_run in of_runs]
-    worst = min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.believe))
+    worst = min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.trust))
     names = Counter(level.limiter.name for level in levels)
     most = names.most_common(1)[0][0]
     common = shown_stretch([level for level in levels if level.limiter.name == most])
@@ -150,8 +150,8 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         price=RowCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
-        believe=worst.believe,
-        doubt=believe_words(worst.believe, worst.reasons).partition(": ")[2],
+        trust=worst.trust,
+        doubt=trust_words(worst.trust, worst.reasons).partition(": ")[2],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
-from diskbench.model.verdict import believe_words
+from diskbench.model.verdict import trust_words
 from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.point import ChartPoint
 
@@ -116,8 +116,8 @@ def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
 
 
 def _doubt(verdicts: Sequence[Verdict], value: StepValue) -> str:
-    """Why none of the runs behind the figure is believed; empty if any is believed."""
+    """Why none of the runs behind the figure is trusted; empty if any is trusted."""
     of_step = [verdict for verdict in verdicts if verdict.step == value.step]
-    if not of_step or any(verdict.believe != "no" for verdict in of_step):
+    if not of_step or any(verdict.trust != "no" for verdict in of_step):
         return ""
-    return believe_words("no", of_step[0].reasons).partition(": ")[2]
+    return trust_words("no", of_step[0].reasons).partition(": ")[2]

@@ -55,11 +55,11 @@ def _apart(report: Report) -> str:
             steps.setdefault(step, []).append(_Lasting(group.name, row))
     numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
     # Cached figures say nothing about a disk; they are used only if there are no others.
-    believed = {
-        step: [level for level in lasting if level.row.believe != "no"]
+    trusted = {
+        step: [level for level in lasting if level.row.trust != "no"]
         for step, lasting in numbered.items()
     }
-    numbered = believed if any(believed.values()) else numbered
+    numbered = trusted if any(trusted.values()) else numbered
     step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
     if not lasting:
         return ""

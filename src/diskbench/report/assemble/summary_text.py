@@ -99,17 +99,17 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     return next(iter([*short, *kept, *steps]), None)
 
 
-def believe_sentence(verdicts: Sequence[Verdict]) -> str:
-    """The steps that should not be believed, in one sentence; empty if all are believed."""
+def trust_sentence(verdicts: Sequence[Verdict]) -> str:
+    """The steps that should not be trusted, in one sentence; empty if all are trusted."""
     words = dict.fromkeys(
-        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.believe != "yes"
+        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.trust != "yes"
     )
     if not words:
         return ""
     doubted = list(words)[:_MOST_DOUBTED]
     more = len(words) - len(doubted)
     return (
-        f"Not simply to be believed: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
+        f"Not simply to be trusted: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
     )
 
 

@@ -22,7 +22,7 @@ from diskbench.report.assemble.result_rows import NONE, result_rows, shown_colum
 from diskbench.report.assemble.row_ids import row_id
 from diskbench.report.assemble.subject import SHARED, unfinished_words
 from diskbench.report.assemble.summary_many import counted
-from diskbench.report.assemble.summary_text import believe_sentence, fall_of, slowed, two_sentences
+from diskbench.report.assemble.summary_text import fall_of, slowed, trust_sentence, two_sentences
 from diskbench.report.assemble.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
@@ -72,7 +72,7 @@ class TrialView:
     """The content of one trial for all output formats.
 
     `facts` are names with their values (what was bought, where, when …). `sentences` say what was
-    bought and what it gave; `believe` which steps to doubt, `headline` what was seen of burst and
+    bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
     baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
     `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
     `missing` says why there is no figure. `next` is the command worth typing after this in a
@@ -85,7 +85,7 @@ class TrialView:
     summary: str
     facts: tuple[tuple[str, tuple[str, ...]], ...]
     sentences: tuple[str, str]
-    believe: str
+    trust: str
     headline: str
     unfinished: str
     missing: str
@@ -125,7 +125,7 @@ def trial_view(trial: TrialFacts) -> TrialView:
         summary=_summary(trial),
         facts=tuple((name, values) for name, values in _facts(trial) if any(values)),
         sentences=two_sentences(trial),
-        believe=believe_sentence(trial.verdicts),
+        trust=trust_sentence(trial.verdicts),
         headline=headline(subject.promised, trial.measurements, trial.phases),
         unfinished=unfinished_words(subject, trial.measurements),
         missing=_missing(trial) if not steps else "",

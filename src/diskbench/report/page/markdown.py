@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
 """Includes what GitHub turns into a link or a mention: `https://`, `www.` and `@name`."""
-_RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "believe", "price")
-_WORDS = frozenset({"limited by", "believe"})
+_RESULTS = ("step", "level", "IOPS", "MB/s", "promised", "ratio", "limited by", "trust", "price")
+_WORDS = frozenset({"limited by", "trust"})
 _FIGURES = ("step", "I/O", "IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 
 
@@ -58,7 +58,7 @@ def _single(view: TrialView) -> Iterable[str]:
     first, second = view.sentences
     yield f"{escaped(first)} **{escaped(second)}**" if second else escaped(first)
     yield escaped(view.headline)
-    yield escaped(view.believe)
+    yield escaped(view.trust)
     yield escaped(view.unfinished)
     yield _facts(view)
     if view.rows:
@@ -103,7 +103,7 @@ def results_table(rows: Sequence[ResultRow]) -> str:
                 row.when,
                 *(_cell(cell) for cell in (row.iops, row.mb_per_s, row.promised, row.ratio)),
                 row.limiter,
-                f"{row.believe}: {row.doubt}" if row.doubt else row.believe,
+                f"{row.trust}: {row.doubt}" if row.doubt else row.trust,
                 _cell(row.price),
             )
             for row in rows

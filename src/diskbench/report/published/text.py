@@ -116,7 +116,7 @@ def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
 
 
 def _verdict(figure: Published, books: Books) -> str:
-    """`no: served from cache; limited by …`; for a latency only whether to believe it."""
+    """`no: served from cache; limited by …`; for a latency only whether to trust it."""
     verdict = published_verdict(figure, books)
     level = verdict.stands_for
     if level.iops is None and level.bytes_per_s is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.run import Mark, Run
-    from diskbench.model.verdict import Believe, Verdict
+    from diskbench.model.verdict import Trust, Verdict
     from diskbench.report.assemble.lines import StepLine
     from diskbench.report.assemble.trial_view import TrialView
 
@@ -23,7 +23,7 @@ _SHOWN = frozenset(
     {"provider", "region", "disk", "size", "instance_type", "machine", "profile", "target"}
 )
 _DIGEST = 12
-_DOUBT: tuple[Believe, ...] = ("yes", "doubtful", "no")
+_DOUBT: tuple[Trust, ...] = ("yes", "with care", "no")
 
 
 def run_line(
@@ -53,7 +53,7 @@ def run_line(
         profile=row.profile,
         labels=tuple(sorted((str(k), str(v)) for k, v in row.labels.items())),
         marks=tuple(mark for mark in _MARKS if row.has(mark)),
-        believe=_worst(verdict.believe for verdict in verdicts),
+        trust=_worst(verdict.trust for verdict in verdicts),
         limiter=_limiter(verdicts),
         read=_best(lines, "read"),
         write=_best(lines, "write"),
@@ -64,7 +64,7 @@ def configuration_line(
     configuration: Configuration, runs: Sequence[SiteRunLine] = ()
 ) -> ConfigurationLine:
     """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
-    believe = _worst(run.believe for run in runs)
+    trust = _worst(run.trust for run in runs)
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     return ConfigurationLine(
         key=configuration.key,
@@ -87,8 +87,8 @@ def configuration_line(
         last=configuration.last,
         read=_best_track(configuration, "read"),
         write=_best_track(configuration, "write"),
-        believe=believe,
-        doubted=sum(run.believe == believe for run in runs) if believe in _DOUBT[1:] else 0,
+        trust=trust,
+        doubted=sum(run.trust == trust for run in runs) if trust in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in configuration.tracks),
         levels=tuple(_levels(configuration)),
     )
@@ -107,10 +107,8 @@ def disk_found(row: Run) -> str:
     return " ".join(str(word) for word in words if word)
 
 
-def _worst(verdicts: Iterable[Believe | None]) -> Believe | None:
-    return max(
-        (believe for believe in verdicts if believe is not None), key=_DOUBT.index, default=None
-    )
+def _worst(verdicts: Iterable[Trust | None]) -> Trust | None:
+    return max((trust for trust in verdicts if trust is not None), key=_DOUBT.index, default=None)
 
 
 def _limiter(verdicts: Sequence[Verdict]) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from diskbench.model.site import Best, ConfigurationLine, SiteRunLine
-    from diskbench.model.verdict import Believe
+    from diskbench.model.verdict import Trust
 
 SHOWN_FIRST = 100
 """Rows that are shown at first; the others are in the page too, and a script shows them."""
@@ -103,7 +103,7 @@ def runs_table(
         Column("machine", "machine", facet=True, minor=True),
         Column("profile", "profile", facet=True),
         Column("state", "state", facet=True, minor=True),
-        Column("believe", "believe", facet=True, named=True),
+        Column("trust", "trust", facet=True, named=True),
         Column("limit", "limited by", facet=True, minor=True),
         Column("read", "read IOPS", number=True),
         Column("write", "write IOPS", number=True),
@@ -131,7 +131,7 @@ def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
         SiteCell(line.machine),
         SiteCell(line.profile),
         SiteCell(line.state, tone="" if line.state == "done" else "bad"),
-        believe_cell(line.believe),
+        trust_cell(line.trust),
         SiteCell(line.limiter),
         best_cell(line.read),
         best_cell(line.write),
@@ -150,7 +150,7 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("profile", "profile", facet=True),
         Column("read", "read IOPS", number=True),
         Column("write", "write IOPS", number=True),
-        Column("believe", "believe", facet=True, named=True),
+        Column("trust", "trust", facet=True, named=True),
         Column("level", "level", facet=True, named=True),
         Column("change", "last change", number=True),
         Column("machines", "n", number=True, minor=True),
@@ -201,7 +201,7 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
         SiteCell(line.profile),
         best_cell(line.read),
         best_cell(line.write),
-        believe_cell(line.believe, of),
+        trust_cell(line.trust, of),
         SiteCell(level, tone="bad" if level == "worse" else ""),
         SiteCell(change_text(change.change), change.change, small=day(change.at))
         if change
@@ -212,10 +212,10 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
     )
 
 
-def believe_cell(believe: Believe | None, small: str = "") -> SiteCell:
-    """Whether to believe the figures; empty without a verdict."""
-    tones = {"no": "bad", "doubtful": "doubt"}
-    return SiteCell(believe or "", small=small, tone=tones.get(believe or "", ""))
+def trust_cell(trust: Trust | None, small: str = "") -> SiteCell:
+    """Whether to trust the figures; empty without a verdict."""
+    tones = {"no": "bad", "with care": "doubt"}
+    return SiteCell(trust or "", small=small, tone=tones.get(trust or "", ""))
 
 
 def best_cell(best: Best | None) -> SiteCell:

@@ -65,7 +65,7 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
 
 
 def _verdict(verdict: StepVerdict) -> str:
-    """`73 % of what was promised (65 % to 80 %), limited by disk IOPS, doubtful: too short`."""
+    """`73 % of what was promised (65 % to 80 %), limited by disk IOPS, with care: too short`."""
     parts = []
     if verdict.ratio is not None:
         text = f"{verdict.ratio * 100:,.0f} % of what was promised"
@@ -76,6 +76,6 @@ def _verdict(verdict: StepVerdict) -> str:
         parts.append(text)
     if verdict.limiter.name != "unknown":
         parts.append(f"limited by {verdict.limiter.words()}")
-    why = doubt_words(verdict.reasons, "no", "doubtful")
-    believed = "believed" if verdict.believe == "yes" else f"{verdict.believe}: {why}"
-    return f"{', '.join([*parts, believed])}"
+    why = doubt_words(verdict.reasons, "no", "with care")
+    trusted = "trusted" if verdict.trust == "yes" else f"{verdict.trust}: {why}"
+    return f"{', '.join([*parts, trusted])}"

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from diskbench.analysis.shown import (
     at_one_level,
-    believe_of,
     reasons_over,
     shown_stretch,
+    trust_of,
     verdict_doubts,
     verdicts_by_step,
 )
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.model.verdict import LIMITER_WORDS, LimiterName, believe_words
+from diskbench.model.verdict import LIMITER_WORDS, LimiterName, trust_words
 from diskbench.report.assemble.phase_lines import clock
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _NONE = "–"
-_HEAD = ("", "promised", "measured", "ratio", "limited by", "believe")
+_HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
 _LARGE_BLOCK = 64 * KIB
 """From this block size on, a rate is shown in MB/s."""
 _SHORT: dict[LimiterName, str] = {
@@ -95,7 +95,7 @@ def _line(row: Sequence[str], wide: Sequence[int]) -> str:
 
 def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
     if len(of_runs) == 1 and len(of_runs[0].stretches) > 1:
-        yield (name, "", "", "", "", of_runs[0].believe)
+        yield (name, "", "", "", "", of_runs[0].trust)
         for stretch in of_runs[0].stretches:
             yield (f"  {_when(stretch)}", *_cells([stretch]), "")
         return
@@ -104,7 +104,7 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         kept = at_one_level(of_runs)
         kind = kept[0].stands_for.kind
         first = f"{name} ({kind})" if kind == "burst" else name
-        yield (first, *_cells([verdict.stands_for for verdict in kept]), believe_of(of_runs))
+        yield (first, *_cells([verdict.stands_for for verdict in kept]), trust_of(of_runs))
         return
     yield (f"{name}, by run", "", "", "", "", "")
     at = 1
@@ -115,7 +115,7 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         yield (
             f"  {kind} {runs}",
             *_cells([verdict.stands_for for verdict in group]),
-            believe_of(group),
+            trust_of(group),
         )
         at = last + 1
 
@@ -166,10 +166,10 @@ def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
     by_words: dict[str, list[str]] = {}
     apart: dict[Reason, list[str]] = {}
     for name, of_runs in steps.items():
-        believe = believe_of(of_runs)
-        if believe != "yes":
+        trust = trust_of(of_runs)
+        if trust != "yes":
             reasons = reasons_over(of_runs)
-            by_words.setdefault(believe_words(believe, reasons), []).append(name)
+            by_words.setdefault(trust_words(trust, reasons), []).append(name)
         for reason in verdict_doubts(of_runs):
             apart.setdefault(reason, []).append(name)
     for words, names in by_words.items():

@@ -68,13 +68,13 @@ def test_a_price_is_of_what_lasts_and_of_what_the_block_size_is_bought_for():
 def test_the_worst_verdict_of_several_runs_counts():
     runs = (
         verdict(judged(1.0), run_id="a"),
-        verdict(judged(1.0), run_id="b", believe="no", reasons=(DOUBT,)),
+        verdict(judged(1.0), run_id="b", trust="no", reasons=(DOUBT,)),
     )
     (one,) = result_rows([trial(count=2, verdicts=runs)])
-    assert (one.believe, one.doubt) == ("no", "served from cache")
+    assert (one.trust, one.doubt) == ("no", "served from cache")
 
 
 def test_without_verdicts_the_rows_still_tell_their_figures():
     (one,) = result_rows([trial()])
     assert one.iops.text == "12,000"
-    assert (one.believe, one.limiter, one.promised.text) == ("–", "–", "–")
+    assert (one.trust, one.limiter, one.promised.text) == ("–", "–", "–")

@@ -12,8 +12,8 @@ from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.summary_many import many_sentences
 from diskbench.report.assemble.summary_text import (
     BECAUSE,
-    believe_sentence,
     slowed,
+    trust_sentence,
     two_sentences,
 )
 
@@ -97,9 +97,9 @@ def test_a_disk_that_kept_its_level_did_not_slow_down():
 
 
 def test_doubts_are_named_once_with_their_reasons():
-    runs = [verdict(judged(9e4), believe="doubtful", run_id=run) for run in "ab"]
-    assert believe_sentence(runs) == "Not simply to be believed: rand-read-4k-qd32 (doubtful)."
-    assert believe_sentence([fallen()]) == ""
+    runs = [verdict(judged(9e4), trust="with care", run_id=run) for run in "ab"]
+    assert trust_sentence(runs) == "Not simply to be trusted: rand-read-4k-qd32 (with care)."
+    assert trust_sentence([fallen()]) == ""
 
 
 def many(*groups):
@@ -121,7 +121,7 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
 
 def test_what_a_cache_answered_is_not_told_of_the_fastest():
     def disk(name, rate):
-        cached = verdict(judged(50_000.0), step="seq-write", believe="no", reasons=(DOUBT,))
+        cached = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,))
         return trial(trial_id=name, verdicts=(cached, verdict(judged(rate))))
 
     _, second = many([disk("a", 100.0)], [disk("b", 16000.0)])

@@ -27,7 +27,7 @@ SURFACES = (
     "site/run_page.py", "page/pdf.py",
 )  # fmt: skip
 MAKERS = frozenset(
-    {"headline", "believe_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",
+    {"headline", "trust_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",
      "grouped_warnings", "unfinished_words", "threshold_lines", "next_step", "phase_lines",
      "many_sentences", "shown_columns", "price_lines", "footnotes"}
 )  # fmt: skip
@@ -44,7 +44,7 @@ def full():
     )
     doubt = Doubt(code="figures-disagree", message="bytes: 1 of 2", advice="look", step="s1")
     return trial(
-        count=2, subject=subject, verdicts=(fallen(believe="doubtful"),), warnings=(doubt,),
+        count=2, subject=subject, verdicts=(fallen(trust="with care"),), warnings=(doubt,),
         price=PRICE, cost="$0.0123", place="eu, eu-1", versions=(("fio", "3.33"),),
         labels=(("team", "storage"),),
     )  # fmt: skip
@@ -82,7 +82,7 @@ def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
         for value in values:
             assert value in shown["page"], name
             assert escaped(value) in shown["markdown"], name
-    for told in (*view.sentences, view.believe, view.unfinished, *view.slowed):
+    for told in (*view.sentences, view.trust, view.unfinished, *view.slowed):
         assert told, "the trial tells all of them"
         assert told in shown["page"]
         assert escaped(told) in shown["markdown"]

@@ -29,7 +29,7 @@ def test_a_result_is_a_heading_two_sentences_and_tables():
 
 def test_columns_in_which_nothing_stands_are_left_out():
     text = markdown(report(trial(verdicts=(verdict(judged(1.0)),))))
-    assert "| step | IOPS | MB/s | limited by | believe |" in text
+    assert "| step | IOPS | MB/s | limited by | trust |" in text
 
 
 def test_what_others_typed_shows_as_typed_and_does_nothing():

@@ -105,7 +105,7 @@ def test_what_users_and_machines_wrote_is_text():
         cost=EVIL,
         versions=((EVIL, EVIL),),
         runs=(RunNote("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
-        verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, believe="no"),),
+        verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, trust="no"),),
     )
     html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
     both = page(report(told, dataclasses.replace(told, trial_id="b"), words=EVIL))
@@ -138,10 +138,10 @@ def test_a_fallen_step_has_a_row_a_level_and_no_mean():
 
 
 def test_a_figure_not_to_be_believed_says_so_at_the_top():
-    doubted = verdict(judged(90000.0), believe="no", reasons=(DOUBT,))
+    doubted = verdict(judged(90000.0), trust="no", reasons=(DOUBT,))
     html = page(report(trial(verdicts=(doubted,))))
     head = html[: html.index("<table")]
-    assert "Not simply to be believed: rand-read-4k-qd32 (no: served from cache)." in head
+    assert "Not simply to be trusted: rand-read-4k-qd32 (no: served from cache)." in head
 
 
 def test_columns_without_a_promise_or_a_price_are_left_out():

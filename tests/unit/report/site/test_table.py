@@ -52,14 +52,14 @@ def test_a_configuration_is_believed_as_far_as_the_worst_of_its_runs():
         key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
         first=AT, last=AT, tracks=(),
     )  # fmt: skip
-    told = [run("1", believe="no"), run("2", believe="yes"), run("3")]
+    told = [run("1", trust="no"), run("2", trust="yes"), run("3")]
     table = configurations_table([configuration_line(subject, told)])
-    (cell,) = column(table, "believe")
+    (cell,) = column(table, "trust")
     assert (cell.text, cell.small, cell.tone) == ("no", "1 of 3 runs", "bad")
     sure = configurations_table([configuration_line(subject, told[1:])])
-    assert [(one.text, one.small) for one in column(sure, "believe")] == [("yes", "")]
+    assert [(one.text, one.small) for one in column(sure, "trust")] == [("yes", "")]
     unknown = configurations_table([configuration_line(subject, told[2:])])
-    assert "believe" not in [one.key for one in unknown.columns]
+    assert "trust" not in [one.key for one in unknown.columns]
 
 
 def test_columns_that_no_row_fills_are_left_out_and_facets_are_choices():

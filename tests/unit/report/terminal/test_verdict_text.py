@@ -30,14 +30,14 @@ def judged(iops, *, promised=None, limit="disk-iops", kind=None, start=None, evi
     )
 
 
-def verdict(*stretches, step="randread", believe="yes", reasons=(), run_id="a"):
+def verdict(*stretches, step="randread", trust="yes", reasons=(), run_id="a"):
     return Verdict(
         run_id=run_id,
         step_index=0,
         step=step,
         stretches=stretches,
         main=len(stretches) - 1,
-        believe=believe,
+        trust=trust,
         reasons=reasons,
     )
 
@@ -72,10 +72,10 @@ def test_each_phase_has_a_line_and_the_step_one_verdict():
 
 
 def test_a_doubt_is_named_once_for_all_steps_that_share_it():
-    reason = Reason(code="client-bound", weight="doubtful", message="a core was busy")
-    one = verdict(judged(1), believe="doubtful", reasons=(reason,))
+    reason = Reason(code="client-bound", weight="with care", message="a core was busy")
+    one = verdict(judged(1), trust="with care", reasons=(reason,))
     found = texts(one, one.model_copy(update={"step": "randwrite"}))
-    assert found[-1] == "! randread, randwrite: doubtful: load generator is CPU-bound"
+    assert found[-1] == "! randread, randwrite: with care: load generator is CPU-bound"
 
 
 def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():

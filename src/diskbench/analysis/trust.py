@@ -1,11 +1,11 @@
-"""Whether to believe a figure, and why not: pure.
+"""Whether to trust a figure, and why not: pure.
 
 The warnings of a step (fio/warnings.py) and the findings of the verdict become reasons, each with
 its own weight (model/doubts.py): the heaviest decides.
 
-A page cache that served less than half of the bytes makes a figure doubtful, as does a suspected
-one, where the files fit into memory and the device's I/O was not counted. A busy processor is only
-a note if the figure is at a cap nevertheless.
+A page cache that served less than half of the bytes has a figure taken with care, as does a
+suspected one, where the files fit into memory and the device's I/O was not counted. A busy
+processor is only a note if the figure is at a cap nevertheless.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.model.doubts import Weight
     from diskbench.model.processor import Processor
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
-    from diskbench.model.verdict import Believe, LimiterName
+    from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(one.code for one in DOUBTS.values() if one.rule == "processor")
@@ -73,17 +73,17 @@ def in_order(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     return tuple(sorted(reasons, key=lambda reason: WEIGHTS.index(reason.weight)))
 
 
-def believe(reasons: Sequence[Reason]) -> Believe:
+def trust(reasons: Sequence[Reason]) -> Trust:
     """Return the judgement that the heaviest reason gives."""
     weights = {reason.weight for reason in reasons}
     if "no" in weights:
         return "no"
-    return "doubtful" if "doubtful" in weights else "yes"
+    return "with care" if "with care" in weights else "yes"
 
 
-def worst(found: Iterable[Believe]) -> Believe:
+def worst(found: Iterable[Trust]) -> Trust:
     """Return the worst of several judgements; `yes` without any."""
-    words: tuple[Believe, ...] = ("no", "doubtful")
+    words: tuple[Trust, ...] = ("no", "with care")
     seen = set(found)
     return next((word for word in words if word in seen), "yes")
 
@@ -93,7 +93,7 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
     if doubt.rule == "device-share" and (
         device_share >= MOSTLY if device_share is not None else code == PAGE_CACHE.code
     ):
-        return "doubtful"
+        return "with care"
     if doubt.rule == "processor" and limited_by not in _NO_CAP:
         return "note"
     return doubt.weight

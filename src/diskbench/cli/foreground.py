@@ -15,13 +15,15 @@ from diskbench.report.assemble.subject import SUSPENDED
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
+    from diskbench.report.assemble.trial_view import TrialView
     from diskbench.report.terminal.progress import Progress
 
 Output = Literal["table", "json", "csv"]
@@ -36,6 +38,8 @@ class Show:
     output: Output = "table"
     quiet: bool = False
     timing: bool = False
+    junit: Path | None = None
+    """Where to write the steps as a JUnit report."""
 
 
 def drive(
@@ -122,10 +126,29 @@ def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
     print_results(session, reports, show)
     for report in reports:
         print_problems(report)
+    missed = _judge(session, reports, show)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
-    return worst([report.exit_code for report in reports])
+    return worst([*(report.exit_code for report in reports), missed])
+
+
+def _judge(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
+    """Say which conditions of `--fail-if` the figures miss, and write the JUnit report; returns
+    the exit code that this means."""
+    measured = [report for report in reports if report.refused is None]
+    if show.junit is None and not any(report.plan.cell.fail_if for report in measured):
+        return 0
+    from diskbench.report.junit import junit_report
+    from diskbench.whole_file import write_whole
+
+    views = [_view(session, report) for report in measured]
+    if show.junit is not None:
+        write_whole(show.junit, junit_report(views))
+    missed = [line for view in views for line in view.missed]
+    for line in missed:
+        print(f"failed: {line.text.removeprefix('not passed: ')}", file=sys.stderr)
+    return 1 if missed else 0
 
 
 def give_back_terminal(progress: Progress) -> None:
@@ -143,14 +166,9 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
     from diskbench.store.rows import load_results
 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
-    steps = load_results(session.database, *run_ids)
     if show.output == "table":
         for report in (ending for ending in reports if ending.refused is None):
-            runs_of = [steps[run_id] for run_id in report.plan.run_ids]
-            phases = _phases(session, report.plan)
-            judged = _verdicts(session, report.plan, phases)
-            audits = _audits(session, report.plan)
-            _print_table(report.plan, runs_of, _state(report), phases, judged, audits)
+            _print_table(_view(session, report), _audits(session, report.plan))
             if not show.quiet:
                 store = session.evidence_of(report.plan.trial_id)
                 kept = f"{store.url}/runs/{report.plan.run_ids[-1]}/"
@@ -162,6 +180,7 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
         from diskbench.store.export import json_text
         from diskbench.store.query import find_run
 
+        steps = load_results(session.database, *run_ids)
         runs = [find_run(session.database, run_id) for run_id in run_ids]
         phases = [
             step_phases for report in reports for step_phases in _phases(session, report.plan)
@@ -208,36 +227,49 @@ def _state(report: TrialEnding) -> str:
     return next((state for state in states if state != "done"), "done")
 
 
-def _print_table(
-    plan: Plan,
-    runs: Sequence[Sequence[StepResult]],
-    state: str,
-    phases: Sequence[StepPhases],
-    verdicts: Sequence[Verdict],
-    audits: Sequence[StepAudit],
-) -> None:
+def _view(session: Session, report: TrialEnding) -> TrialView:
+    """The trial as every output format shows it."""
     from dataclasses import replace
-
-    from rich.text import Text
 
     from diskbench.analysis.row_figures import courses_by_step, levelled_rows
     from diskbench.fio.run_spread import run_warnings
     from diskbench.report.assemble.subject import subject_of_plan
-    from diskbench.report.terminal.audit_text import audit_line, audit_style
-    from diskbench.report.terminal.screen import screen
-    from diskbench.report.terminal.tables import print_result
+    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_view import trial_view
+    from diskbench.store.rows import load_results
 
+    plan = report.plan
+    steps = load_results(session.database, *plan.run_ids)
+    runs = [steps[run_id] for run_id in plan.run_ids]
+    phases = _phases(session, plan)
     courses = courses_by_step(phases)
     rows = [
         levelled_rows([row for result in run for row in result.measurements], courses)
         for run in runs
     ]
-    doubts = [warning for run in runs for result in run for warning in result.warnings]
-    doubts += run_warnings(rows)
+    warnings = [warning for run in runs for result in run for warning in result.warnings]
+    return trial_view(
+        TrialFacts(
+            trial_id=plan.trial_id,
+            subject=replace(subject_of_plan(plan), state=_state(report)),
+            runs=(),
+            measurements=tuple(row for run in rows for row in run),
+            warnings=(*warnings, *run_warnings(rows)),
+            phases=tuple(phases),
+            verdicts=tuple(_verdicts(session, plan, phases)),
+        )
+    )
+
+
+def _print_table(view: TrialView, audits: Sequence[StepAudit]) -> None:
+    from rich.text import Text
+
+    from diskbench.report.terminal.audit_text import audit_line, audit_style
+    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.tables import print_view
+
     console = screen()
-    flat = [row for run in rows for row in run]
-    subject = replace(subject_of_plan(plan), state=state)
-    print_result(subject, flat, doubts, phases, verdicts, console=console)
+    print_view(view, console=console)
     if line := audit_line(audits):
         console.print(Text(line, audit_style(line)))
     console.print()

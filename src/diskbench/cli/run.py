@@ -20,7 +20,9 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     from diskbench.cli.run_until import check_until, start_until
     from diskbench.cli.start import TypedStores, start
 
-    show = Show(output=typed["output"], quiet=typed["quiet"], timing=typed["timing"])
+    show = Show(
+        output=typed["output"], quiet=typed["quiet"], timing=typed["timing"], junit=typed["junit"]
+    )
     stores = TypedStores(typed["database_url"], typed["evidence_url"])
     until = check_until(typed)
     if until is not None:

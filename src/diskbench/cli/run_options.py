@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import typing
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -139,10 +140,21 @@ def _common(
     label: Annotated[
         list[str] | None, _how("A label kept with the rows.", metavar="KEY=VALUE")
     ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        _how(
+            "Exit 1 where a figure is so: 'p99 > 10ms', 'ratio < 0.9', 'STEP: iops < 2900'.",
+            metavar="CONDITION",
+        ),
+    ] = None,
     install_fio: Annotated[
         bool, _how("Install fio on the target when it has none.", "--install-fio")
     ] = False,
     output: Annotated[Output, _show("What to print on stdout.")] = "table",
+    junit: Annotated[
+        Path | None,
+        _show("Write the steps as a JUnit report, for CI.", "--junit", metavar="FILE"),
+    ] = None,
     quiet: Annotated[bool, _show("No plan, no progress.", "--quiet", "-q")] = False,
     detach: Annotated[
         bool, _show("Go on in the background; print the run's id.", "--detach")
@@ -200,7 +212,7 @@ def _renting(
     """Options of `run` that say what to rent, whoever rents it out."""
 
 
-_RARE = frozenset({"max_replicates", "deadline", "timing"})
+_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise"})
 """Common options that plain help leaves out."""
 _THERE = frozenset({"host", "path", "device", "destroy_data"})
 """Common options that name a machine or a disk which is there: nothing to a provider that rents."""

@@ -59,6 +59,12 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
                     f"{flag} {value} changes nothing without --until-ci", advice="add --until-ci 5%"
                 )
         return None
+    for flag, given in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
+        if given:
+            raise InvalidValue(
+                f"{flag} judges the trials of one command, not replicates until an interval",
+                advice=f"leave out {flag} or --until-ci",
+            )
     share = _share(text)
     least = FIRST_REPLICATES if least == 1 else least
     most = Limits().max_replicates if most is None else most

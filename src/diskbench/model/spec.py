@@ -55,6 +55,8 @@ class Cell(Frozen):
     """What the disk's owner expects of it, where no catalogue promises anything."""
     if_busy: str = "wait"
     """While another trial measures the same disk: `wait`, `fail`, or at most so many seconds."""
+    fail_if: tuple[Threshold, ...] = ()
+    """What the figures have to keep to, or the command fails."""
 
 
 class Filled(Frozen):

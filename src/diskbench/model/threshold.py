@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import shlex
+from collections.abc import Callable
 from typing import Final, Literal, Self, get_args
 
 from diskbench.model.base import Frozen
 from diskbench.model.result import Direction
 
-ThresholdMetric = Literal["iops", "mb_per_s", "mean", "p50", "p99", "p99.9", "max"]
-Bound = Literal["<", ">"]
+ThresholdMetric = Literal["iops", "mb_per_s", "mean", "p50", "p99", "p99.9", "max", "ratio"]
+Bound = Literal["<", ">", "<=", ">="]
 
 _RATES: Final = ("iops", "mb_per_s")
+_OPPOSITE: Final[dict[str, Bound]] = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
+_COMPARE: Final[dict[Bound, Callable[[float, float], bool]]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _FORM = re.compile(
-    r"(?:(?P<direction>[a-z]+)\s+)?(?P<metric>[a-z_0-9.]+)\s*(?P<bound>[<>])\s*"
-    r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[a-zµ]*)"
+    r"(?:(?P<direction>[a-z]+)\s+)?(?P<metric>[a-z_0-9.]+)\s*(?P<bound>[<>]=?)\s*"
+    r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[a-zµ%]*)"
 )
 
 
 class Threshold(Frozen):
-    """A figure must lie below (`<`) or above (`>`) a limit.
+    """A figure must lie below (`<`, `<=`) or above (`>`, `>=`) a limit.
 
-    `limit` is in ns for latencies, in operations/s for `iops`, in bytes/s for `mb_per_s`.
+    `limit` is in ns for latencies, in operations/s for `iops`, in bytes/s for `mb_per_s`; for
+    `ratio` it is measured over promised, of the whole step.
     `step` and `direction` of None mean every step and every direction. `source` says who asks it.
     """
 
@@ -36,11 +44,16 @@ class Threshold(Frozen):
     @property
     def is_latency(self) -> bool:
         """Whether its figure is a latency in ns."""
-        return self.metric not in _RATES
+        return self.metric not in (*_RATES, "ratio")
+
+    @property
+    def is_ceiling(self) -> bool:
+        """Whether it is the highest figure that has to keep to it, not the lowest."""
+        return self.bound in ("<", "<=")
 
     def holds(self, figure: float) -> bool:
         """Whether a figure (in the unit of `limit`) keeps to it."""
-        return figure < self.limit if self.bound == "<" else figure > self.limit
+        return _COMPARE[self.bound](figure, self.limit)
 
     @classmethod
     def parse(cls, text: str, *, step: str | None = None, source: str = "") -> Self:
@@ -60,7 +73,11 @@ class Threshold(Frozen):
             raise ValueError(
                 f"{text!r}: {metric!r} is no metric: {', '.join(get_args(ThresholdMetric))}"
             )
-        if metric in _RATES:
+        if metric == "ratio":
+            if unit not in ("", "%"):
+                raise ValueError(f"{text!r}: a ratio is a number or in %, not in {unit!r}")
+            scale = 0.01 if unit else 1.0
+        elif metric in _RATES:
             if unit:
                 raise ValueError(f"{text!r}: {metric} has no unit, not {unit!r}")
             scale = 1e6 if metric == "mb_per_s" else 1.0
@@ -78,3 +95,18 @@ class Threshold(Frozen):
                 "source": source,
             }
         )
+
+    @classmethod
+    def failing(cls, text: str) -> Self:
+        """The threshold that is missed where `[STEP:] [DIRECTION] METRIC <|>|<=|>= NUMBER[UNIT]`
+        holds: `p99 > 10ms` fails a figure above 10 ms.
+
+        Raises ValueError that says what was not understood.
+        """
+        step, colon, condition = text.rpartition(":")
+        if colon and not step.strip():
+            raise ValueError(f"{text!r}: the name of a step is missing before ':'")
+        wrong = cls.parse(
+            condition, step=step.strip() or None, source=f"--fail-if {shlex.quote(text)}"
+        )
+        return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})

@@ -10,6 +10,7 @@ from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
+from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_flags import field_of
 from diskbench.plugins import plugin, plugins
 from diskbench.units import GIB, parse_duration_s
@@ -46,6 +47,7 @@ class Request:
     replicates: int = 1
     promise: str | None = None
     if_busy: str = "wait"
+    fail_if: Sequence[str] = ()
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -83,6 +85,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
     labels = key_values("--label", request.labels)
     promised = promise(request)
     busy = if_busy(request.if_busy)
+    conditions = tuple(map(fail_if, request.fail_if))
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
@@ -102,10 +105,24 @@ def cells(request: Request) -> tuple[Cell, ...]:
             labels=labels,
             promise=promised,
             if_busy=busy,
+            fail_if=conditions,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
     )
+
+
+def fail_if(text: str) -> Threshold:
+    """Return the threshold of `--fail-if 'p99 > 10ms'`. Raises InvalidValue."""
+    try:
+        return Threshold.failing(text)
+    except ValueError as error:
+        raise InvalidValue(
+            f"--fail-if {error}",
+            advice="write [STEP:] [DIRECTION] METRIC < or > NUMBER[UNIT]: 'p99 > 10ms', "
+            "'ratio < 0.9', 'rand-read-4k-qd32: iops < 2900'",
+            field="fail_if",
+        ) from None
 
 
 def if_busy(text: str) -> str:

@@ -1,5 +1,6 @@
 """Make the plan of a trial from a cell and a machine's facts: pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
@@ -122,6 +123,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and has_host_cache(cell):
         steps = cold_and_warm(steps)
+    _check_conditions(cell, [step.name for step in steps])
     space = space_bytes(steps, capacity)
     _check_room(cell, target, facts, space)
     check_memory(steps, facts, cell.address or "this machine")
@@ -152,6 +154,17 @@ def make_plan(
         space_bytes=space,
         changes=change_lines(changes),
     )
+
+
+def _check_conditions(cell: Cell, steps: Sequence[str]) -> None:
+    """Raise InvalidValue for a --fail-if on a step that the profile does not have."""
+    for condition in cell.fail_if:
+        if condition.step not in (None, *steps):
+            raise InvalidValue(
+                f"{condition.source}: profile {cell.profile} has no step {condition.step!r}",
+                advice=f"its steps are {', '.join(dict.fromkeys(steps))}",
+                field="fail_if",
+            )
 
 
 def _check_room(cell: Cell, target: ResolvedTarget, facts: HostFacts, space: int) -> None:

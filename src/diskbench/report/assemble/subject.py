@@ -66,8 +66,10 @@ class Subject:
     trial_id: str = ""
     steps_planned: int | None = None
     """Steps of one run; None if unknown, as for a loop."""
+    fail_if: tuple[Threshold, ...] = ()
+    """The conditions of `--fail-if`, which are among the thresholds."""
     thresholds: tuple[Threshold, ...] = ()
-    """The thresholds of the profile that the figures must meet."""
+    """What the figures must meet: the thresholds of the profile, and those of `--fail-if`."""
 
     @property
     def ended_early(self) -> bool:
@@ -95,7 +97,8 @@ def subject_of_plan(plan: Plan) -> Subject:
         promised=_promised(plan),
         steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
-        thresholds=plan.profile.thresholds,
+        fail_if=plan.cell.fail_if,
+        thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
     )
 
 
@@ -226,6 +229,7 @@ def _trial_flags(plan: Plan) -> str:
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
+    words += [word for each in plan.cell.fail_if for word in shlex.split(each.source)]
     words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
     return shlex.join(words)
 

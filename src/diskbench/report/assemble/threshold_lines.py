@@ -1,4 +1,4 @@
-"""Whether figures meet their profile's thresholds: passed or not passed, a line per threshold."""
+"""Whether figures meet the thresholds of their profile and of `--fail-if`, a line per threshold."""
 
 from __future__ import annotations
 
@@ -11,27 +11,70 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.threshold import Threshold
+    from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.lines import Spread, StepLine
 
+_BOUND_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 Outcome = Literal["passed", "not passed", "not measured"]
 
 
 @dataclass(frozen=True)
 class ThresholdLine:
-    """One threshold beside one line of a result."""
+    """One threshold beside one line of a result. `step` is empty where no line matches."""
 
     outcome: Outcome
     text: str
+    threshold: Threshold
+    step: str = ""
 
 
 def threshold_lines(
-    thresholds: Sequence[Threshold], lines: Sequence[StepLine]
+    thresholds: Sequence[Threshold],
+    lines: Sequence[StepLine],
+    verdicts: Sequence[Verdict] = (),
 ) -> tuple[ThresholdLine, ...]:
     """Every threshold with its lines of the result, judged by the worst run.
 
     A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
-    return tuple(line for threshold in thresholds for line in _judged(threshold, lines))
+    return tuple(
+        line
+        for threshold in thresholds
+        for line in (
+            _ratios(threshold, verdicts)
+            if threshold.metric == "ratio"
+            else _judged(threshold, lines)
+        )
+    )
+
+
+def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[ThresholdLine]:
+    """A threshold on measured over promised: per step, the worst of its runs."""
+    asked = _asked(threshold)
+    by_step: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        if threshold.step in (None, verdict.step):
+            ratio = verdict.stands_for.ratio
+            by_step.setdefault(verdict.step, []).extend([] if ratio is None else [ratio])
+    if not by_step:
+        where = threshold.step or "any step"
+        text = f"not measured: {asked} ({where} has no such figure)"
+        yield ThresholdLine("not measured", text, threshold)
+    for step, ratios in by_step.items():
+        if not ratios:
+            text = f"not measured: {step} ratio: nothing documents what to expect; asked: {asked}"
+            yield ThresholdLine("not measured", text, threshold, step)
+            continue
+        worst = max(ratios) if threshold.is_ceiling else min(ratios)
+        yield _outcome(threshold, step, f"{step} ratio", worst, len(ratios))
+
+
+def _outcome(threshold: Threshold, step: str, name: str, worst: float, runs: int) -> ThresholdLine:
+    outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
+    of_runs = f", the worst of {runs} runs" if runs > 1 else ""
+    asked = _asked(threshold)
+    text = f"{outcome}: {name} is {_shown(threshold, worst)}{of_runs}; asked: {asked}"
+    return ThresholdLine(outcome, text, threshold, step)
 
 
 def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[ThresholdLine]:
@@ -43,19 +86,18 @@ def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[Thresho
     asked = _asked(threshold)
     if not matching:
         where = threshold.step or "any step"
-        yield ThresholdLine("not measured", f"not measured: {asked} ({where} has no such figure)")
+        text = f"not measured: {asked} ({where} has no such figure)"
+        yield ThresholdLine("not measured", text, threshold)
     for line in matching:
         name = f"{line.step} {line.direction} {threshold.metric}"
         spread = _spread(line, threshold)
         if spread is None:
             why = "too few I/Os for this figure"
-            yield ThresholdLine("not measured", f"not measured: {name}: {why}; asked: {asked}")
+            text = f"not measured: {name}: {why}; asked: {asked}"
+            yield ThresholdLine("not measured", text, threshold, line.step)
             continue
-        worst = spread.high if threshold.bound == "<" else spread.low
-        outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
-        of_runs = f", the worst of {spread.n} runs" if spread.n > 1 else ""
-        text = f"{outcome}: {name} is {_shown(threshold, worst)}{of_runs}; asked: {asked}"
-        yield ThresholdLine(outcome, text)
+        worst = spread.high if threshold.is_ceiling else spread.low
+        yield _outcome(threshold, line.step, name, worst, spread.n)
 
 
 def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
@@ -73,13 +115,15 @@ def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
 
 def _asked(threshold: Threshold) -> str:
     source = f" ({threshold.source})" if threshold.source else ""
-    bound = "below" if threshold.bound == "<" else "above"
+    bound = _BOUND_WORDS[threshold.bound]
     return f"{bound} {_shown(threshold, threshold.limit)}{source}"
 
 
 def _shown(threshold: Threshold, figure: float) -> str:
     if threshold.is_latency:
         return format_latency_ns(figure)
+    if threshold.metric == "ratio":
+        return f"{figure:.0%}"
     if threshold.metric == "iops":
         return f"{format_iops(figure)} IOPS"
     return f"{format_mb_per_s(figure)} MB/s"

@@ -108,6 +108,15 @@ class TrialView:
     next_on_page: NextStep
 
     @property
+    def missed(self) -> tuple[ThresholdLine, ...]:
+        """What `--fail-if` asked for and the figures do not show: missed, or not measured."""
+        return tuple(
+            line
+            for line in self.thresholds
+            if line.threshold in self.subject.fail_if and line.outcome != "passed"
+        )
+
+    @property
     def subject(self) -> Subject:
         """The subject of the trial."""
         return self.trial.subject
@@ -135,7 +144,7 @@ def trial_view(trial: TrialFacts) -> TrialView:
         runs_n=max((line.runs for line in steps), default=0),
         rows=rows,
         shown=shown_columns(rows),
-        thresholds=threshold_lines(subject.thresholds, steps),
+        thresholds=threshold_lines(subject.thresholds, steps, trial.verdicts),
         fell=fall_of(trial.verdicts),
         slowed=slowed(trial),
         phases=phase_rows(trial.phases, [run.run_id for run in trial.runs]),

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.report.reported import judged, verdict
 
 from diskbench.model.threshold import Threshold
 from diskbench.report.assemble.lines import Spread, StepLine
@@ -44,6 +45,29 @@ def test_a_figure_that_too_few_syncs_back_is_not_passed_over():
     assert {few.outcome, none.outcome} == {"not measured"}
 
 
+@pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [("p99 > 10ms", "passed"), ("p99 >= 10ms", "not passed"), ("p99 > 9.9ms", "not passed"),
+     ("commit: p99 > 1ms", "not passed"), ("write p99 > 1ms", "not measured")],
+)  # fmt: skip
+def test_what_fails_a_figure_is_the_opposite_of_what_it_keeps_to(condition, outcome):
+    (found,) = threshold_lines([Threshold.failing(condition)], [line(10e6)])
+    assert found.outcome == outcome
+
+
+def test_a_ratio_is_judged_by_the_worst_run_of_each_step():
+    verdicts = [verdict(judged(iops, 3000.0), step=step) for step, iops in
+                (("a", 2990.0), ("a", 2600.0), ("b", 3000.0))]  # fmt: skip
+    found = threshold_lines([Threshold.failing("ratio < 90%")], [], verdicts)
+    assert [(each.step, each.outcome) for each in found] == [("a", "not passed"), ("b", "passed")]
+
+
+def test_a_ratio_without_a_promise_is_not_passed_over():
+    told = [verdict(judged(3000.0), step="a")]
+    (found,) = threshold_lines([Threshold.failing("ratio < 0.9")], [], told)
+    assert (found.step, found.outcome) == ("a", "not measured")
+
+
 def test_units_are_those_of_the_rows():
     assert Threshold.parse("p99.9 < 250us").limit == 250_000
     assert Threshold.parse("mb_per_s > 100").limit == 100e6
@@ -56,6 +80,8 @@ def test_units_are_those_of_the_rows():
 def test_what_is_no_threshold_says_what_was_not_understood(text):
     with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
         Threshold.parse(text)
+    with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
+        Threshold.failing(f"step: {text}")
 
 
 @given(st.text(max_size=40))

@@ -1,0 +1,46 @@
+"""`diskbench run --fail-if`: the measurement as a gate of a pipeline."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli
+
+pytestmark = pytest.mark.slow
+
+LOOK = ["--profile", "quick", "--set", "runtime=1", "--set", "size=16m", "--quiet"]
+
+
+def test_a_figure_that_a_condition_names_fails_the_command(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "junit.xml"
+    conditions = ["iops < 1", "rand-read-4k-qd1: p50 > 1ns", "ratio < 0.9"]
+    flags = [word for text in conditions for word in ("--fail-if", text)]
+    done = user.run("run", "--path", str(target), *LOOK, *flags, "--junit", str(file))
+    assert done.returncode == 1
+    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    assert sum("p50" in line for line in failed) == 1
+    assert not any("IOPS" in line for line in failed)
+    assert sum("ratio" in line for line in failed) == 5, "nothing documents this disk"
+    suites = ET.parse(file).getroot()  # noqa: S314 - our own
+    assert (suites.get("tests"), suites.get("failures")) == ("5", "5")
+
+
+def test_conditions_that_do_not_hold_leave_the_exit_code(user: Cli, target: Path) -> None:
+    done = user.run("run", "--path", str(target), *LOOK, "--fail-if", "p99 > 1000s")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "condition", ["p98 > 1ms", "no-such-step: iops < 1", "p99 > 10", ": iops < 1"]
+)
+def test_a_condition_that_means_nothing_is_refused_before_anything_runs(
+    user: Cli, target: Path, condition: str
+) -> None:
+    done = user.run("run", "--path", str(target), *LOOK, "--fail-if", condition)
+    assert done.returncode == 2
+    assert "--fail-if" in done.stderr
+    assert list(target.iterdir()) == []

@@ -1,0 +1,62 @@
+"""What a CI system reads of a trial."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+from tests.unit.report.made import plan, row
+from tests.unit.report.reported import trial
+
+from diskbench.model.threshold import Threshold
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.junit import junit_report
+
+QD1, QD32 = "rand-read-4k-qd1", "rand-read-4k-qd32"
+
+
+def view(*conditions, rows=None, state="done"):
+    made = plan(runs=1)
+    cell = made.cell.model_copy(update={"fail_if": tuple(map(Threshold.failing, conditions))})
+    subject = replace(subject_of_plan(made.model_copy(update={"cell": cell})), state=state)
+    return trial_view(replace(trial(rows), subject=subject))
+
+
+def report(*views):
+    return ET.fromstring(junit_report(views))  # noqa: S314 - our own
+
+
+def counts(found):
+    return tuple(int(found.get(name)) for name in ("tests", "failures", "errors"))
+
+
+def test_a_step_is_a_case_with_its_figures():
+    found = report(view(rows=[row(QD1), row(QD32, iops=3000.0)]))
+    assert counts(found) == (2, 0, 0)
+    assert [case.get("name") for case in found.iter("testcase")] == [QD1, QD32]
+    assert "3,000 IOPS" in found.find(f".//testcase[@name='{QD32}']/system-out").text
+
+
+def test_a_condition_that_holds_is_a_failure_of_its_step():
+    found = report(view("iops < 4000", rows=[row(QD1, iops=5000.0), row(QD32, iops=3000.0)]))
+    assert counts(found) == (2, 1, 0)
+    failure = found.find(f".//testcase[@name='{QD32}']/failure")
+    assert failure.get("message") == "--fail-if 'iops < 4000'"
+    assert "3,000 IOPS" in failure.text
+
+
+def test_a_condition_that_no_figure_answers_is_a_failure_of_its_own():
+    found = report(view("trim iops < 4000"))
+    assert counts(found) == (2, 1, 0)
+
+
+def test_a_trial_without_its_last_steps_is_an_error():
+    assert counts(report(view(rows=[], state="failed"))) == (1, 0, 1)
+
+
+def test_sums_are_over_all_trials():
+    assert counts(report(view(), view("iops > 1"))) == (2, 1, 0)
+
+
+def test_hostile_names_stay_well_formed():
+    found = report(view(rows=[row("a]]>&\x1b\u202e<x/>")]))
+    assert counts(found) == (1, 0, 0)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.engine.trial.lease import where
-from diskbench.model.ids import Known, meant
+from diskbench.errors import UnknownName
+from diskbench.model.ids import Known, last_number, meant
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells
 from diskbench.store.rows import load_plan
@@ -57,8 +58,19 @@ def find_work(
     """
     work, known = _all_work(database, over=over)
     advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"
-    meanings = [meant(name, known, "unfinished run or matrix", advice=advice) for name in names]
+    meanings = [_meant(name, known, advice) for name in names]
     return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
+
+
+def _meant(name: str, known: Sequence[Known], advice: str) -> Known:
+    kind = "unfinished run or matrix"
+    number = last_number(name)
+    if number is None:
+        return meant(name, known, kind, advice=advice)
+    begun = sorted({thing.stands_for for thing in known if "/" not in thing.stands_for})
+    if number >= len(begun):
+        raise UnknownName(kind, name.strip(), begun, advice=advice)
+    return Known(begun[-1 - number], kind)
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:

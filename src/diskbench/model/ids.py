@@ -1,12 +1,17 @@
-"""Resolve a typed id or id prefix: one rule for every command.
+"""Resolve a typed id, the beginning of one or its short form: one rule for every command.
 
-A full id means the object with that id. A prefix means the only object that it matches; an object
-and its parts (the runs of a trial, the trials of a matrix) count as one. A prefix that matches
-several objects is refused with a list of them; an empty prefix is always refused.
+A full id means the object with that id. A beginning, or an end of at least 8 characters, means the
+only object that it matches; an object and its parts (the runs of a trial, the trials of a matrix)
+count as one. Text that matches several objects is refused with a list of them; empty text is always
+refused.
+
+The short form is the end: an id begins with its time, so runs that began within a second share
+their first 8 characters, and the last 8 are 40 random bits.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +26,23 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """How many things a refusal lists; our choice."""
+
+
+SHORT = 8
+"""How many characters of an id are shown."""
+LAST = "last"
+_LAST = re.compile(r"last(?:~(\d{1,6}))?")
+
+
+def short(id_: str) -> str:
+    """Return the short form of an id, which every command accepts."""
+    return id_[-SHORT:]
+
+
+def last_number(text: str) -> int | None:
+    """Return how many newer ones `last` (0) or `last~N` (N) skips; None for any other text."""
+    match = _LAST.fullmatch(text.strip().lower())
+    return None if match is None else int(match[1] or 0)
 
 
 @dataclass(frozen=True)
@@ -61,7 +83,7 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     wanted = beginning(text, kind)
     every = list(known)
     matches = [thing for thing in every if thing.id == wanted]
-    matches = matches or [thing for thing in every if thing.id.startswith(wanted)]
+    matches = matches or [thing for thing in every if fits(thing.id, wanted)]
     matches = _wholes(matches)
     if not matches:
         raise UnknownName(kind, text.strip(), {thing.stands_for for thing in every}, advice=advice)
@@ -70,13 +92,18 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     raise several(text, matches)
 
 
+def fits(id_: str, wanted: str) -> bool:
+    """Whether an id begins with the typed text, or ends with it where that is long enough."""
+    return id_.startswith(wanted) or (len(wanted) >= SHORT and id_.endswith(wanted))
+
+
 def several(text: str, matches: Sequence[Known]) -> InvalidValue:
-    """Return the error for a prefix that matches several objects, with the list of them."""
+    """Return the error for text that matches several objects, with the list of them."""
     shown = sorted(matches, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
     lines = "".join(f"\n  {described(thing)}" for thing in shown)
     more = "\n  and others" if len(matches) > SHOWN else ""
     return InvalidValue(
-        f"{text.strip()!r} is the beginning of several:{lines}{more}",
+        f"{text.strip()!r} fits several:{lines}{more}",
         advice="type more of the id that you mean, or all of it",
     )
 

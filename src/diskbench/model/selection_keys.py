@@ -51,8 +51,8 @@ FILTER_HELP = (
     f"{', '.join(one.name for one in KEYS)}, and every column of `results list --output csv`."
 )
 SELECTION_HELP = (
-    "runs, trials or matrices (ids, beginnings, `last`, names), KEY=VALUE (disk=gp2, "
-    "region=eu-central-1, size>=100, a label …) or dates (2026-11-01..2026-11-07)"
+    "runs, trials or matrices (ids or the beginnings of them, `last`, `last~1`, names), KEY=VALUE "
+    "(disk=gp2, region=eu-central-1, size>=100, a label …) or dates (2026-11-01..2026-11-07)"
 )
 FORMS = (
     "a run, trial or matrix; KEY=VALUE such as disk=gp2 or a label; or dates: "

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.ids import beginning, meant
+from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.selection_keys import FORMS
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.figures import ids_that_begin, known_labels
-from diskbench.store.query import LAST, Filter, find_run, find_runs, parse_filter
+from diskbench.store.query import Filter, find_run, find_runs, parse_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,18 +32,18 @@ def selected(database: Engine, text: str) -> list[Filter]:
 
     `KEY=VALUE` is a condition, see `conditions`; `2026-11-01..2026-11-07` is a range of days in
     UTC, both ends included; anything else is the id of a run, a trial or a matrix, the beginning of
-    an id, `last`, or the name of a matrix, which means the newest matrix of that name. Raises
-    UnknownName or InvalidValue.
+    an id or its short form, `last`, `last~N`, or the name of a matrix, which means the newest
+    matrix of that name. Raises UnknownName or InvalidValue.
     """
     text = text.strip()
+    if last_number(text) is not None:
+        return [Filter("trial_id", "=", find_run(database, text).trial_id)]
     if "=" in text or "~" in text or "<" in text or ">" in text:
         return conditions(database, [text])
     if _RANGE in text:
         return _between(text)
     if len(text) == _DATE and text.count("-") == 2:
         return _between(f"{text}{_RANGE}{text}")
-    if text.lower() == LAST:
-        return [Filter("trial_id", "=", find_run(database, LAST).trial_id)]
     return [_by_id(database, text)]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.ids import SHOWN, Known, beginning, meant
+from diskbench.model.ids import LAST, SHORT, SHOWN, Known, beginning, last_number, meant
 from diskbench.model.run import MeasuredRow, Run
 from diskbench.model.selection_keys import (
     BY_LABEL,
@@ -38,8 +38,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _MAPPINGS = {LABEL: "labels", PARAMETER: "parameters"}
-LAST = "last"
 _AT_ONCE = 500
+_LISTED = "'diskbench results list' shows what there is"
 
 
 @dataclass(frozen=True)
@@ -126,19 +126,19 @@ def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
 
 
 def find_run(database: Engine, run_id: str) -> Run:
-    """One run by its full id, the beginning of it (model/ids.py), or `last` for the newest, which
-    is one without a date only where no run has any.
+    """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the
+    newest, which is one without a date only where no run has any, or `last~N` for the newest of the
+    trial that N newer ones follow.
 
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
     run = schema.run
     wanted = beginning(run_id, "run")
-    query = sa.select(run).order_by(*newest_first()).limit(1)
-    if wanted != LAST:
-        begins = run.c.run_id.startswith(wanted, autoescape=True)
-        # The shortest first: the id that was typed in full is among them.
-        query = sa.select(run).where(begins).order_by(sa.func.length(run.c.run_id), run.c.run_id)
-        query = query.limit(SHOWN + 1)
+    if (number := last_number(wanted)) is not None:
+        return _last(database, number)
+    # The shortest first: the id that was typed in full is among them.
+    query = sa.select(run).where(id_fits(run.c.run_id, wanted))
+    query = query.order_by(sa.func.length(run.c.run_id), run.c.run_id).limit(SHOWN + 1)
     with transaction(database) as connection:
         by_id = {run.run_id: run for run in (Run(*row) for row in connection.execute(query))}
     known = [
@@ -147,10 +147,33 @@ def find_run(database: Engine, run_id: str) -> Run:
         )
         for name, run_found in by_id.items()
     ]
-    if wanted == LAST and known:
-        return by_id[known[0].id]
-    advice = "'diskbench results list' shows what there is"
-    return by_id[meant(run_id, known, "run", advice=advice).id]
+    return by_id[meant(run_id, known, "run", advice=_LISTED).id]
+
+
+def _last(database: Engine, number: int) -> Run:
+    """The newest run of the newest trial but `number`. Raises UnknownName."""
+    trials: set[str] = set()
+    query = sa.select(schema.run).order_by(*newest_first()).limit(None if number else 1)
+    with (
+        transaction(database) as connection,
+        connection.execution_options(yield_per=_AT_ONCE).execute(query) as rows,
+    ):
+        for row in rows:
+            found = Run(*row)
+            trials.add(found.trial_id)
+            if len(trials) > number:
+                return found
+    if not trials:
+        raise UnknownName("run", LAST, (), advice=_LISTED)
+    raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
+
+
+def id_fits(column: sa.ColumnElement[str], wanted: str) -> sa.ColumnElement[bool]:
+    """The condition that an id begins with the typed text, or ends with it (model/ids.py)."""
+    begins = column.startswith(wanted, autoescape=True)
+    if len(wanted) < SHORT:
+        return begins
+    return sa.or_(begins, column.endswith(wanted, autoescape=True))
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:

@@ -170,7 +170,7 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
         (("list", "--since", "soon"), "is no time"),
         (("list", "--database-url", "sqlite:////dev/null/x/y"), "Not a directory"),
         (("show", "nothing"), "unknown run, trial or matrix 'nothing'"),
-        (("delete", "01kq", "--yes"), "beginning of several"),
+        (("delete", "01kq", "--yes"), "fits several"),
         (("delete",), "nothing is named"),
         (("delete", FIRST), "add --yes"),
         (("import", "none.json"), "No such file"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.ids import Known, age, meant, several
+from diskbench.model.ids import Known, age, last_number, meant, several, short
 
 A, B = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
 TWO = [Known(A, "lease", where="aws us-east-1"), Known(B, "lease", where="lab")]
@@ -23,6 +23,28 @@ def test_a_beginning_of_several_lists_id_kind_place_and_age():
         meant("01kq", TWO, "lease")
     for told in (f"{A}  lease, aws us-east-1, ", f"{B}  lease, lab, ", " old"):
         assert told in refused.value.message
+
+
+def test_the_short_form_of_an_id_is_accepted():
+    assert short(A) == A[-8:]
+    assert meant(short(A).upper(), TWO, "lease").id == A
+
+
+def test_an_end_that_is_shorter_means_nothing():
+    with pytest.raises(UnknownName):
+        meant(A[-7:], TWO, "lease")
+
+
+def test_short_forms_of_ids_made_in_one_second_differ():
+    assert short(A) != short(B)
+
+
+COUNTED = {"last": 0, " LAST ": 0, "last~3": 3, "last~": None, "last~-1": None, "lastly": None}
+
+
+@pytest.mark.parametrize(("text", "number"), COUNTED.items())
+def test_last_counts_back(text, number):
+    assert last_number(text) == number
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t", "\n "])

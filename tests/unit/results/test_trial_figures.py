@@ -82,5 +82,5 @@ def test_an_id_is_a_run_a_trial_or_a_campaign(database):
 def test_a_beginning_of_several_is_refused_with_their_names(database):
     measured(database, [1.0])
     measured(database, [2.0], campaign=1)
-    with pytest.raises(InvalidValue, match="beginning of several"):
+    with pytest.raises(InvalidValue, match="fits several"):
         selected(database, "01")

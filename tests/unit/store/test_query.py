@@ -3,6 +3,7 @@ import sqlalchemy as sa
 from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import short
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import run_columns
 from diskbench.store import schema
@@ -139,11 +140,19 @@ def test_a_run_is_found_by_the_beginning_of_its_id(three):
     assert find_run(three, A).run_id == A
     assert find_run(three, A[:-2].upper() + "A1").run_id == A
     assert find_run(three, "01kr").run_id == C
+    assert find_run(three, short(C)).run_id == C
+
+
+def test_last_counts_back_by_trials(three):
     assert find_run(three, "last").run_id == C
+    assert find_run(three, "LAST~1").run_id == B
+    assert find_run(three, "last~2").run_id == A
+    with pytest.raises(UnknownName, match="there are 3 trials"):
+        find_run(three, "last~3")
 
 
 def test_an_id_that_several_runs_begin_with_lists_them(three):
-    with pytest.raises(InvalidValue, match=f"(?s)beginning of several:.*{A}  run.*{B}  run"):
+    with pytest.raises(InvalidValue, match=f"(?s)fits several:.*{A}  run.*{B}  run"):
         find_run(three, "01kq")
 
 

@@ -38,6 +38,8 @@ class Show:
     output: Output = "table"
     quiet: bool = False
     timing: bool = False
+    verbose: bool = False
+    """Everything about the result, and the whole plan before it."""
     junit: Path | None = None
     """Where to write the steps as a JUnit report."""
 
@@ -168,8 +170,9 @@ def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
     if show.output == "table":
         for report in (ending for ending in reports if ending.refused is None):
-            _print_table(_view(session, report), _audits(session, report.plan))
-            if not show.quiet:
+            view, audits = _view(session, report), _audits(session, report.plan)
+            _print_table(view, audits, verbose=show.verbose)
+            if show.verbose and not show.quiet:
                 store = session.evidence_of(report.plan.trial_id)
                 kept = f"{store.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
@@ -261,16 +264,18 @@ def _view(session: Session, report: TrialEnding) -> TrialView:
     )
 
 
-def _print_table(view: TrialView, audits: Sequence[StepAudit]) -> None:
+def _print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     from rich.text import Text
 
     from diskbench.report.terminal.audit_text import audit_line, audit_style
+    from diskbench.report.terminal.brief_text import print_brief
     from diskbench.report.terminal.screen import screen
     from diskbench.report.terminal.tables import print_view
 
     console = screen()
-    print_view(view, console=console)
-    if line := audit_line(audits):
+    (print_view if verbose else print_brief)(view, console=console)
+    line = audit_line(audits)
+    if line and (verbose or "does not hold" in line):
         console.print(Text(line, audit_style(line)))
     console.print()
 

@@ -120,10 +120,14 @@ def show(
     promise: Promised = None,
     measured_on: MeasuredOn = None,
     output: Shown = "table",
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="All figures, phases, warnings and evidence paths."),
+    ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show a run with the others on the same machine and disk: table, phases, verdict, warnings.
+    """Show a run with the others on the same machine and disk: figures, verdict, next step.
 
     Of several trials, as of a matrix, it is shown what they say together: median and interval.
     """
@@ -174,7 +178,7 @@ def show(
         costs = [] if trial.cost is None else [trial.cost]
         _print_document(runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits)
         return
-    print_runs(trial)
+    print_runs(trial, verbose=verbose)
     several = len(runs) > 1
     console = screen()
     drawn_on = Screen(

@@ -12,20 +12,24 @@ if TYPE_CHECKING:
     from diskbench.results.stored_trial import StoredTrial
 
 
-def print_runs(trial: StoredTrial) -> None:
-    """The table, phases, verdicts and warnings of a trial; then how each run ended, where its
-    evidence is, whether its figures agree, and what the trial cost."""
+def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
+    """The result of a trial in short, then each run that did not end well; with `verbose` all of
+    it, how each run ended, where its evidence is and whether its figures agree. What the trial cost
+    comes last."""
     from rich.text import Text
 
     from diskbench.report.assemble.trial_facts import trial_facts
     from diskbench.report.assemble.trial_view import trial_view
     from diskbench.report.terminal.audit_text import audit_style
+    from diskbench.report.terminal.brief_text import print_brief
     from diskbench.report.terminal.screen import screen
     from diskbench.report.terminal.tables import print_view
 
     console, view = screen(), trial_view(trial_facts(trial))
-    print_view(view, console=console)
+    (print_view if verbose else print_brief)(view, console=console)
     for run in view.runs:
+        if not verbose and run.state == "done" and "does not hold" not in run.audit:
+            continue
         style = "dim" if run.state == "done" else "yellow"
         console.print(Text(f"run {run.run_id} {run.state}, {run.when}", style))
         if run.error:

@@ -21,7 +21,11 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     from diskbench.cli.start import TypedStores, start
 
     show = Show(
-        output=typed["output"], quiet=typed["quiet"], timing=typed["timing"], junit=typed["junit"]
+        output=typed["output"],
+        quiet=typed["quiet"],
+        timing=typed["timing"],
+        verbose=typed["verbose"],
+        junit=typed["junit"],
     )
     stores = TypedStores(typed["database_url"], typed["evidence_url"])
     until = check_until(typed)

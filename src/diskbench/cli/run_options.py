@@ -151,6 +151,9 @@ def _common(
         bool, _how("Install fio on the target when it has none.", "--install-fio")
     ] = False,
     output: Annotated[Output, _show("What to print on stdout.")] = "table",
+    verbose: Annotated[
+        bool, _show("The whole plan and result, with all warnings.", "--verbose", "-v")
+    ] = False,
     junit: Annotated[
         Path | None,
         _show("Write the steps as a JUnit report, for CI.", "--junit", metavar="FILE"),
@@ -212,7 +215,7 @@ def _renting(
     """Options of `run` that say what to rent, whoever rents it out."""
 
 
-_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise"})
+_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy"})
 """Common options that plain help leaves out."""
 _THERE = frozenset({"host", "path", "device", "destroy_data"})
 """Common options that name a machine or a disk which is there: nothing to a provider that rents."""

@@ -33,8 +33,8 @@ _LIMITS = {
 }
 """Option of `run` → field of a matrix's limits."""
 _NOT_FIELDS = frozenset(
-    {*_LIMITS, "until_ci", "replicates", "output", "quiet", "detach", "install_fio", "timing",
-     "database_url", "evidence_url", "set_", "label", "promise", "host"}
+    {*_LIMITS, "until_ci", "replicates", "output", "quiet", "verbose", "detach", "install_fio",
+     "timing", "database_url", "evidence_url", "set_", "label", "promise", "host"}
 )  # fmt: skip
 
 

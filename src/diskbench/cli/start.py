@@ -91,7 +91,7 @@ def start(
     if not show.quiet:
         from diskbench.report.terminal.plan_text import print_plan
 
-        print_plan(prepared.plans, stream=sys.stderr)
+        print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
     if limit.usd is not None:
         hold_to(limit, prepared.plans)
     if detach:

@@ -69,7 +69,7 @@ class Shown:
 
     def table(self):
         """Without the picture of the seconds, which tells the highest one."""
-        told = self.call("results", "show", self.runs[0].trial_id)
+        told = self.call("results", "show", self.runs[0].trial_id, "-v")
         return told.partition("IOPS by the second")[0]
 
     def document(self):

@@ -89,7 +89,7 @@ def test_what_only_the_audit_doubts_stands_on_every_surface(tmp_path, capsys):
     with database.begin() as connection:
         connection.execute(warning.delete())
     database.dispose()
-    assert main.main(["results", "show", run_id]) == 0
+    assert main.main(["results", "show", run_id, "-v"]) == 0
     assert "! figures-disagree" in capsys.readouterr().out
     for name in ("a.html", "a.md"):
         assert main.main(["report", run_id, "-q", "-o", name]) == 0

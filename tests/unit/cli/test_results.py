@@ -114,7 +114,7 @@ def test_the_schema_is_a_schema_and_bears_later_fields(call):
 
 
 def test_show_tells_what_was_measured_and_where_it_lies(call):
-    code, out, _ = call("results", "show", FIRST)
+    code, out, _ = call("results", "show", FIRST, "-v")
     text = out.decode()
     assert code == 0
     for told in (FIRST, SECOND, "quick", "done", "write", "read", f"runs/{FIRST}/"):
@@ -122,7 +122,7 @@ def test_show_tells_what_was_measured_and_where_it_lies(call):
 
 
 def test_show_alone_leaves_the_other_runs_out(call):
-    _, out, _ = call("results", "show", FIRST, "--alone")
+    _, out, _ = call("results", "show", FIRST, "--alone", "-v")
     assert FIRST in out.decode()
     assert SECOND not in out.decode()
 

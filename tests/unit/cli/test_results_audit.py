@@ -48,7 +48,7 @@ def test_a_sound_import_is_said_to_hold(typed, tmp_path):
         "1 run of 1 step in 1 trial · with 1 log · bytes = I/Os × block ✓ · "
         "rates × time = totals ✓ · logs sum to JSON ✓ · date 2020-09-13 ✓\n"
     )
-    assert line in typed("show").stdout
+    assert line in typed("show", "-v").stdout
     (run,) = json.loads(typed("show", "--output", "json").stdout)["runs"]
     assert {one["name"]: one["holds"] for one in run["audits"][0]["checks"]} == {
         "bytes": True, "rate": True, "percentiles": None, "end": True, "logs": True,

@@ -27,7 +27,7 @@ def shown(tmp_path, monkeypatch, capfd):
             (tmp_path / f"gp2_{kind}.1.log").write_text("".join(rows))
         assert main.main(["results", "import", "gp2_iops.1.log", "gp2_bw.1.log"]) == 0
         capfd.readouterr()
-        assert main.main(["results", "show", *flags]) == 0
+        assert main.main(["results", "show", "-v", *flags]) == 0
         return capfd.readouterr().out
 
     return show

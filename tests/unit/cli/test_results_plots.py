@@ -27,7 +27,7 @@ def shown(tmp_path, monkeypatch, capfd):
         (tmp_path / "gp2_iops.1.log").write_text("".join(rows))
         assert main.main(["results", "import", "gp2_iops.1.log"]) == 0
         capfd.readouterr()
-        assert main.main(["results", "show", *flags]) == 0
+        assert main.main(["results", "show", "-v", *flags]) == 0
         return capfd.readouterr().out
 
     return show
@@ -37,7 +37,7 @@ def on_a_terminal(**environment):
     """What `results show` writes to a terminal of 80 columns, its newlines as in a file."""
     ours, theirs = pty.openpty()
     environ = {**os.environ, "TERM": "xterm-256color", **environment}
-    command = [sys.executable, "-m", "diskbench", "results", "show"]
+    command = [sys.executable, "-m", "diskbench", "results", "show", "-v"]
     process = subprocess.Popen(command, stdout=theirs, env=environ, text=True)
     os.close(theirs)
     chunks = []

@@ -89,7 +89,7 @@ def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, 
 @pytest.mark.slow
 def test_an_imported_run_is_held_against_the_disk_that_is_named_for_it(diskbench, gobonniego):
     asked = ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge")
-    out = diskbench("results", "show", gobonniego, *asked, "--no-plot")
+    out = diskbench("results", "show", "-v", gobonniego, *asked, "--no-plot")
 
     told = [" ".join(line.split()) for line in out.splitlines()]
     begin = told.index("seqread, by run")

@@ -140,7 +140,7 @@ def test_a_page_and_a_site_say_so(call, taken, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert re.search(r"<dt>measured</dt><dd>no date", page)
     assert call("report", run_id, taken["dated.json"], "-o", "both.html")[0] == 0
-    code, out, _ = call("results", "show", run_id)
+    code, out, _ = call("results", "show", run_id, "-v")
     assert code == 0
     assert f"run {run_id} done, no date" in out
     assert call("publish", "site")[0] == 0

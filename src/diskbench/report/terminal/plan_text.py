@@ -29,9 +29,25 @@ _TEXT_AT = 11
 """Column at which the text of a labelled line begins."""
 
 
-def print_plan(plans: Sequence[Plan], *, stream: TextIO) -> None:
-    """Write `render_plan` and an empty line to `stream`."""
-    print(render_plan(plans), end="\n\n", file=stream)
+def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) -> None:
+    """Write `render_plan`, or `brief_plan`, and an empty line to `stream`."""
+    print(brief_plan(plans) if brief else render_plan(plans), end="\n\n", file=stream)
+
+
+def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
+    """What each plan measures, how long that takes and what it costs, without the single steps:
+    a line, and one for whatever the user has to know before it begins."""
+    out: list[str] = []
+    for plan in plans:
+        steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
+        out.append(f"{plan.profile.name}: {steps}, {_time(plan)}")
+        kept = {"machine", "rent", "promised", "price", "target", "", "job file", "note"}
+        name = ""
+        for label, text in _pairs(plan):
+            name = label or name
+            if name in kept:
+                out.append(f"  {label:<{_TEXT_AT - 3}} {text}")
+    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
 
 
 def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
@@ -86,9 +102,13 @@ def _shape(plan: Plan) -> object:
 
 
 def _target_lines(plan: Plan) -> list[str]:
+    return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _pairs(plan)]
+
+
+def _pairs(plan: Plan) -> list[tuple[str, str]]:
     facts, spec = plan.facts, plan.target
     if plan.rental is not None and plan.is_draft:
-        return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _rental_pairs(plan)]
+        return _rental_pairs(plan)
     disk = disk_words(facts.disk, known_path=spec.path)
     pairs = [("machine", machine(facts, plan.address))]
     if spec.kind == "device":
@@ -104,7 +124,7 @@ def _target_lines(plan: Plan) -> list[str]:
     pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
     pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
-    return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in pairs]
+    return pairs
 
 
 def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:

@@ -1,0 +1,76 @@
+"""The result in short: a screen for six steps, ten lines for one."""
+
+import io
+
+import pytest
+from rich.console import Console
+from tests.unit.report.made import row
+from tests.unit.report.reported import fallen, judged, trial, verdict
+
+from diskbench.model.doubts import DOUBTS
+from diskbench.model.ids import short
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.terminal.brief_text import heaviest, print_brief
+
+STEPS = [
+    "seq-read-1m",
+    "seq-write-1m",
+    "rand-read-4k-qd1",
+    "rand-write-4k-qd1",
+    "rand-read-4k-qd32",
+]
+
+
+def printed(view):
+    out = io.StringIO()
+    print_brief(view, console=Console(file=out, width=80))
+    return out.getvalue().splitlines()
+
+
+def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
+    return tuple(DOUBTS[code].warning(message, step=step) for code in codes)
+
+
+def of(names, **more):
+    verdicts = tuple(verdict(judged(3000.0, 3000.0), step=name) for name in names)
+    return trial_view(trial([row(name) for name in names], verdicts=verdicts, **more))
+
+
+@pytest.mark.parametrize(("steps", "most"), [(1, 14), (5, 22)])
+def test_it_fits_a_screen_whatever_is_doubted(steps, most):
+    view = of(STEPS[:steps], warnings=warned("page-cache", "client-bound", "too-short"))
+    lines = printed(view)
+    assert len(lines) <= most
+    commands = [line for line in lines if "diskbench " in line]
+    assert all(len(line) <= 80 for line in lines if line not in commands)
+
+
+def test_every_step_has_its_figures_and_its_verdict():
+    lines = printed(of(STEPS))
+    for name in STEPS:
+        assert sum(line.startswith(name) for line in lines) == 2
+
+
+def test_the_heaviest_warning_is_shown_and_the_others_are_counted():
+    view = of(STEPS[:1], warnings=warned("too-short", "page-cache"))
+    assert heaviest(view.doubts).code == "page-cache"
+    lines = printed(view)
+    assert sum(line.startswith("! ") for line in lines) == 1
+    assert "1 more warning" in lines[-1]
+
+
+def test_both_levels_of_a_step_that_fell_are_shown():
+    text = "\n".join(printed(trial_view(trial(verdicts=(fallen(),)))))
+    assert "2,995" in text
+    assert "99.6" in text
+
+
+def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
+    view = of(STEPS[:1])
+    id_ = short(view.subject.run_ids[-1])
+    assert f"diskbench report {id_}" in printed(view)[-1]
+    assert f"diskbench results show {id_} -v" in printed(view)[-1]
+
+
+def test_a_trial_without_a_figure_says_why():
+    assert "no " in "\n".join(printed(trial_view(trial([]))))

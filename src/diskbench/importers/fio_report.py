@@ -106,10 +106,10 @@ def _run(output: FioOutput, run_id: str) -> ImportedRun:
         for step, part in split_steps(output)
     )
     for row in (row for step in steps for row in step.measurements):
-        if max(row.bytes_per_s, row.iops) > FASTEST:
+        if max(row.bytes_per_s or 0, row.iops or 0) > FASTEST:
             raise FioOutputUnreadable(
-                f"{output.where}: {row.bytes:,} bytes of step {row.step!r} in "
-                f"{row.runtime_ns / 1e9:.3g} s are more than any disk moves"
+                f"{output.where}: {row.bytes or 0:,} bytes of step {row.step!r} in "
+                f"{(row.runtime_ns or 0) / 1e9:.3g} s are more than any disk moves"
             )
     starts = [job.start_ms for job in output.jobs if job.start_ms]
     return ImportedRun(

@@ -206,7 +206,8 @@ def _steps(
             fio_version=imported.tool_version,
             measurements=imported_step.measurements,
             warnings=notes if imported_step is run.steps[0] else (),
-            seconds_in_fio=max((m.runtime_ns for m in imported_step.measurements), default=0) / 1e9,
+            seconds_in_fio=max((m.runtime_ns or 0 for m in imported_step.measurements), default=0)
+            / 1e9,
         )
         for imported_step in run.steps
     ]

@@ -56,7 +56,8 @@ def empty_of(rows, is_empty):
 
 
 @pytest.mark.slow
-def test_every_export_leaves_the_same_figures_empty(call, runs, tmp_path):
+@pytest.mark.usefixtures("runs")
+def test_every_export_leaves_the_same_figures_empty(call, tmp_path):
     for kind in ("csv", "json", "parquet"):
         call("results", "export", "--format", kind, "--to", str(tmp_path / f"x.{kind}"))
     found = list(csv.DictReader(io.StringIO((tmp_path / "x.csv").read_text())))

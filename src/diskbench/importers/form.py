@@ -32,10 +32,13 @@ _LONGEST_RUN_S = 366 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class ImportedStep:
-    """One step of an imported run. `step.job` is empty where the job file is not known."""
+    """One step of an imported run. `step.job` is empty where the job file is not known. `compared`:
+    its tool prints bytes, I/Os and block each for itself, and they agree (where they do not, a file
+    is refused); fio's are compared by fio/audit.py."""
 
     step: Step
     measurements: tuple[Measurement, ...]
+    compared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def _step(
         block=int(block) if block % 512 == 0 and direction != "mixed" else None,
         latency=latency,
     )
-    return ImportedStep(step, (made,))
+    return ImportedStep(step, (made,), compared=True)
 
 
 def _recognises(data: bytes, _: str) -> bool:

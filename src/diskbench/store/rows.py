@@ -139,8 +139,8 @@ def save_step(database: Engine, run_id: str, result: StepResult) -> None:
 
 
 def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]) -> None:
-    """The rows of the steps of runs, by their ids, inside the caller's transaction. None of them has
-    measurements or warnings yet."""
+    """The rows of the steps of runs, by their ids, inside the caller's transaction. None of the
+    steps has measurements or warnings yet."""
     found = [(run_id, result) for run_id, results in runs.items() for result in results]
     upsert(
         connection,

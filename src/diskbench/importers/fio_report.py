@@ -20,6 +20,7 @@ from diskbench.importers.form import (
     ImportedRun,
     ImportedStep,
     ImportKind,
+    check_json,
     head_of,
     step_of,
     text_of,
@@ -91,6 +92,8 @@ def _step_name(jobs: Sequence[FioJob]) -> str:
 
 def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
     def read(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+        if kind == "fio-json":
+            check_json(data, name)
         outputs = read_reports(kind, data, where=name)
         runs = tuple(_run(output, run_id_of(at)) for at, output in enumerate(outputs))
         notes = dict.fromkeys(note for output in outputs for note in output.notes)

@@ -24,6 +24,10 @@ ImportKind = Literal[
 
 TEXT_BYTES = 16 * MIB
 """Text of one file: as a string, with what is made of it, it takes ten times as much memory."""
+_JSON_BYTES = 32 * MIB
+_JSON_VALUES = 700_000
+"""Values in one JSON document, of up to 200 bytes each in memory: some 1,000 fio jobs as `json`, or
+400 with the histograms of json+."""
 _HEAD_BYTES = MIB
 MOST_STEPS = 10_000
 """Steps in one file: fio's own limit on jobs (limits.FIO_JOBS), and far above any real file."""
@@ -87,6 +91,17 @@ def text_of(data: bytes, name: str) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace").replace("\0", UNKNOWN)
     return data.decode("utf-8-sig", errors="replace").replace("\0", UNKNOWN)
+
+
+def check_json(data: bytes, name: str) -> None:
+    """Raise InvalidValue for a JSON document that takes more than some 200 MB of memory."""
+    values = sum(data.count(sign) for sign in (b",", b"[", b"{"))
+    if len(data) > _JSON_BYTES or values > _JSON_VALUES:
+        raise InvalidValue(
+            f"{name}: it has {format_bytes(len(data))} with {values:,} values; JSON of at most "
+            f"{format_bytes(_JSON_BYTES)} and {_JSON_VALUES:,} values is imported",
+            advice="with group_reporting, or json in place of json+, fio writes less",
+        )
 
 
 def head_of(data: bytes) -> str:

@@ -20,6 +20,7 @@ from diskbench.importers.form import (
     Imported,
     ImportedRun,
     ImportedStep,
+    check_json,
     number,
     row,
     step_of,
@@ -69,6 +70,7 @@ def _samples(text: str, where: str) -> Iterator[Mapping[str, Any]]:
             continue
         if count > _MOST_SAMPLES:
             raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
+        check_json(line.encode(), f"{where}: line {count}")
         try:
             sample = json.loads(line)
         except (ValueError, RecursionError) as error:

@@ -141,7 +141,7 @@ HOSTILE = {
     "fio-bins": b'{"fio version":"fio-3.33","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
     + b",".join(b'"%d":1' % at for at in range(2_000_000))
     + b"}}}}]}",
-    "fio-bins-just-read": b'{"fio version":"fio-3.33","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
+    "fio-bins-just-read": b'{"fio version":"fio-3","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
     + b",".join(b'"%d":1' % at for at in range(690_000))
     + b"}}}}]}",
     "gobonniego-lists": b'{"gobonniego_directory":1,"results":[' + b"[]," * 20_000_000 + b"1]}",

@@ -5,6 +5,11 @@ import pytest
 from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.report.terminal.import_text import ImportedLine, import_line
 
+WHOLE = (
+    "12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · "
+    "date 2018-03-16 ✓"
+)
+"""The line as docs/importing.md has it."""
 BYTES, LOGS, DATE = 1, 2, 3
 """The places of the checks in the line."""
 
@@ -32,10 +37,7 @@ def parts(*runs):
 
 def test_twelve_runs_whose_checks_all_hold():
     sound = {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
-    assert import_line([run(sound, sound, sound, logs=2) for _ in range(12)]) == (
-        "12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · "
-        "date 2018-03-16 ✓"
-    )
+    assert import_line([run(sound, sound, sound, logs=2) for _ in range(12)]) == WHOLE
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,10 @@ class EvidenceStore(Protocol):
         """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause."""
         ...
 
+    def settle(self) -> None:
+        """Return when all that was put so far survives a power failure. Raises StoreUnavailable."""
+        ...
+
 
 class Provider(Protocol):
     """A source of machines with disks. Each further ability is a small protocol of its own, so that

@@ -69,13 +69,21 @@ def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON hol
     NUL or a lone surrogate (as in a file name that is not UTF-8). None where all can be stored."""
     if isinstance(document, str):
         return document if _UNSTORABLE.search(document) else None
-    if isinstance(document, Mapping):
-        parts: Iterable[Any] = (*document, *document.values())
-    elif isinstance(document, list | tuple | set | frozenset):
-        parts = document
+    if document is None or isinstance(document, int | float):
+        return None
+    if isinstance(document, list | tuple | set | frozenset):
+        parts: Iterable[Any] = document
+    elif isinstance(document, Mapping):
+        parts = (*document, *document.values())
     else:
         return None
-    return next((bad for part in parts if (bad := unstorable(part)) is not None), None)
+    for part in parts:
+        # Most parts are numbers, of tens of thousands of rows at once.
+        if part is not None and not isinstance(part, int | float):
+            bad = unstorable(part)
+            if bad is not None:
+                return bad
+    return None
 
 
 def unstorable_words(text: str) -> str:

@@ -73,7 +73,7 @@ def tree(folder: Path) -> dict[str, str]:
         "after diskbench.store.archive:_put_files 1",
         "before diskbench.store.archive:write_manifest 2",
         "after diskbench.store.archive:write_manifest 2",
-        "before diskbench.store.rebuild:write_step 3",
+        "before diskbench.store.rebuild:write_steps 1",
     ],
 )
 def test_an_import_that_was_killed_leaves_no_half_run(
@@ -105,7 +105,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     "moment",
     [
         "before diskbench.store.rebuild:write_run 1",
-        "after diskbench.store.rebuild:write_step 2",
+        "after diskbench.store.rebuild:write_steps 2",
         "after diskbench.store.rebuild:write_run 2",
     ],
 )

@@ -47,11 +47,11 @@ class Counted:
     round: int | None
     scope: str
     direction: str
-    ios: int
-    bytes: int
-    runtime_ns: int
-    iops: float
-    bytes_per_s: float
+    ios: int | None
+    bytes: int | None
+    runtime_ns: int | None
+    iops: float | None
+    bytes_per_s: float | None
 
     @property
     def rate(self) -> Rate:
@@ -111,7 +111,7 @@ def step_figure(
     for row in sorted(of, key=lambda one: one.step_index):
         rounds.setdefault(row.place, []).append(row)
     rates = [
-        Rate(sum(row.iops for row in of_round), sum(row.bytes_per_s for row in of_round))
+        Rate(_sum(row.iops for row in of_round), _sum(row.bytes_per_s for row in of_round))
         for of_round in rounds.values()
     ]
     moved = [row for row in rows if _moves(row)]
@@ -149,11 +149,17 @@ def _moves(row: Counted) -> bool:
 
 
 def _share(part: Sequence[Counted], whole: Sequence[Counted]) -> Share:
-    ios, size = sum(row.ios for row in whole), sum(row.bytes for row in whole)
+    ios, size = sum(row.ios or 0 for row in whole), sum(row.bytes or 0 for row in whole)
     return Share(
-        sum(row.ios for row in part) / ios if ios else 0.0,
-        sum(row.bytes for row in part) / size if size else 0.0,
+        sum(row.ios or 0 for row in part) / ios if ios else 0.0,
+        sum(row.bytes or 0 for row in part) / size if size else 0.0,
     )
+
+
+def _sum(rates: Iterable[float | None]) -> float | None:
+    """The sum of the rates of all directions; None where one of them is unknown."""
+    known = list(rates)
+    return None if None in known else sum(rate for rate in known if rate is not None)
 
 
 def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
@@ -161,7 +167,7 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
     lasted: dict[tuple[str, str], dict[tuple[object, ...], float]] = defaultdict(dict)
     for row in rows:
         of = lasted[row.run_id, row.step]
-        of[row.place] = max(of.get(row.place, 0.0), row.runtime_ns / NS_PER_S)
+        of[row.place] = max(of.get(row.place, 0.0), (row.runtime_ns or 0) / NS_PER_S)
     begins: dict[tuple[object, ...], float] = {}
     for rounds in lasted.values():
         at = 0.0
@@ -173,7 +179,7 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
 
 def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
     """Return the level after the last cliff within this round; None if there is no cliff."""
-    end = begin + row.runtime_ns / NS_PER_S
+    end = begin + (row.runtime_ns or 0) / NS_PER_S
     inside = [one.at_s for one in course.cliffs if begin + _NEAR_S < one.at_s < end - _NEAR_S]
     if not inside:
         return None

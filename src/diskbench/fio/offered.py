@@ -48,7 +48,7 @@ def resolve(step: Step, finished: Sequence[StepResult]) -> Step:
         return step
     rates = {
         result.step: sum(
-            row.iops
+            row.iops or 0.0
             for row in result.measurements
             if row.scope == "step" and row.direction in {"read", "write", "trim"}
         )
@@ -96,9 +96,9 @@ def saturated(step: Step, result: StepResult) -> bool | None:
     if not requested or step.role != "offered":
         return None
     rows = [row for row in result.measurements if row.scope == "step" and row.direction != "sync"]
-    arrivals = requested * max((row.runtime_ns for row in rows), default=0) / NS_PER_S
+    arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
-    return sum(row.iops for row in rows) / requested < limit
+    return sum(row.iops or 0.0 for row in rows) / requested < limit
 
 
 def saturation_warning(step: Step, result: StepResult) -> Warning | None:
@@ -107,7 +107,9 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
         return None
     requested = requested_iops(step.job) or 0.0
     achieved = sum(
-        row.iops for row in result.measurements if row.scope == "step" and row.direction != "sync"
+        row.iops or 0.0
+        for row in result.measurements
+        if row.scope == "step" and row.direction != "sync"
     )
     return SATURATED.warning(
         f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "

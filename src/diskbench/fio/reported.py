@@ -33,6 +33,8 @@ class DirectionStats:
 
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
     does not time separately. `iops` and `bytes_per_s` are fio's own, None where it writes none.
+    `counted` is False where fio prints no count of I/Os and `ios` is only IOPS x run time: it
+    weighs the parts of a sum, and no row shows it.
     """
 
     ios: int
@@ -42,6 +44,7 @@ class DirectionStats:
     dropped_ios: int = 0
     iops: float | None = None
     bytes_per_s: float | None = None
+    counted: bool = True
     lat: ReportedLatency | None = None
     clat: ReportedLatency | None = None
     slat: ReportedLatency | None = None

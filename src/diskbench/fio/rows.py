@@ -138,7 +138,7 @@ def _row(parts: Sequence[_Part], run_id: str, step: Step, *, scope_is_job: bool)
         rw=_common(rw_of(part.options) for part in parts),
         block_bytes=_common(_block(part) for part in parts),
         iodepth=_common(iodepth(part.options) for part in parts),
-        ios=ios,
+        ios=ios if all(part.stats.counted for part in parts) else None,
         bytes=size,
         runtime_ns=runtime_ns,
         iops=ios * NS_PER_S / runtime_ns if runtime_ns else 0.0,

@@ -39,7 +39,7 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
     values: dict[tuple[int, str, str], list[float]] = {}
     for rows in runs:
         for row in rows:
-            if row.scope == "step" and row.role != "fill":
+            if row.scope == "step" and row.role != "fill" and row.iops is not None:
                 values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
     found = []
     for (_, name, direction), iops in sorted(values.items()):

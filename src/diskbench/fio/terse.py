@@ -4,7 +4,8 @@ One line a job: semicolon-separated fields (axboe/fio, stat.c: show_ddir_status_
 are 1,024 bytes, latencies µs in every version, and IOPS whole numbers rounded down.
 
 Terse output has no count of I/Os, no time and no options. The count is bytes by a block size where
-one power of two fits fio's IOPS, else IOPS x run time, which is off by less than one I/O a second.
+one power of two fits fio's IOPS; elsewhere it is unknown, and IOPS x run time (off by less than one
+I/O a second) only weighs the jobs of a step.
 """
 
 import math
@@ -53,7 +54,7 @@ def parse_terse(data: bytes, *, where: str) -> FioOutput:
         raise _unreadable(where, "it has no line of terse version 3, 4 or 5")
     last, passes = last_pass(jobs)
     notes: tuple[str, ...] = (
-        "terse output has no count of I/Os: they are computed from bytes and IOPS",
+        "terse output counts no I/Os: they follow from bytes where one block size fits the IOPS",
     )
     if passes > 1:
         notes += (f"{passes} reports (--status-interval): the last one is used",)
@@ -90,7 +91,7 @@ def _job(fields: Sequence[str], index: int, host: str | None, where: str) -> Fio
 def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     kib, rate_kib, iops, runtime_ms = (_count(field, where) for field in fields[:4])
     size = kib * 1024
-    ios = _ios(size, iops, runtime_ms)
+    ios, counted = _ios(size, iops, runtime_ms)
     if max(size, ios, rate_kib * 1024, runtime_ms * 1_000_000) > COUNTER:
         raise _unreadable(where, "it counts more than any disk does")
     percentiles = {}
@@ -107,6 +108,7 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
         ios=ios,
         bytes=size,
         runtime_ns=runtime_ms * 1_000_000,
+        counted=counted,
         bytes_per_s=rate_kib * 1024.0 if runtime_ms else None,
         lat=_latency(fields[32:36], ios, where),
         clat=clat,
@@ -114,16 +116,16 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     )
 
 
-def _ios(size: int, iops: int, runtime_ms: int) -> int:
-    """The I/Os of which fio printed ⌊ios / runtime⌋: the count that one block size gives, else the
-    middle of what is possible."""
+def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:
+    """The I/Os of which fio printed ⌊ios / runtime⌋: the count that one block size gives, else what
+    its IOPS make; and whether it is a count."""
     if not runtime_ms or not size:
-        return 0
+        return 0, True
     low, high = iops * runtime_ms / 1000, (iops + 1) * runtime_ms / 1000
     fitting = {
         size // block for block in _BLOCKS if size % block == 0 and low <= size / block < high
     }
-    return fitting.pop() if len(fitting) == 1 else round((low + high) / 2)
+    return (fitting.pop(), True) if len(fitting) == 1 else (round(low), False)
 
 
 def _latency(fields: Sequence[str], ios: int, where: str) -> ReportedLatency | None:

@@ -214,6 +214,7 @@ def _direction(block: _Block, rest: str) -> None:
         ios=round(iops * seconds),
         bytes=round(size),
         runtime_ns=round(seconds * 1e9),
+        counted=False,  # until the line `issued` says how many
         iops=iops,
         bytes_per_s=rate,
     )
@@ -265,7 +266,9 @@ def _issued(block: _Block, match: re.Match[str]) -> None:
         if stats is None or place >= len(totals) or totals[place] > COUNTER:
             continue
         short = shorts[place] if place < len(shorts) else 0
-        block.stats[direction] = replace(stats, ios=totals[place], short_ios=min(short, COUNTER))
+        block.stats[direction] = replace(
+            stats, ios=totals[place], counted=True, short_ios=min(short, COUNTER)
+        )
 
 
 def _job(block: _Block) -> FioJob:
@@ -284,7 +287,7 @@ def _job(block: _Block) -> FioJob:
             stats, lat=latencies.get("lat"), clat=latencies.get("clat"), slat=latencies.get("slat")
         )
         size = sizes[place] if place < len(sizes) else sizes[-1]
-        exact = stats.ios * int(size) if size.isdigit() else stats.bytes
+        exact = stats.ios * int(size) if size.isdigit() and stats.counted else stats.bytes
         if not stats.short_ios and abs(exact - stats.bytes) <= block.tolerance[direction]:
             stats = replace(stats, bytes=exact)
         block.stats[direction] = stats

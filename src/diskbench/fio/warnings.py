@@ -147,7 +147,7 @@ def _cache(
         return  # the step measures the cache, or it uses no disk
     options = [options_of(job, output, sections) for job in output.jobs]
     buffered = any(not is_set(job_options, "direct") for job_options in options)
-    moved = {row.direction: row.bytes for row in rows if row.scope == "step"}
+    moved = {row.direction: row.bytes or 0 for row in rows if row.scope == "step"}
     if samples:
         yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
         if buffered:
@@ -238,11 +238,11 @@ def _short(
     output: FioOutput,
     sections: Mapping[str, Options],
 ) -> Iterator[Warning]:
-    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.ios]
+    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
     if step.role in ("fill", "canary") or not merged:
         return
-    seconds = max(row.runtime_ns for row in merged) / NS_PER_S
-    ios = sum(row.ios for row in merged)
+    seconds = max(row.runtime_ns or 0 for row in merged) / NS_PER_S
+    ios = sum(row.ios or 0 for row in merged)
     reasons = []
     if seconds < SHORTEST_S:
         reasons.append(f"it ran for {seconds:.2f} s (at least {SHORTEST_S:.0f} s)")

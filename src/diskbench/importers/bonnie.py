@@ -4,8 +4,9 @@ K/s are 1,024 bytes a second, sizes M and G are 2^20 and 2^30 bytes; the k, m an
 table are powers of 1,024 too. A phase shorter than half a second is printed as `+++++` and has no
 row. The CSV holds whole figures and comes before the table where a file has both.
 
-Only the block phases have an amount (the file's size). The others have rates alone, so their rows
-hold what one second makes. Rates of files created, read and deleted are no I/O of the disk: they
+Only the block phases have an amount (the file's size). The others have rates alone, so the counts
+and the run time of their rows are empty; the phases one byte at a time have no I/Os of a size, and
+the seeks no bytes. Rates of files created, read and deleted are no I/O of the disk: they
 are not rows.
 """
 
@@ -87,8 +88,8 @@ def read_bonnie(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Impo
     if not any(run.steps for run in runs):
         raise InvalidValue(f"{name}: bonnie++ measured no phase for half a second (+++++)")
     rates_alone = (
-        "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their rows "
-        "hold what one second makes"
+        "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their counts "
+        "and run times are empty"
     )
     return Imported(
         "bonnie",
@@ -216,19 +217,18 @@ def _row(
 ) -> Measurement:
     direction, rw, whole = how
     seeks = step.name == "seeks"
-    block = 1 if step.name.startswith("char") else result.chunk
-    size = result.size if whole else round(rate * (block if seeks else 1))
-    seconds = result.size / rate if whole else 1.0
     return row(
         run_id=run_id,
         step=step,
         direction=direction,
-        ios=round(rate) if seeks else -(-size // block),
-        size=size,
-        seconds=seconds,
+        ios=-(-result.size // result.chunk) if whole else None,
+        size=result.size if whole else None,
+        seconds=result.size / rate if whole else None,
+        iops=rate if seeks else None,
+        bytes_per_s=None if seeks else rate,
         where=where,
         rw=rw,
-        block=block,
+        block=result.chunk if whole or seeks else None,
         jobs=result.jobs if not seeks else 1,
         latency=latency,
     )

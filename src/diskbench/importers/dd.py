@@ -3,9 +3,9 @@
     419430400 bytes (419 MB, 400 MiB) copied, 5.60153 s, 74.9 MB/s
 
 The bytes and the seconds are used; the rate that dd prints is rounded, in MB of 10^6. Records tell
-the I/Os where they stand above. Whether a disk was read or written is not in dd's output: where the
-command stands above, `of=/dev/null` is a read and anything else a write; without it the row is of
-both directions.
+the I/Os where they stand above; without them there are none. Whether a disk was read or written is
+not in dd's output: where the command stands above, `of=/dev/null` is a read and anything else a
+write; without it the row is of both directions.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def read_dd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported
     steps = tuple(_steps(text, name, run_id_of(0)))
     if not steps:
         raise InvalidValue(f"{name}: no line of dd with bytes and seconds in it")
-    notes = () if all(one.measurements[0].block_bytes for one in steps) else (
-        "dd's records are not in the text: one I/O is counted for all bytes",
+    notes = () if all(one.measurements[0].ios is not None for one in steps) else (
+        "dd's records are not in the text: its I/Os are empty",
     )  # fmt: skip
     return Imported("dd", "", (ImportedRun(steps),), {}, notes)
 
@@ -71,7 +71,7 @@ def _steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
             run_id=run_id,
             step=step,
             direction=direction,
-            ios=ios or 1,
+            ios=ios or None,
             size=size,
             seconds=seconds,
             where=at,

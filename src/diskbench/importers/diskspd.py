@@ -73,7 +73,8 @@ def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         rows = tuple(_rows(span, index, at, run_id_of(0)))
         if not rows:
             raise InvalidValue(f"{at}: diskspd counts no I/O")
-        steps.append(ImportedStep(step_of(index, f"timespan-{index + 1}"), rows))
+        step = step_of(index, f"timespan-{index + 1}")
+        steps.append(ImportedStep(step, rows, compared=rows[0].block_bytes is not None))
     facts = {"hosts": system["host"]} if system.get("host") else {}
     run = ImportedRun(tuple(steps), started_at=_utc(system.get("time", "")))
     return Imported("diskspd", system.get("version", ""), (run,), facts)
@@ -91,8 +92,6 @@ def _rows(span: _Span, index: int, where: str, run_id: str) -> Iterator[Measurem
                 f"{where}: {size:,} bytes of {direction} are not {ios:,} I/Os of {block:,} bytes"
             )
         prefix = "rand" if span.profile.get("random") else ""
-        jobs = span.profile.get("threads", "")
-        depth = span.profile.get("depth", "")
         yield row(
             run_id=run_id,
             step=step_of(index, f"timespan-{index + 1}"),
@@ -103,11 +102,16 @@ def _rows(span: _Span, index: int, where: str, run_id: str) -> Iterator[Measurem
             where=where,
             rw=f"{prefix}{direction}" if span.profile else None,
             block=block,
-            jobs=int(jobs) if jobs.isdigit() and 0 < int(jobs[:9]) <= JOBS else 1,
-            depth=int(depth) if depth.isdigit() and 0 < int(depth[:9]) <= JOBS else None,
+            jobs=_named(span.profile.get("threads", "")) or 1,
+            depth=_named(span.profile.get("depth", "")),
             latency=span.latency.get(kind),
             percentiles=span.percentiles.get(kind),
         )
+
+
+def _named(text: str) -> int | None:
+    """A number of threads or requests in the parameters; None for none that can be."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) and 0 < int(text) <= JOBS else None
 
 
 def _block(text: str) -> int | None:

@@ -20,6 +20,7 @@ from diskbench.importers.form import (
     ImportedRun,
     ImportedStep,
     ImportKind,
+    check_json,
     head_of,
     step_of,
     text_of,
@@ -91,6 +92,8 @@ def _step_name(jobs: Sequence[FioJob]) -> str:
 
 def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
     def read(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
+        if kind == "fio-json":
+            check_json(data, name)
         outputs = read_reports(kind, data, where=name)
         runs = tuple(_run(output, run_id_of(at)) for at, output in enumerate(outputs))
         notes = dict.fromkeys(note for output in outputs for note in output.notes)
@@ -106,10 +109,10 @@ def _run(output: FioOutput, run_id: str) -> ImportedRun:
         for step, part in split_steps(output)
     )
     for row in (row for step in steps for row in step.measurements):
-        if max(row.bytes_per_s, row.iops) > FASTEST:
+        if max(row.bytes_per_s or 0, row.iops or 0) > FASTEST:
             raise FioOutputUnreadable(
-                f"{output.where}: {row.bytes:,} bytes of step {row.step!r} in "
-                f"{row.runtime_ns / 1e9:.3g} s are more than any disk moves"
+                f"{output.where}: {row.bytes or 0:,} bytes of step {row.step!r} in "
+                f"{(row.runtime_ns or 0) / 1e9:.3g} s are more than any disk moves"
             )
     starts = [job.start_ms for job in output.jobs if job.start_ms]
     return ImportedRun(

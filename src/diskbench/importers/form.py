@@ -24,6 +24,10 @@ ImportKind = Literal[
 
 TEXT_BYTES = 16 * MIB
 """Text of one file: as a string, with what is made of it, it takes ten times as much memory."""
+_JSON_BYTES = 32 * MIB
+_JSON_VALUES = 700_000
+"""Values in one JSON document, of up to 200 bytes each in memory: some 1,000 fio jobs as `json`, or
+400 with the histograms of json+."""
 _HEAD_BYTES = MIB
 MOST_STEPS = 10_000
 """Steps in one file: fio's own limit on jobs (limits.FIO_JOBS), and far above any real file."""
@@ -32,10 +36,13 @@ _LONGEST_RUN_S = 366 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class ImportedStep:
-    """One step of an imported run. `step.job` is empty where the job file is not known."""
+    """One step of an imported run. `step.job` is empty where the job file is not known. `compared`:
+    its tool prints bytes, I/Os and block each for itself, and they agree (where they do not, a file
+    is refused); fio's are compared by fio/audit.py."""
 
     step: Step
     measurements: tuple[Measurement, ...]
+    compared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,17 @@ def text_of(data: bytes, name: str) -> str:
     return data.decode("utf-8-sig", errors="replace").replace("\0", UNKNOWN)
 
 
+def check_json(data: bytes, name: str) -> None:
+    """Raise InvalidValue for a JSON document that takes more than some 200 MB of memory."""
+    values = sum(data.count(sign) for sign in (b",", b"[", b"{"))
+    if len(data) > _JSON_BYTES or values > _JSON_VALUES:
+        raise InvalidValue(
+            f"{name}: it has {format_bytes(len(data))} with {values:,} values; JSON of at most "
+            f"{format_bytes(_JSON_BYTES)} and {_JSON_VALUES:,} values is imported",
+            advice="with group_reporting, or json in place of json+, fio writes less",
+        )
+
+
 def head_of(data: bytes) -> str:
     """The text at the beginning of a file, in which a format must show itself."""
     return text_of(data[:_HEAD_BYTES], "")
@@ -96,10 +114,12 @@ def row(
     run_id: str,
     step: Step,
     direction: Direction,
-    ios: int,
-    size: int,
-    seconds: float,
     where: str,
+    ios: int | None = None,
+    size: int | None = None,
+    seconds: float | None = None,
+    iops: float | None = None,
+    bytes_per_s: float | None = None,
     rw: str | None = None,
     block: int | None = None,
     jobs: int = 1,
@@ -107,15 +127,23 @@ def row(
     latency: Mapping[str, float] | None = None,
     percentiles: Mapping[float, float] | None = None,
 ) -> Measurement:
-    """The merged row of one direction of a step, `size` in bytes. `latency` holds fields of
-    Measurement in ns, `percentiles` ns by fraction (0.5); those that too few I/Os stand behind are
-    left out (MR-10).
+    """The merged row of one direction of a step, `size` in bytes. What the tool does not print is
+    None; a rate that is not given follows from its count and `seconds`, where both are known.
+    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those that too
+    few I/Os stand behind are left out (MR-10). Where I/Os are not counted, at least those of one
+    second stand behind them: every tool that prints rates alone runs for longer.
 
     Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
     run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output
     may have.
     """
     check_rates(ios, size, seconds, where=where)
+    if seconds is not None:
+        iops = ios / seconds if iops is None and ios is not None else iops
+        bytes_per_s = size / seconds if bytes_per_s is None and size is not None else bytes_per_s
+    for name, rate in (("IOPS", iops), ("bytes a second", bytes_per_s)):
+        if rate is not None and not (math.isfinite(rate) and 0 <= rate <= FASTEST):
+            raise InvalidValue(f"{where}: {rate:.4g} {name} are more than any disk does")
     for name, given, most in (
         ("jobs", jobs, JOBS),
         ("iodepth", depth, COUNTER),
@@ -128,12 +156,11 @@ def row(
     figures |= {
         name: by_fraction[p]
         for name, p in QUANTILES.items()
-        if p in by_fraction and ios >= needed(p)
+        if p in by_fraction and (iops or 0.0 if ios is None else ios) >= needed(p)
     }
     for name, value in figures.items():
         if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
             raise InvalidValue(f"{where}: {name} of {value!r} ns is no latency")
-    runtime_ns = max(round(seconds * NS_PER_S), 1)
     return Measurement(
         run_id=run_id,
         step_index=step.index,
@@ -149,24 +176,26 @@ def row(
         iodepth=depth,
         ios=ios,
         bytes=size,
-        runtime_ns=runtime_ns,
-        iops=ios / seconds,
-        bytes_per_s=size / seconds,
+        runtime_ns=None if seconds is None else max(round(seconds * NS_PER_S), 1),
+        iops=iops,
+        bytes_per_s=bytes_per_s,
         clat_samples=ios if percentiles else 0,
         quantiles_of="lat" if percentiles else None,
         **{name: round(v) if name.endswith(_WHOLE) else v for name, v in figures.items()},
     )
 
 
-def check_rates(ios: int, size: int, seconds: float, *, where: str) -> None:
-    """Raise InvalidValue for `ios` I/Os and `size` bytes in a time in which no disk does them."""
-    if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
+def check_rates(ios: int | None, size: int | None, seconds: float | None, *, where: str) -> None:
+    """Raise InvalidValue for `ios` I/Os and `size` bytes in a time in which no disk does them. What
+    is None is unknown."""
+    if seconds is not None and not 0 < seconds <= _LONGEST_RUN_S:  # refuses NaN, too
         raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
     for name, count in (("I/Os", ios), ("bytes", size)):
-        if not 0 <= count <= COUNTER or count / seconds > FASTEST:
-            raise InvalidValue(
-                f"{where}: {count:.4g} {name} in {seconds:.4g} s is more than any disk does"
-            )
+        if count is None:
+            continue
+        if not 0 <= count <= COUNTER or (seconds is not None and count / seconds > FASTEST):
+            within = "" if seconds is None else f" in {seconds:.4g} s"
+            raise InvalidValue(f"{where}: {count:.4g} {name}{within} is more than any disk does")
 
 
 _WHOLE = ("_min_ns", "_max_ns")

@@ -12,6 +12,7 @@ from diskbench.importers.form import (
     Imported,
     ImportedRun,
     ImportedStep,
+    check_json,
     check_rates,
     step_of,
 )
@@ -29,6 +30,7 @@ _LONGEST_NAME = 80
 def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """The runs in a file of GoBonnieGo 1.0.5 or later; each result is a run of three steps. Raises
     InvalidValue."""
+    check_json(data, name)
     try:
         root = json.loads(data)
     except (ValueError, RecursionError) as error:

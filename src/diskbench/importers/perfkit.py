@@ -2,8 +2,8 @@
 
 Samples of the benchmark fio are read: `job:direction:bandwidth` in KB/s (fio's, of 1,024 bytes),
 `:iops`, and `:latency` in µs with its labels min, max, stddev and p50 … p99.99. A sample has the
-time at which it was taken, in Unix time. There is no count and no run time, so a row holds what one
-second makes.
+time at which it was taken, in Unix time. There is no count and no run time: a row has rates and
+latencies alone.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from diskbench.importers.form import (
     Imported,
     ImportedRun,
     ImportedStep,
+    check_json,
     number,
     row,
     step_of,
@@ -59,10 +60,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     if not runs:
         tests = f" (its samples are of {', '.join(sorted(other)[:5])})" if other else ""
         raise InvalidValue(f"{name}: no sample of fio with bandwidth and IOPS in it{tests}")
-    rates_alone = (
-        "PerfKitBenchmarker keeps rates without counts or run times: rows hold what one second "
-        "makes"
-    )
+    rates_alone = "PerfKitBenchmarker keeps rates without counts or run times: these are empty"
     return Imported("perfkit", "", tuple(runs), {}, (rates_alone,))
 
 
@@ -72,6 +70,7 @@ def _samples(text: str, where: str) -> Iterator[Mapping[str, Any]]:
             continue
         if count > _MOST_SAMPLES:
             raise InvalidValue(f"{where}: it holds more than {_MOST_SAMPLES:,} samples")
+        check_json(line.encode(), f"{where}: line {count}")
         try:
             sample = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -101,9 +100,8 @@ def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
             run_id=run_id,
             step=step,
             direction=direction,
-            ios=round(iops),
-            size=round(rate),
-            seconds=1.0,
+            iops=iops,
+            bytes_per_s=rate,
             where=at,
             latency=latency,
             percentiles=percentiles,

@@ -1,14 +1,15 @@
 """vdbench's totals: the `avg_` lines of its summary, log and screen, and of its flatfile.
 
-MB/sec are 2^20 bytes (the header says 1024**2), response times ms. The I/Os are rate x time, where
-the time is what the intervals of the line take: elapsed by its last interval. The clock of the log
-has no time zone.
+MB/sec are 2^20 bytes (the header says 1024**2), response times ms. There is no count of I/Os. The
+run time is what the intervals of the line take, where `elapsed` says how long one is: elapsed by
+the last interval. The clock of the log has no time zone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.form import (
@@ -31,14 +32,15 @@ _START = re.compile(
     r"(?: warmup=(?P<warmup>\d{1,7}))?"
 )
 _AVERAGE = re.compile(
-    r"^\s*(?:[\d:.]+ +)?avg_(?P<first>\d{1,6})-(?P<last>\d{1,6}) +(?P<rest>[\dNa.+ -]+)$"
+    r"^\s*(?:[\d:.]+ *)?avg_(?P<first>\d{1,6})-(?P<last>\d{1,6}) +(?P<rest>[\dNa.+ -]+)$"
 )
 _DATE = re.compile(r"^(?P<date>[A-Z][a-z]{2} \d\d?, \d{4}) +interval ")
 _UNITS = re.compile(r"1000\*\*2")
 _FILES = re.compile(r"ReqstdOps|\.Interval\. ")
-_COLUMNS = 13
-"""Figures in a line since 5.04.05: rate, MB/s, bytes, read %, response (all, read, write), longest
-(read, write), deviation, queue, CPU twice."""
+_LONGEST: Final = {13: (7, 8), 12: (7,)}
+"""Figures in a line → places of the longest responses; the deviation is behind them. 5.04.07: rate,
+MB/s, bytes, read %, response (all, read, write), longest (read, write), deviation, queue, CPU
+twice; 5.04.06 has one longest response for reads and writes."""
 
 
 def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
@@ -65,7 +67,7 @@ def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         raise InvalidValue(f"{name}: no avg_ line of vdbench with I/O in it")
     version = re.search(r"Vdbench distribution: vdbench(\d{3,8})", text)
     run = ImportedRun(tuple(steps), local_time=date or None)
-    notes = ("vdbench prints no count of I/Os: they are its rate times its intervals",)
+    notes = ("vdbench prints no counts of I/Os and bytes: these are empty",)
     return Imported("vdbench", version[1] if version else "", (run,), {}, notes)
 
 
@@ -87,16 +89,15 @@ def _totals(
             yield name, elapsed, date, line, match
 
 
-def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float:
+def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float | None:
     first, last = int(match["first"]), int(match["last"])
     if not 0 < first <= last:
         raise InvalidValue(f"{where}: avg_{first}-{last} names no interval")
-    interval = elapsed / last if elapsed and elapsed >= last else 1.0
-    return (last - first + 1) * interval
+    return (last - first + 1) * elapsed / last if elapsed and elapsed >= last else None
 
 
 def _step(
-    cells: Sequence[str], name: str, index: int, seconds: float, where: str, run_id: str
+    cells: Sequence[str], name: str, index: int, seconds: float | None, where: str, run_id: str
 ) -> ImportedStep:
     rate, mb_per_s, block, read, response = (number(cell, where) for cell in cells[:5])
     if abs(mb_per_s * MIB - rate * block) > 0.01 * MIB + 0.1 * block + 0.01 * rate * block:
@@ -108,23 +109,22 @@ def _step(
         raise InvalidValue(f"{where}: {read} % of reads")
     direction: Direction = "read" if read == 100 else "write" if read == 0 else "mixed"
     latency = {"lat_mean_ns": response * 1e6}
-    if len(cells) == _COLUMNS:
-        latency["lat_max_ns"] = max(number(cell, where) for cell in cells[7:9]) * 1e6
-        latency["lat_stddev_ns"] = number(cells[9], where) * 1e6
-    ios = round(rate * seconds)
+    if longest := _LONGEST.get(len(cells)):
+        latency["lat_max_ns"] = max(number(cells[at], where) for at in longest) * 1e6
+        latency["lat_stddev_ns"] = number(cells[longest[-1] + 1], where) * 1e6
     step = step_of(index, name)
     made = row(
         run_id=run_id,
         step=step,
         direction=direction,
-        ios=ios,
-        size=round(ios * block),
+        iops=rate,
+        bytes_per_s=rate * block,
         seconds=seconds,
         where=where,
         block=int(block) if block % 512 == 0 and direction != "mixed" else None,
         latency=latency,
     )
-    return ImportedStep(step, (made,))
+    return ImportedStep(step, (made,), compared=True)
 
 
 def _recognises(data: bytes, _: str) -> bool:

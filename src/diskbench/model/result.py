@@ -30,6 +30,8 @@ class Measurement(Frozen):
     them (MR-10). `lat_*` is total latency, `clat_*` completion, `slat_*` submission.
     `quantiles_of` says which of the first two the quantiles describe: total latency where fio gave
     its histogram, else completion latency; `clat_samples` is how many I/Os stand behind them.
+    `ios`, `bytes`, `runtime_ns`, `iops`, `bytes_per_s` and `clat_samples` are None where a tool of
+    others does not print them; fio's own rows have them all.
     `cpu_*` are fractions of one core (0.25 = a quarter of a core), summed over the jobs of a step.
     """
 
@@ -46,11 +48,11 @@ class Measurement(Frozen):
     rw: str | None = None
     block_bytes: int | None = None
     iodepth: int | None = None
-    ios: int
-    bytes: int
-    runtime_ns: int
-    iops: float
-    bytes_per_s: float
+    ios: int | None
+    bytes: int | None
+    runtime_ns: int | None
+    iops: float | None
+    bytes_per_s: float | None
     lat_mean_ns: float | None = None
     lat_min_ns: int | None = None
     lat_max_ns: int | None = None
@@ -59,7 +61,7 @@ class Measurement(Frozen):
     clat_min_ns: int | None = None
     clat_max_ns: int | None = None
     clat_stddev_ns: float | None = None
-    clat_samples: int = 0
+    clat_samples: int | None = 0
     quantiles_of: Literal["lat", "clat"] | None = None
     slat_mean_ns: float | None = None
     slat_max_ns: int | None = None
@@ -74,6 +76,11 @@ class Measurement(Frozen):
     context_switches: int | None = None
     short_ios: int = 0
     error: int = 0
+
+    @property
+    def did_io(self) -> bool:
+        """Whether anything was done: by the count of I/Os, or by a rate where there is no count."""
+        return bool(self.iops or self.bytes_per_s) if self.ios is None else self.ios > 0
 
 
 class StepResult(Frozen):

@@ -136,11 +136,11 @@ class MeasuredRow:
     rw: str | None
     block_bytes: int | None
     iodepth: int | None
-    ios: int
-    bytes: int
-    runtime_ns: int
-    iops: float
-    bytes_per_s: float
+    ios: int | None
+    bytes: int | None
+    runtime_ns: int | None
+    iops: float | None
+    bytes_per_s: float | None
     lat_mean_ns: float | None
     lat_min_ns: int | None
     lat_max_ns: int | None
@@ -149,7 +149,7 @@ class MeasuredRow:
     clat_min_ns: int | None
     clat_max_ns: int | None
     clat_stddev_ns: float | None
-    clat_samples: int
+    clat_samples: int | None
     slat_mean_ns: float | None
     slat_max_ns: int | None
     quantiles_of: str | None
@@ -194,11 +194,11 @@ class MeasuredFigure:
     rw: str | None
     block_bytes: int | None
     iodepth: int | None
-    ios: int
-    bytes: int
-    runtime_ns: int
-    iops: float
-    bytes_per_s: float
+    ios: int | None
+    bytes: int | None
+    runtime_ns: int | None
+    iops: float | None
+    bytes_per_s: float | None
     value: float
 
     @property

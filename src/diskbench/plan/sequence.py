@@ -41,7 +41,7 @@ def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
 def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
     """Return the IOPS of the tracked job, one value per finished round, in order."""
     return [
-        row.iops
+        row.iops or 0.0
         for result in finished
         if result.round is not None and result.step == loop.tracked
         for row in result.measurements

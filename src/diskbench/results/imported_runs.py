@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.store.audits import run_audits
 from diskbench.store.frames import read_series_ahead
-from diskbench.store.imports import import_source
+from diskbench.store.imports import KeptRuns, import_source, read_source, rows_of_import
 from diskbench.store.phases import run_phases
-from diskbench.store.rebuild import rows_of, write_run
+from diskbench.store.rebuild import RunRows, rows_of, write_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.audit import StepAudit
+    from diskbench.importers.form import Imported
     from diskbench.ports import EvidenceStore
     from diskbench.store.imports import ImportSource
     from diskbench.store.manifest import Manifest
+
+    _Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...]]
+
+_ROWS_AT_ONCE = 2000
+"""Runs and steps in one transaction, which hold some 10 MB until then."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +57,65 @@ def imported(
     labels: Mapping[str, str],
     version: str,
 ) -> Iterator[ReadImport]:
-    """Import the runs of the sources, each stored before the next is read; `version` is ours.
-    Raises StoreUnavailable, FioOutputUnreadable."""
+    """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
+    first their evidence, which is on the disk before rows tell of it, then all of their rows or
+    none. Raises StoreUnavailable, FioOutputUnreadable."""
+    kept = KeptRuns(store)
+    batch: list[_Read] = []
     for source in sources:
-        for manifest in import_source(store, source, labels=labels, version=version):
-            rows = rows_of(store, manifest)
-            write_run(database, rows)
-            of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
-            yield ReadImport(
-                source=source,
-                manifest=manifest,
-                measured_at=rows.measured_at,
-                steps=len(rows.steps),
-                audits=tuple(run_audits(store, manifest.run_id)) if of_fio else (),
-            )
+        found = read_source(source)
+        manifests = import_source(
+            store, source, labels=labels, version=version, imported=found, kept=kept
+        )
+        batch += [
+            (source, manifest, _rows(store, source, manifest, found), _compared(manifest, found))
+            for manifest in manifests
+        ]
+        if sum(1 + len(rows.steps) for _, _, rows, _ in batch) >= _ROWS_AT_ONCE:
+            yield from _written(database, store, batch)
+            batch = []
+    yield from _written(database, store, batch)
+
+
+def _rows(
+    store: EvidenceStore, source: ImportSource, manifest: Manifest, found: Imported
+) -> RunRows:
+    """The rows of a run of a file that was just read."""
+    if manifest.imported is not None and manifest.imported.name != source.name:
+        return rows_of(store, manifest)  # imported before, under another name
+    return RunRows(*rows_of_import(store, manifest, found))
+
+
+def _written(
+    database: Engine,
+    store: EvidenceStore,
+    batch: Sequence[_Read],
+) -> Iterator[ReadImport]:
+    if batch:
+        store.settle()
+        write_runs(database, [rows for _, _, rows, _ in batch])
+    for source, manifest, rows, compared in batch:
+        of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
+        yield ReadImport(
+            source=source,
+            manifest=manifest,
+            measured_at=rows.measured_at,
+            steps=len(rows.steps),
+            audits=tuple(run_audits(store, manifest.run_id)) if of_fio else compared,
+        )
+
+
+def _compared(manifest: Manifest, found: Imported) -> tuple[StepAudit, ...]:
+    """The steps of a run of another tool whose bytes, I/Os and block were compared."""
+    index = manifest.imported.index if manifest.imported is not None else 0
+    holds = AuditCheck(name="bytes", holds=True, message="bytes are I/Os times block")
+    return tuple(
+        StepAudit(
+            run_id=manifest.run_id, step_index=of.step.index, step=of.step.name, checks=(holds,)
+        )
+        for of in found.runs[index].steps
+        if of.compared
+    )
 
 
 def damaged_logs(

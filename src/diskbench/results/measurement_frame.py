@@ -45,7 +45,7 @@ class _StepRow:
         return self.counted.round
 
     @property
-    def runtime_ns(self) -> int:
+    def runtime_ns(self) -> int | None:
         return self.counted.runtime_ns
 
 

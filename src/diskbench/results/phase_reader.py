@@ -51,8 +51,8 @@ class StepRow(Protocol):
         """The number of the round; None of a step that is not repeated."""
 
     @property
-    def runtime_ns(self) -> int:
-        """How long fio ran."""
+    def runtime_ns(self) -> int | None:
+        """How long fio ran; None where a tool of others does not say."""
 
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def _long_enough(rows: Sequence[StepRow]) -> list[StepRow]:
         steps.setdefault((row.run.run_id, row.step), []).append(row)
     long_rows = []
     for group in steps.values():
-        rounds = {(row.step_index, row.round): row.runtime_ns for row in group}
+        rounds = {(row.step_index, row.round): row.runtime_ns or 0 for row in group}
         shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
         if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
             long_rows.append(group[0])

@@ -31,6 +31,8 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
         samples = by_index.get(row.step_index)
         if samples is None or row.direction not in ("read", "write"):
             return ()
+        if row.ios is None or row.bytes is None:
+            return ()
         read = row.direction == "read"
         count = samples.device_read_ios if read else samples.device_write_ios
         size = samples.device_read_bytes if read else samples.device_write_bytes
@@ -38,7 +40,7 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
             return ()
         ios, moved = ios + row.ios, moved + row.bytes
         device, device_bytes = device + count, device_bytes + size
-    if not ios or not device or abs(device_bytes / moved - 1) > ALIKE:
+    if not ios or not moved or not device or abs(device_bytes / moved - 1) > ALIKE:
         return ()
     per_io = device / ios
     if abs(per_io - 1) <= ALIKE:

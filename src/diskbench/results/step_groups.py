@@ -71,7 +71,7 @@ class StepGroup:
         """The merged rows of each round in which something was done, in order."""
         by_index: dict[int, list[Measurement]] = {}
         for row in self.rows:
-            if row.scope == "step" and row.direction != "sync" and row.ios:
+            if row.scope == "step" and row.direction != "sync" and row.did_io:
                 by_index.setdefault(row.step_index, []).append(row)
         return [by_index[index] for index in sorted(by_index)]
 
@@ -91,7 +91,7 @@ class StepGroup:
     @property
     def seconds(self) -> float:
         """Seconds that all rounds ran together."""
-        ran = sum(max(row.runtime_ns for row in of) / NS_PER_S for of in self.rounds)
+        ran = sum(max(row.runtime_ns or 0 for row in of) / NS_PER_S for of in self.rounds)
         return ran or (self.phases.seconds if self.phases else 0.0)
 
     @property

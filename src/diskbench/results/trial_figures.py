@@ -213,7 +213,7 @@ def _runs(
             _OfRun(
                 run_id,
                 value if rate is None else rate,
-                figure.iops or 0.0,
+                figure.iops or figure.bytes_per_s or 0.0,
                 figure.kind,
                 figure.level is not None,
                 figure.crosses,

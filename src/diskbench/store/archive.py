@@ -147,7 +147,32 @@ def write_step_evidence(
     stopped: bool = False,
     on_note: Callable[[str], None] = lambda _: None,
 ) -> KeptStep:
-    """Store the files of a step and close its folder; returns the stored step.
+    """`close_step`; returns the stored step with the files that its result is parsed from."""
+    record = close_step(
+        store,
+        run_id,
+        step,
+        files,
+        started_at=started_at,
+        finished_at=finished_at,
+        stopped=stopped,
+        on_note=on_note,
+    )
+    return KeptStep(record, result_files(store, run_id, record))
+
+
+def close_step(
+    store: EvidenceStore,
+    run_id: str,
+    step: Step,
+    files: Mapping[str, Content],
+    *,
+    started_at: str,
+    finished_at: str,
+    stopped: bool = False,
+    on_note: Callable[[str], None] = lambda _: None,
+) -> StepRecord:
+    """Store the files of a step and close its folder; returns its record.
 
     A folder that is already closed is kept with its times and files, so collecting a step twice
     changes nothing. Only the partial files of a stopped step, and a folder whose step.json cannot
@@ -162,7 +187,7 @@ def write_step_evidence(
         store.delete(prefix)
         closed = None
     if closed and (stopped or not closed.stopped):
-        return KeptStep(closed, result_files(store, run_id, closed))
+        return closed
     if closed:
         store.delete(prefix)
     record = StepRecord(
@@ -179,7 +204,7 @@ def write_step_evidence(
         store.delete(prefix)
         _put_files(store, prefix, record, files)
     store.put(f"{prefix}/{STEP_JSON}", _json(record))
-    return KeptStep(record, result_files(store, run_id, record))
+    return record
 
 
 def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | None:

@@ -21,6 +21,7 @@ from diskbench.limits import RECORD_BYTES
 from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
+from diskbench.whole_file import flush_filesystem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,6 +181,13 @@ class ObjectEvidence:
         except StoreUnavailable as error:
             error.advice = error.advice_before_work
             raise
+
+    def settle(self) -> None:
+        """Return when all that was put so far survives a power failure: a directory's filesystem is
+        flushed once; a bucket keeps what it has accepted. Raises StoreUnavailable."""
+        if self._directory is not None:
+            with self._as_unavailable("cannot flush it to its disk"):
+                flush_filesystem(self._directory)
 
     def _probe(self) -> None:
         folder, data = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16)

@@ -50,7 +50,7 @@ def load_figures(
             run.c.state == "done",
             row.c.scope == "step",
             row.c.role.in_(_MEASURED),
-            row.c.ios > 0,
+            sa.or_(row.c.ios.is_(None), row.c.ios > 0),
             row.c[metric] > 0,
         )
         .order_by(*oldest_first(), row.c.step_index, row.c.position)

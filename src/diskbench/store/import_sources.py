@@ -121,7 +121,8 @@ def _read_results(
     typed: Sequence[Path], in_folders: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
 ) -> dict[Path, str]:
     """Read all files that are no logs into `contents`; returns the kind of each. A file from a
-    folder that is no result, or is damaged, is added to `left`."""
+    folder that is no result, or is damaged, is added to `left`; one that was typed raises
+    InvalidValue."""
     kinds: dict[Path, str] = {}
     for path in (*typed, *in_folders):
         if log_name(path.name):
@@ -138,8 +139,8 @@ def _read_results(
             )
         try:
             kinds[path] = kind_of(data, name=path.name)
-            if path not in typed:
-                read_imported(data, name=path.name, run_id_of=lambda _: "")
+            # Read whole before anything is stored: an import that is refused keeps nothing.
+            read_imported(data, name=path.name, run_id_of=lambda _: "")
         except InvalidValue as error:
             if path in typed:
                 raise

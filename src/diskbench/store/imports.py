@@ -51,6 +51,27 @@ class ImportSource:
     steps: Mapping[str, int] = field(default_factory=dict)
 
 
+class KeptRuns:
+    """The runs in an evidence store by what their ids say of their bytes. The store is listed once,
+    when the first run without a time asks."""
+
+    def __init__(self, evidence: EvidenceStore) -> None:
+        self._evidence = evidence
+        self._by_digest: dict[str, str] | None = None
+
+    def of_digest(self, tail: str) -> str | None:
+        """The run whose id ends in the digits of a digest; None where there is none."""
+        if self._by_digest is None:
+            runs = archive.list_runs(self._evidence)
+            self._by_digest = {run_id[-_ULID_DIGEST_DIGITS:]: run_id for run_id in reversed(runs)}
+        return self._by_digest.get(tail)
+
+    def add(self, run_id: str) -> None:
+        """Note a run that is about to be stored."""
+        if self._by_digest is not None:
+            self._by_digest.setdefault(run_id[-_ULID_DIGEST_DIGITS:], run_id)
+
+
 def import_source(
     evidence: EvidenceStore,
     source: ImportSource,
@@ -58,28 +79,37 @@ def import_source(
     labels: Mapping[str, str],
     version: str,
     at: str | None = None,
+    imported: Imported | None = None,
+    kept: KeptRuns | None = None,
 ) -> tuple[Manifest, ...]:
     """Store a file as evidence; returns the manifest of each run in it, for `imported_rows`.
 
     `at` is the time of the import (default: now). It is the creation time of runs whose file holds
     no time, but never their time of measurement. A file that was imported before gives its existing
-    manifests. Raises InvalidValue.
+    manifests. `imported` is what `read_source` gave, where it was called; `kept` is shared by the
+    sources of one import. Raises InvalidValue.
     """
-    imported = read_imported(source.data, name=source.name, run_id_of=lambda _: "")
+    imported = imported or read_source(source)
+    kept = kept or KeptRuns(evidence)
     at = at or now()
-    ids = tuple(
-        _run_id(evidence, source, index, run, at) for index, run in enumerate(imported.runs)
-    )
+    ids = tuple(_run_id(kept, source, index, run, at) for index, run in enumerate(imported.runs))
     return tuple(
         _keep(evidence, source, imported, ids, index, labels, version, at)
         for index in range(len(ids))
     )
 
 
-def imported_rows(
-    evidence: EvidenceStore, manifest: Manifest
-) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]:
-    """The campaign, trial and run row and the steps of an imported run, from its evidence."""
+def read_source(source: ImportSource) -> Imported:
+    """The runs in a source, whose ids are not known yet. Raises InvalidValue."""
+    return read_imported(source.data, name=source.name, run_id_of=lambda _: "")
+
+
+ImportedRows = tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[StepResult, ...]]
+"""The campaign, trial and run row and the steps of a run."""
+
+
+def imported_rows(evidence: EvidenceStore, manifest: Manifest) -> ImportedRows:
+    """The rows of an imported run, from its evidence."""
     record = manifest.imported
     assert record is not None
     prefix = archive.run_prefix(manifest.run_id)
@@ -87,6 +117,13 @@ def imported_rows(
         raise EvidenceDamaged(f"the manifest of run {manifest.run_id} has no file {record.name!r}")
     data = read_file(evidence, prefix, record.name, record.files[record.name], limit=IMPORT_BYTES)
     imported = read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    return rows_of_import(evidence, manifest, imported)
+
+
+def rows_of_import(evidence: EvidenceStore, manifest: Manifest, imported: Imported) -> ImportedRows:
+    """The rows of an imported run, from what its file holds: parsed once for all of its runs."""
+    record = manifest.imported
+    assert record is not None
     if not 0 <= record.index < len(imported.runs):
         raise EvidenceDamaged(
             f"the manifest of run {manifest.run_id} is of run {record.index} of {record.name}, "
@@ -129,7 +166,7 @@ def _keep(
     if imported.kind == "fio-json":
         names[source.name] = FIO_JSON
     if len(run.steps) == 1:  # series and histograms find them where every step has them
-        kept = archive.write_step_evidence(
+        closed = archive.close_step(
             evidence,
             run_id,
             run.steps[0].step,
@@ -138,14 +175,14 @@ def _keep(
             finished_at=finished,
         )
         folder = archive.step_folder(run.steps[0].step)
-        records = {name: _under(folder, kept.record.files[names[name]]) for name in files}
+        records = {name: _under(folder, closed.files[names[name]]) for name in files}
     else:
         apart = {name: data for name, data in files.items() if name not in source.steps}
         records = archive.put_originals(evidence, prefix, apart)
         for place, imported_step in enumerate(run.steps):
             mine = {name: files[name] for name, at in source.steps.items() if at == place}
             if mine:
-                kept = archive.write_step_evidence(
+                closed = archive.close_step(
                     evidence,
                     run_id,
                     imported_step.step,
@@ -154,7 +191,7 @@ def _keep(
                     finished_at=finished,
                 )
                 folder = archive.step_folder(imported_step.step)
-                records |= {name: _under(folder, kept.record.files[name]) for name in mine}
+                records |= {name: _under(folder, closed.files[name]) for name in mine}
     record = ImportRecord(
         kind=imported.kind,
         name=source.name,
@@ -204,9 +241,13 @@ def _steps(
             finished_at=finished,
             fio_exit=0,
             fio_version=imported.tool_version,
-            measurements=imported_step.measurements,
+            measurements=tuple(
+                row.model_copy(update={"run_id": manifest.run_id})
+                for row in imported_step.measurements
+            ),
             warnings=notes if imported_step is run.steps[0] else (),
-            seconds_in_fio=max((m.runtime_ns for m in imported_step.measurements), default=0) / 1e9,
+            seconds_in_fio=max((m.runtime_ns or 0 for m in imported_step.measurements), default=0)
+            / 1e9,
         )
         for imported_step in run.steps
     ]
@@ -220,9 +261,7 @@ def _times(run: ImportedRun) -> tuple[str | None, str | None]:
     return started, run.finished_at or started
 
 
-def _run_id(
-    evidence: EvidenceStore, source: ImportSource, index: int, run: ImportedRun, at: str
-) -> str:
+def _run_id(kept: KeptRuns, source: ImportSource, index: int, run: ImportedRun, at: str) -> str:
     """A ULID from the time in the file and a digest of its bytes.
 
     A file without a time gets the time of the import, which differs at the next import. So an
@@ -232,12 +271,13 @@ def _run_id(
     moment = run.started_at or run.finished_at
     if moment is None:
         tail = str(ULID.from_bytes(bytes(6) + digest))[-_ULID_DIGEST_DIGITS:].lower()
-        for known in archive.list_runs(evidence):
-            if known.endswith(tail):
-                return known
+        if known := kept.of_digest(tail):
+            return known
     milliseconds = int(datetime.fromisoformat(moment or at).timestamp() * 1000)
     in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
-    return str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
+    run_id = str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
+    kept.add(run_id)
+    return run_id
 
 
 def _digest(source: ImportSource, index: int) -> bytes:

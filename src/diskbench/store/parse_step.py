@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from diskbench.model.result import Warning  # noqa: A004
     from diskbench.model.spec import Step
 
-PARSER_VERSION = 3
+PARSER_VERSION = 4
 """Raised when the same files give other rows; rows of different versions are not pooled.
 
 2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
 3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
    its own units.
+4: what a tool of others does not print is empty; before, its rows held what one second makes.
 """
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
@@ -85,7 +86,7 @@ def step_result(
     output = read_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
-    seconds = max((row.runtime_ns for row in rows), default=0) / NS_PER_S
+    seconds = max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     result = StepResult(
         step_index=step.index,
         step=step.name,

@@ -24,18 +24,21 @@ from diskbench.store.database import ABOUT_THE_ROWS, transaction
 from diskbench.store.imports import imported_rows
 from diskbench.store.parse_step import step_result
 from diskbench.store.restore import restore
-from diskbench.store.rows import ending, write_step
+from diskbench.store.rows import ending, write_steps
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy.engine import Engine
 
     from diskbench.model.result import StepResult
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import Manifest, StepEntry, StepRecord
+
+
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -138,14 +141,23 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
 
 def write_run(database: Engine, rows: RunRows) -> None:
     """Put the rows of one run in place of those that are there."""
-    run_id = rows.run["run_id"]
+    write_runs(database, [rows])
+
+
+def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:
+    """Put the rows of runs in place of those that are there: all of them, or none."""
+    steps = {rows.run["run_id"]: rows.steps for rows in runs}
+    campaigns = {rows.campaign["campaign_id"]: rows.campaign for rows in runs}
+    trials = {rows.trial["trial_id"]: rows.trial for rows in runs}
     with transaction(database) as connection:
-        connection.execute(sa.delete(schema.run).where(schema.run.c.run_id == run_id))
-        insert_missing(connection, schema.campaign, [rows.campaign])
-        upsert(connection, schema.trial, [rows.trial])
-        insert_missing(connection, schema.run, [rows.run])
-        for step in rows.steps:
-            write_step(connection, run_id, step)
+        ids = tuple(steps)
+        for start in range(0, len(ids), _AT_ONCE):
+            chunk = ids[start : start + _AT_ONCE]
+            connection.execute(sa.delete(schema.run).where(schema.run.c.run_id.in_(chunk)))
+        insert_missing(connection, schema.campaign, list(campaigns.values()))
+        upsert(connection, schema.trial, list(trials.values()))
+        insert_missing(connection, schema.run, [rows.run for rows in runs])
+        write_steps(connection, steps)
 
 
 def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:

@@ -128,17 +128,18 @@ measurement = sa.Table(
     text("rw"),
     sa.Column("block_bytes", COUNT),
     sa.Column("iodepth", sa.Integer),
-    sa.Column("ios", COUNT, nullable=False),
-    sa.Column("bytes", COUNT, nullable=False),
-    sa.Column("runtime_ns", COUNT, nullable=False),
-    sa.Column("iops", REAL, nullable=False),
-    sa.Column("bytes_per_s", REAL, nullable=False),
+    # null where a tool of others does not print them
+    sa.Column("ios", COUNT),
+    sa.Column("bytes", COUNT),
+    sa.Column("runtime_ns", COUNT),
+    sa.Column("iops", REAL),
+    sa.Column("bytes_per_s", REAL),
     *(
         sa.Column(f"{kind}_{name}_ns", REAL if name in ("mean", "stddev") else COUNT)
         for kind in ("lat", "clat")
         for name in ("mean", "min", "max", "stddev")
     ),
-    sa.Column("clat_samples", COUNT, nullable=False),
+    sa.Column("clat_samples", COUNT),
     sa.Column("slat_mean_ns", REAL),
     sa.Column("slat_max_ns", COUNT),
     text("quantiles_of"),

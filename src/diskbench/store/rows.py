@@ -131,33 +131,33 @@ def begin_run(database: Engine, run_id: str) -> None:
 
 def save_step(database: Engine, run_id: str, result: StepResult) -> None:
     """All rows of one finished step, in place of any that its index had."""
-    with transaction(database) as connection:
-        write_step(connection, run_id, result)
-
-
-def write_step(connection: Connection, run_id: str, result: StepResult) -> None:
-    """`save_step` inside the caller's transaction."""
     of_step = {"run_id": run_id, "step_index": result.step_index}
-    row = result.model_dump(exclude={"measurements", "warnings"})
-    upsert(connection, schema.step, [{"run_id": run_id, **row}])
-    for table in (schema.measurement, schema.warning):
-        connection.execute(sa.delete(table).filter_by(**of_step))
-    insert_missing(
+    with transaction(database) as connection:
+        for table in (schema.measurement, schema.warning):
+            connection.execute(sa.delete(table).filter_by(**of_step))
+        write_steps(connection, {run_id: (result,)})
+
+
+def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]) -> None:
+    """The rows of the steps of runs, by their ids, inside the caller's transaction. None of the
+    steps has measurements or warnings yet."""
+    found = [(run_id, result) for run_id, results in runs.items() for result in results]
+    upsert(
         connection,
-        schema.measurement,
+        schema.step,
         [
-            m.model_dump() | of_step | {"position": position}
-            for position, m in enumerate(result.measurements)
+            {"run_id": run_id, **result.model_dump(exclude={"measurements", "warnings"})}
+            for run_id, result in found
         ],
     )
-    insert_missing(
-        connection,
-        schema.warning,
-        [
-            of_step | {"position": position} | warning.model_dump()
-            for position, warning in enumerate(result.warnings)
-        ],
-    )
+    for table, field in ((schema.measurement, "measurements"), (schema.warning, "warnings")):
+        rows = [
+            row.model_dump()
+            | {"run_id": run_id, "step_index": result.step_index, "position": position}
+            for run_id, result in found
+            for position, row in enumerate(getattr(result, field))
+        ]
+        insert_missing(connection, table, rows)
 
 
 def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:

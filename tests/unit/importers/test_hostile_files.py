@@ -44,7 +44,7 @@ def trusted(data, name="x"):
                 assert value >= 0, field
             elif isinstance(value, int) and not isinstance(value, bool):
                 assert 0 <= value <= COUNTER or field == "job_index", field
-        assert max(row.bytes_per_s, row.iops) <= 1e15, "no storage is so fast"
+        assert 0 <= max(row.bytes_per_s or 0, row.iops or 0) <= 1e15, "no storage is so fast"
     return rows
 
 
@@ -84,6 +84,25 @@ def test_any_number_replaced_is_refused_or_believable(path, which, number):
     trusted((text[: match.start()] + number + text[match.end() :]).encode(), path.name)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(FILES), st.integers(2, 6), st.floats(0, 1))
+def test_a_file_repeated_or_followed_by_a_part_of_itself_is_refused_or_believable(
+    path, times, share
+):
+    data = path.read_bytes()
+    believed(data * times, path.name)
+    believed(data + data[: int(len(data) * share)], path.name)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-be", "utf-32", "utf-7", "utf-8-sig", "cp037", "cp1252"]
+)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_in_another_encoding_is_refused_or_believable(path, encoding):
+    text = path.read_bytes().decode()
+    believed(text.encode(encoding, errors="replace"), path.name)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=2000))
 def test_bytes_are_refused_or_believable(data):
@@ -118,6 +137,18 @@ HOSTILE = {
     "hdparm": b"Timing cached reads: 1 MB in  1.00 seconds = 1.00 MB/sec\n" * 250_000,
     "bonnie": b"a,1G" + b",1" * 7_000_000,
     "nothing": b"\xff\xfe" * 8_000_000,
+    "fio-lists": b'{"fio version":"fio-3.33","jobs":[' + b"[]," * 20_000_000 + b"1]}",
+    "fio-bins": b'{"fio version":"fio-3.33","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
+    + b",".join(b'"%d":1' % at for at in range(2_000_000))
+    + b"}}}}]}",
+    "fio-bins-read": b'{"fio version":"fio-3","jobs":[{"jobname":"a","read":{"lat_ns":{"bins":{'
+    + b",".join(b'"%d":1' % at for at in range(690_000))
+    + b"}}}}]}",
+    "gobonniego-lists": b'{"gobonniego_directory":1,"results":[' + b"[]," * 20_000_000 + b"1]}",
+    "perfkit-lists": b'{"metric":"a","run_uri":"b","labels":[' + b"[]," * 5_000_000 + b"1]}",
+    "one-line": b"x" * (100 * 2**20),
+    "one-number": b"1" * (100 * 2**20),
+    "one-terse-line": b"3;fio-3.33;" + b"9" * (100 * 2**20),
 }
 
 
@@ -145,7 +176,7 @@ def test_a_hostile_file_ends_soon_and_takes_little_memory(name, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     end, memory = done.stdout.split()
-    assert end == ("read" if name == "blank-lines" else "refused")
+    assert end == ("read" if name in ("blank-lines", "fio-bins-read") else "refused")
     assert int(memory) < MEMORY
 
 

@@ -158,7 +158,7 @@ def test_bonnie_1_03_counts_in_kib(name):
     assert found["block-read", "read"].bytes_per_s == about(50_313 * 1024)
     assert found["rewrite", "write"].bytes_per_s == about(16_580 * 1024)
     assert found["char-read", "read"].bytes_per_s == 29_447 * 1024
-    assert found["seeks", "read"].iops == 186
+    assert found["seeks", "read"].iops == 185.9
     assert len(found) == 6, "files are no rows"
 
 
@@ -249,7 +249,8 @@ def test_diskspds_xml_sums_its_threads():
 
 def test_vdbenchs_average_is_rate_by_time():
     (row,) = rows("vdbench-50407.txt").values()
-    assert (row.step, row.direction, row.ios, row.bytes) == ("rd1", "mixed", 418, 418 * 1024)
+    assert (row.step, row.direction, row.ios, row.bytes) == ("rd1", "mixed", None, None)
+    assert (row.iops, row.bytes_per_s) == about((104.5, 104.5 * 1024))
     assert row.runtime_ns == 4_000_000_000, "four intervals of a second"
     assert (row.lat_mean_ns, row.lat_max_ns) == about((12e3, 120e3))
     assert imported("vdbench-50407.txt").runs[0].local_time == "Jan 24, 2019"

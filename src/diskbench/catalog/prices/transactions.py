@@ -87,12 +87,13 @@ def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
 
     The time of a step is counted once, in its longest row, so that hours are not counted twice.
     """
-    of_jobs = [row for row in rows if row.scope == "job" and row.direction != "sync" and row.ios]
     works: list[Work] = []
     seconds_of: dict[tuple[str, int, int | None], float] = {}
-    for row in sorted(of_jobs, key=lambda row_: -row_.runtime_ns):
+    for row in sorted(rows, key=lambda row_: -(row_.runtime_ns or 0)):
+        if row.scope != "job" or row.direction == "sync" or not row.ios or row.bytes is None:
+            continue
         step = (row.run_id, row.step_index, row.round)
-        seconds = 0.0 if step in seconds_of else row.runtime_ns / NS_PER_S
+        seconds = 0.0 if step in seconds_of else (row.runtime_ns or 0) / NS_PER_S
         seconds_of[step] = seconds
         works.append(Work(requests=row.ios, request_bytes=row.bytes / row.ios, seconds=seconds))
     return tuple(works)

@@ -58,8 +58,8 @@ def beside(
 
 def _of_direction(rows: Iterable[Measurement], direction: str) -> list[Measurement]:
     if direction == "total":
-        return [row for row in rows if row.direction in ("read", "write", "mixed") and row.ios]
-    return [row for row in rows if row.direction == direction and row.ios]
+        return [row for row in rows if row.direction in ("read", "write", "mixed") and row.did_io]
+    return [row for row in rows if row.direction == direction and row.did_io]
 
 
 def _beside(figure: Published, rows: Sequence[Measurement]) -> Beside | None:
@@ -69,7 +69,7 @@ def _beside(figure: Published, rows: Sequence[Measurement]) -> Beside | None:
     ours = _value(figure.metric, rows, tuple(by_run.values()))
     if ours is None:
         return None
-    times = [max(row.runtime_ns for row in run) for run in by_run.values()]
+    times = [max(row.runtime_ns or 0 for row in run) for run in by_run.values()]
     return Beside(figure, ours, len(by_run), fmean(times) / 1e9 or None)
 
 
@@ -80,11 +80,15 @@ def _value(
         return None
     match metric:
         case "iops":
-            return fmean(sum(row.iops for row in run) for run in runs)
+            return _mean([row.iops for row in run] for run in runs)
         case "bytes_per_s":
-            return fmean(sum(row.bytes_per_s for row in run) for run in runs)
+            return _mean([row.bytes_per_s for row in run] for run in runs)
         case "lat_mean_ns":
-            pairs = [(row.lat_mean_ns, row.ios) for row in rows if row.lat_mean_ns is not None]
+            pairs = [
+                (row.lat_mean_ns, row.ios)
+                for row in rows
+                if row.lat_mean_ns is not None and row.ios is not None
+            ]
             ios = sum(count for _, count in pairs)
             return sum(mean * count for mean, count in pairs) / ios if ios else None
         case "lat_min_ns":
@@ -93,3 +97,9 @@ def _value(
         case "lat_max_ns":
             longest = [row.lat_max_ns for row in rows if row.lat_max_ns is not None]
             return float(max(longest)) if longest else None
+
+
+def _mean(runs: Iterable[Sequence[float | None]]) -> float | None:
+    """The mean over runs of the sum of their rates; a run with an unknown rate is left out."""
+    sums = [sum(rate or 0.0 for rate in rates) for rates in runs if None not in rates]
+    return fmean(sums) if sums else None

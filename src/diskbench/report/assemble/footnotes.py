@@ -37,7 +37,7 @@ def _notes(lines: Sequence[StepLine]) -> Sequence[tuple[str, bool]]:
         ),
         (
             "median of an even number: the worse of the two in the middle, no mean of them",
-            any(line.iops.n % 2 == 0 for line in lines),
+            any(line.n and line.n % 2 == 0 for line in lines),
         ),
         ("(3–7) = median of these rounds", any(line.rounds for line in lines)),
         (

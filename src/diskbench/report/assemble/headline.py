@@ -147,6 +147,6 @@ def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
 
 def _charged(promise: HeadlinePromise, row: Measurement) -> float:
     """The charged I/Os of a row: a large request counts as several."""
-    if promise.limits is None or not row.ios:
-        return row.ios
+    if promise.limits is None or not row.ios or row.bytes is None:
+        return row.ios or 0
     return row.ios * promise.limits.accounting.ios(row.bytes / row.ios)

@@ -69,7 +69,8 @@ class StepLine:
     `cpu` is a fraction of one core. `mean` is total latency, or completion latency if fio recorded
     no other (`completion_only`). `rounds` are the first and the last round included.
     `level` names the level of the figures if the step has several, within a run or over its runs
-    (`runs` is the number of all runs, `by_run` the IOPS of each); with `crosses` there are no
+    (`runs` is the number of all runs, `by_run` the IOPS of each or, where they are unknown, its
+    bytes a second, `n` the number of runs behind the figures); with `crosses` there are no
     latencies, because they would span a cliff.
     With `latency_of_sync` the latencies of a write are those of the syncs that followed it: before
     the sync the data is not durable, and write() alone may end in the page cache.
@@ -78,8 +79,8 @@ class StepLine:
     step: str
     direction: str
     role: str
-    iops: Spread
-    bytes_per_s: Spread
+    iops: Spread | None
+    bytes_per_s: Spread | None
     mean_ns: Spread | None = None
     p50_ns: Spread | None = None
     p99_ns: Spread | None = None
@@ -92,6 +93,7 @@ class StepLine:
     level: PhaseKind | None = None
     crosses: bool = False
     by_run: tuple[float, ...] = ()
+    n: int = 0
 
     @property
     def runs(self) -> int:
@@ -124,7 +126,7 @@ def lines(
     kinds = {(verdict.run_id, verdict.step): verdict.stands_for.kind for verdict in verdicts}
     steps: dict[str, list[Measurement]] = {}
     for row in rows:
-        if row.ios:
+        if row.did_io:
             steps.setdefault(row.step, []).append(row)
     by_key: dict[tuple[str, str], StepLine] = {}
     order: dict[tuple[str, str], tuple[int, int]] = {}
@@ -139,7 +141,7 @@ def lines(
 
 def runs_words(line: StepLine) -> str:
     """`3 runs`, or `2 of 5 runs` if the others were at another level."""
-    return f"{line.iops.n} of {line.runs} runs" if line.iops.n < line.runs else f"{line.runs} runs"
+    return f"{line.n} of {line.runs} runs" if line.n < line.runs else f"{line.runs} runs"
 
 
 def grouped_warnings(warnings: Iterable[Warning]) -> tuple[WarningGroup, ...]:
@@ -191,7 +193,7 @@ def _line(
         for run_id, of in by_run.items()
         if any(row.direction == direction for row in of)
     ]
-    rates = [run.figure.iops or 0.0 for run in runs]
+    rates = [run.figure.iops or run.figure.bytes_per_s or 0.0 for run in runs]
     kept = [runs[at] for at in of_one_level([run.kind for run in runs], rates)]
     windows = [run.window for run in kept]
     rounds = [row.round for window in windows for row in window if row.round is not None]
@@ -214,8 +216,8 @@ def _line(
         step=first.step,
         direction=direction,
         role=first.role,
-        iops=Spread(tuple(run.figure.iops or 0.0 for run in kept)),
-        bytes_per_s=Spread(tuple(run.figure.bytes_per_s or 0.0 for run in kept)),
+        iops=_rates([run.figure.iops for run in kept]),
+        bytes_per_s=_rates([run.figure.bytes_per_s for run in kept]),
         mean_ns=latency(lambda row: _first(row.lat_mean_ns, row.clat_mean_ns)),
         p50_ns=latency(lambda row: row.p50_ns),
         p99_ns=latency(lambda row: row.p99_ns),
@@ -227,6 +229,7 @@ def _line(
         level=(kept[0].kind or "level") if is_level else None,
         crosses=crosses,
         by_run=tuple(rates),
+        n=len(kept),
     )
 
 
@@ -256,6 +259,12 @@ def _with_sync(line: StepLine, sync: StepLine | None) -> StepLine:
         completion_only=sync.completion_only,
         latency_of_sync=True,
     )
+
+
+def _rates(values: Sequence[float | None]) -> Spread | None:
+    """The rates of runs; None where one of them is unknown (a tool of others prints no IOPS)."""
+    known = tuple(value for value in values if value is not None)
+    return Spread(known) if len(known) == len(values) else None
 
 
 def _cpu(row: Measurement) -> float | None:

@@ -68,7 +68,7 @@ def load_curves(
     doubted = {warning.step for warning in warnings if warning.code == SATURATED.code}
     groups: dict[tuple[object, ...], dict[str, list[Measurement]]] = {}
     for row in measurements:
-        if row.scope != "step" or row.direction not in _DIRECTIONS or not row.ios:
+        if row.scope != "step" or row.direction not in _DIRECTIONS or not row.iops:
             continue
         if row.role not in ("measure", "offered") or row.round is not None:
             continue
@@ -103,7 +103,7 @@ def _point(
     offered = rows[0].role == "offered"
     p50 = [row.p50_ns for row in rows if row.p50_ns is not None]
     p99 = [row.p99_ns for row in rows if row.p99_ns is not None]
-    iops = middle([row.iops for row in rows])
+    iops = middle([row.iops or 0.0 for row in rows])
     return LoadPoint(
         step=step,
         words=(f"{share:.0%}" if share else step) if offered else f"QD {depth}",

@@ -226,7 +226,9 @@ def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
-def _spread(spread: Spread, show: Callable[[float], str]) -> RowCell:
+def _spread(spread: Spread | None, show: Callable[[float], str]) -> RowCell:
+    if spread is None:
+        return RowCell()
     return RowCell(show(spread.median), _span(spread.values, show))
 
 

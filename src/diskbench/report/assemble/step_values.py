@@ -39,7 +39,7 @@ def step_values(view: TrialView) -> list[StepValue]:
         return [
             StepValue(line.step, line.direction, line.by_run, ids, line.iops.median)
             for line in view.lines
-            if line.runs == len(ids) and min(line.by_run)
+            if line.iops is not None and line.runs == len(ids) and min(line.by_run)
         ]
     values = []
     for step, verdicts in verdicts_by_step(trial.verdicts).items():

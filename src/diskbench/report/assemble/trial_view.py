@@ -206,7 +206,7 @@ def _when(trial: TrialFacts) -> str:
 def _figures(line: StepLine, name: str) -> FigureRow:
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
     step = f"{line.step} ({line.level})" if line.level else line.step
-    if line.iops.n < line.runs:
+    if line.n < line.runs:
         step += f", {runs_words(line)}"
     if line.rounds:
         step += f" (rounds {line.rounds[0]}–{line.rounds[1]})"

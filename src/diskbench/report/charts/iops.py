@@ -21,22 +21,25 @@ if TYPE_CHECKING:
 
 
 def iops_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
-    """Bars of IOPS, one per step and direction; a thin line shows the range of the runs."""
+    """Bars of IOPS, one per step and direction with IOPS; a thin line shows the range of the
+    runs."""
     import altair as alt
 
-    runs = max((line.iops.n for line in lines), default=0)
+    counted = [(line, line.iops) for line in lines if line.iops is not None]
+    lines = [line for line, _ in counted]
+    runs = max((line.n for line in lines), default=0)
     rows = [
         {
             "label": label(line, lines),
             "direction": line.direction,
-            "iops": line.iops.median,
-            "low": line.iops.low,
-            "high": line.iops.high,
+            "iops": iops.median,
+            "low": iops.low,
+            "high": iops.high,
             "text": _bar_text(line),
         }
-        for line in lines
+        for line, iops in counted
     ]
-    top = max((line.iops.high for line in lines), default=1.0)
+    top = max((iops.high for _, iops in counted), default=1.0)
     # Room to the right of the longest bar for the longest label.
     room = CHARACTER_PX * max((len(_bar_text(line)) for line in lines), default=0) + 8
     scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
@@ -64,13 +67,13 @@ def iops_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
 
 
 def _bar_text(line: StepLine) -> str:
-    iops = format_iops(line.iops.median)
-    if line.direction == "sync":
+    iops = format_iops(line.iops.median) if line.iops else ""
+    if line.direction == "sync" or line.bytes_per_s is None:
         return iops
     return f"{iops}  ({format_mb_per_s(line.bytes_per_s.median)} MB/s)"
 
 
 @chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    if data.single and len(data.single.lines) > 1:
+    if data.single and sum(line.iops is not None for line in data.single.lines) > 1:
         yield iops_chart(data.single.lines, palette)

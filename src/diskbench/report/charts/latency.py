@@ -25,7 +25,7 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
     import altair as alt
 
-    runs = max((line.iops.n for line in lines), default=0)
+    runs = max((line.n for line in lines), default=0)
     rows = [
         {
             "label": label(line, lines),

@@ -121,7 +121,7 @@ def _best(lines: Sequence[StepLine], direction: str) -> Best | None:
     bests = [
         Best(value=line.iops.median, step=line.step)
         for line in lines
-        if line.direction == direction and line.role != "fill"
+        if line.direction == direction and line.role != "fill" and line.iops is not None
     ]
     return max(bests, key=lambda best: best.value, default=None)
 

@@ -2,7 +2,9 @@
 
     12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
 
-A check is there where the files allow it. One that fails is there with ✗, the step and the figures.
+✓ stands where a check was made of every step, and holds. What could not be checked is said (`not
+checked`, `in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the
+step and the figures.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from typing import Final
 
 from diskbench.model.audit import AuditName, StepAudit
 
-_CHECKS: Final[tuple[tuple[AuditName, str], ...]] = (
+_SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
     ("bytes", "bytes = I/Os × block"),
+    ("logs", "logs sum to JSON"),
+)
+_IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
     ("rate", "rates × time = totals"),
     ("percentiles", "percentiles rise"),
-    ("logs", "logs sum to JSON"),
 )
 
 
@@ -40,21 +44,32 @@ def import_line(runs: Sequence[ImportedLine]) -> str:
     least, most = min(run.steps for run in runs), max(run.steps for run in runs)
     steps = _counted(most, "step") if least == most else f"{least} to {_counted(most, 'step')}"
     parts = [f"{_counted(len(runs), 'run')} of {steps} in {_counted(trials, 'trial')}"]
-    if logs := sum(run.logs for run in runs):
-        parts.append(f"with {_counted(logs, 'log')}")
     audits = [audit for run in runs for audit in run.audits]
-    parts += [text for name, words in _CHECKS if (text := _check(audits, name, words))]
+    of_steps = sum(run.steps for run in runs)
+    for name, words in _SHOWN:
+        if name == "logs" and not any(run.logs for run in runs):
+            parts.append("no logs")
+            continue
+        parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
+    parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
     return " · ".join([*parts, _date(runs)])
 
 
-def _check(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
-    checks = [(a, check) for a in audits for check in a.checks if check.name == name]
-    bad = [(a, check) for a, check in checks if check.holds is False]
-    if bad:
-        first, check = bad[0]
-        more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
-        return f"{words} ✗ in step {first.step}: {check.message}{more}"
-    return f"{words} ✓" if any(check.holds for _, check in checks) else ""
+def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
+    """A check that failed, with its first step; empty for one that did not."""
+    bad = [(a, c) for a in audits for c in a.checks if c.name == name and c.holds is False]
+    if not bad:
+        return ""
+    first, check = bad[0]
+    more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
+    return f"{words} ✗ in step {first.step}: {check.message}{more}"
+
+
+def _held(audits: Sequence[StepAudit], name: AuditName, words: str, of_steps: int) -> str:
+    held = sum(check.holds is True for a in audits for check in a.checks if check.name == name)
+    if not held:
+        return f"{words} not checked"
+    return f"{words} ✓" + (f" in {held:,} of {of_steps:,} steps" if held < of_steps else "")
 
 
 def _date(runs: Sequence[ImportedLine]) -> str:

@@ -145,8 +145,8 @@ def _cells(line: StepLine, pick: _Pick) -> list[str]:
     latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
     sync = line.direction == "sync"
     return [
-        format_iops(pick(line.iops)),
-        NONE if sync else format_mb_per_s(pick(line.bytes_per_s)),
+        format_iops(pick(line.iops)) if line.iops else NONE,
+        format_mb_per_s(pick(line.bytes_per_s)) if line.bytes_per_s and not sync else NONE,
         *(_latency(pick(latency)) if latency else NONE for latency in latencies),
         f"{pick(line.cpu):.0%}" if line.cpu else NONE,
     ]

@@ -97,16 +97,22 @@ def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
     """A finished step in one line: its merged rows; if its seconds (`course`) show several levels,
     the figures of the level that stands for the step."""
     words = []
-    rows = [row for row in result.measurements if row.scope == "step" and row.ios]
+    rows = [row for row in result.measurements if row.scope == "step" and row.did_io]
     courses = {(row.run_id, row.step): course for row in rows} if course is not None else {}
     figures = row_figures(counted(rows), courses)
     for row, figure in zip(rows, figures, strict=True):
         shown = row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
         mean = shown.lat_mean_ns if shown.lat_mean_ns is not None else shown.clat_mean_ns
-        rate = "" if row.direction == "sync" else f" {format_mb_per_s(shown.bytes_per_s)} MB/s"
+        rates = [
+            f"{format_iops(shown.iops)} IOPS" if shown.iops is not None else "",
+            f"{format_mb_per_s(shown.bytes_per_s)} MB/s"
+            if shown.bytes_per_s is not None and row.direction != "sync"
+            else "",
+        ]
+        rate = " ".join(filter(None, rates))
         kind = f" ({figure.kind})" if figure is not None else ""
         latency = f", mean {format_latency_ns(mean)}" if mean is not None else ""
-        words.append(f"{row.direction} {format_iops(shown.iops)} IOPS{rate}{kind}{latency}")
+        words.append(f"{row.direction} {rate}{kind}{latency}")
     falls = [
         f"it fell after {clock(cliff.at_s)}" for cliff in (course.cliffs if course else ())[:1]
     ]

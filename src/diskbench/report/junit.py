@@ -72,13 +72,11 @@ def _add(case: ET.Element, kind: str, message: str, text: str) -> None:
 
 
 def _figures(line: StepLine) -> str:
-    parts = [
-        f"{line.direction}: {format_iops(line.iops.median)} IOPS",
-        f"{format_mb_per_s(line.bytes_per_s.median)} MB/s",
-    ]
+    parts = [f"{format_iops(line.iops.median)} IOPS"] if line.iops else []
+    parts += [f"{format_mb_per_s(line.bytes_per_s.median)} MB/s"] if line.bytes_per_s else []
     latencies = (("mean", line.mean_ns), ("p99", line.p99_ns), ("max", line.max_ns))
     parts += [f"{name} {format_latency_ns(found.median)}" for name, found in latencies if found]
-    return ", ".join(parts)
+    return f"{line.direction}: {', '.join(parts)}"
 
 
 def _sums(elements: Sequence[ET.Element]) -> dict[str, str]:

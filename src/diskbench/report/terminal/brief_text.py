@@ -84,9 +84,12 @@ def _table(lines: Sequence[StepLine]) -> Table:
 
 
 def _cells(line: StepLine) -> list[str]:
-    rate = NONE if line.direction == "sync" else format_mb_per_s(line.bytes_per_s.median)
-    latencies = (line.mean_ns, line.p99_ns, line.max_ns)
-    return [format_iops(line.iops.median), rate, *map(_latency, latencies)]
+    bytes_per_s = None if line.direction == "sync" else line.bytes_per_s
+    return [
+        format_iops(line.iops.median) if line.iops else NONE,
+        format_mb_per_s(bytes_per_s.median) if bytes_per_s else NONE,
+        *map(_latency, (line.mean_ns, line.p99_ns, line.max_ns)),
+    ]
 
 
 def _latency(spread: Spread | None) -> str:

@@ -42,12 +42,15 @@ def built(
 
 def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:
     """What changes in a user's job file on this machine, as a unified diff; "" for none."""
-    text = render(profile, dict(overrides), _context(target)).text
-    lines = text.split("\n")
-    _, changes = retarget(parse(text), target)
+    rendered = render(profile, dict(overrides), _context(target))
+    lines = rendered.text.split("\n")
+    _, changes = retarget(parse(rendered.text), target, rendered.options)
+    added = [change.after for change in changes if change.line == 0 and change.after]
     for change in changes:
-        lines[change.line - 1] = "" if change.after is None else change.after
-    kept = [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
+        if change.line:
+            lines[change.line - 1] = "" if change.after is None else change.after
+    kept = ["[global]", *added] if added else []
+    kept += [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
     return "\n".join(
         unified_diff(
             profile.template.rstrip("\n").split("\n"),

@@ -67,6 +67,13 @@ def harmless() -> frozenset[str]:
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
+@cache
+def settable() -> frozenset[str]:
+    """The options that `--set` may put into a job file, by their first names; the guard reads
+    their values like those in the file."""
+    return harmless() | _SPECIAL.keys()
+
+
 class FioTarget(Frozen):
     """Where fio may do I/O: a work directory, or a device by its path.
 

@@ -15,7 +15,7 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.arithmetic import evaluate, is_arithmetic
 from diskbench.fio.guard import OURS, FioTarget
-from diskbench.fio.jobfile import JobFile, JobOption, Section, jobs
+from diskbench.fio.jobfile import ALIASES, JobFile, JobOption, Section, jobs
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
 from diskbench.model.base import Frozen
 
@@ -30,7 +30,8 @@ _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
 
 
 class JobChange(Frozen):
-    """One change to a job file: the option in its line before, and after (None: taken out)."""
+    """One change to a job file: the option in its line before, and after (None: taken out). An
+    option that is added has no `before`, and the line 0."""
 
     section: str
     line: int
@@ -44,17 +45,23 @@ class JobChange(Frozen):
         if self.after is None:
             return f"{self.before.partition('=')[0]}: {self.reason}"
         reason = f" ({self.reason})" if self.reason else ""
+        if not self.before:
+            return f"{self.after}{reason}"
         key, _, value = self.after.partition("=")
         new = value if key == self.before.partition("=")[0] else self.after
         return f"{self.before} → {new}{reason}"
 
 
-def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange, ...]]:
-    """The job file on our target, and what was changed, in order of its lines.
+def retarget(
+    file: JobFile, target: FioTarget, options: Iterable[tuple[str, str]] = ()
+) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The job file on our target, and what was changed, in order of its lines. `options` are those
+    that the user sets for every job.
 
     Raises ProfileError for a file that names several devices, since one target cannot stand for
     them.
     """
+    file, set_here = _with_options(file, options)
     devices = named_devices(file)
     if len(devices) > 1:
         raise ProfileError(
@@ -63,7 +70,7 @@ def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange
         )
     names = _file_names(file)
     walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
-    changes: list[JobChange] = []
+    changes = list(set_here)
     sections = []
     for section in file.sections:
         options = []
@@ -75,6 +82,38 @@ def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange
                 options.append(new)
         sections.append(section.model_copy(update={"options": tuple(options)}))
     return JobFile(sections=tuple(sections)), tuple(changes)
+
+
+def _with_options(
+    file: JobFile, options: Iterable[tuple[str, str]]
+) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The file with these options in every job: where a job has one, its value is replaced, and
+    where one has none, it comes first of all."""
+    changes: list[JobChange] = []
+    sections = list(file.sections)
+    added: list[JobOption] = []
+    for key, value in options:
+        name = ALIASES.get(key, key)
+        if any(job.get(name) is None for job in jobs(tuple(sections))):
+            added.append(JobOption(key=key, value=value))
+        for number, section in enumerate(sections):
+            replaced = []
+            for option in section.options:
+                new = option
+                if option.name == name and option.value != value:
+                    new = _with(option, value)
+                    changes.append(_change(section, option, new, "set by --set"))
+                replaced.append(new)
+            sections[number] = section.model_copy(update={"options": tuple(replaced)})
+    if added:
+        first = Section(name="global", options=tuple(added))
+        sections.insert(0, first)
+        changes += [
+            JobChange(section="global", line=0, before="", after=f"{o.key}={o.value}",
+                      reason="set by --set")
+            for o in added
+        ]  # fmt: skip
+    return JobFile(sections=tuple(sections)), tuple(sorted(changes, key=lambda c: c.line))
 
 
 def named_devices(file: JobFile) -> tuple[str, ...]:

@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio import template_room
+from diskbench.fio.guard import settable
+from diskbench.fio.jobfile import ALIASES
 from diskbench.fio.options import parse_version
 from diskbench.fio.profiles import Parameter, Profile, Value, shipped_digests
 from diskbench.fio.template_room import expand
@@ -85,10 +88,15 @@ class RenderContext(Frozen):
 
 
 class Rendered(Frozen):
-    """A job file ready to be split, and the values of the profile's parameters in it."""
+    """A job file ready to be split, and the values of the profile's parameters in it.
+
+    `options` are fio's options that the user sets in a job file of his own (retarget.py puts them
+    there); they are among the parameters.
+    """
 
     text: str
     parameters: dict[str, Value]
+    options: tuple[tuple[str, str], ...] = ()
 
 
 def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
@@ -97,12 +105,8 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
     out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
-    known = {p.name for p in profile.parameters}
-    for key in overrides:
-        if key not in known:
-            raise UnknownName(
-                f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
-            )
+    for key, text in overrides.items():
+        check_override(profile, key, text)
     _check_given(profile, overrides)
     names = _names(context)
     values = {
@@ -114,11 +118,46 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     if not profile.is_template:
         text = expand_variables(profile.template, {k: str(v) for k, v in values.items()})
         memory_mib = context.memory_bytes // MIB
+        options = {key: text.strip() for key, text in overrides.items() if key not in values}
         return Rendered(
-            text=keywords(text, cores=context.cores, memory_mib=memory_mib), parameters=values
+            text=keywords(text, cores=context.cores, memory_mib=memory_mib),
+            parameters=values | options,
+            options=tuple(options.items()),
         )
     text = _expand(profile, profile.template, {**names, **values}, profile.first_line)
     return Rendered(text=text, parameters=values)
+
+
+def check_override(profile: Profile, key: str, text: str) -> None:
+    """Raise UnknownName for a parameter that a profile does not have, InvalidValue for a value that
+    it cannot have. Of a plain job file any option of fio that profiles may hold can be set."""
+    parameters = {parameter.name: parameter for parameter in profile.parameters}
+    if key in parameters:
+        read_value(parameters[key], text)
+        return
+    kind, field = f"parameter of profile {profile.name!r}", f"parameters.{key}"
+    if profile.is_template:
+        raise UnknownName(kind, key, parameters, field=field)
+    if ALIASES.get(key, key) not in settable():
+        near = get_close_matches(key, {*parameters, *settable()}, n=3)
+        raise UnknownName(
+            kind,
+            key,
+            parameters,
+            advice=(f"did you mean {' or '.join(near)}? " if near else "")
+            + "A variable of the job file and an option of fio that profiles may hold can be set",
+            field=field,
+        )
+    if not _SAFE.match(text):
+        raise _unsafe(f"parameter {key}={text!r}", field)
+
+
+def _unsafe(what: str, field: str) -> InvalidValue:
+    return InvalidValue(
+        f"{what} holds a character that no parameter may hold",
+        advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
+        field=field,
+    )
 
 
 def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
@@ -136,11 +175,7 @@ def read_value(parameter: Parameter, text: str) -> Value:
     """`text` as the parameter's kind. Raises InvalidValue naming parameter and value."""
     what = f"parameter {parameter.name}={text!r}"
     if not _SAFE.match(text):
-        raise InvalidValue(
-            f"{what} holds a character that no parameter may hold",
-            advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
-            field=f"parameters.{parameter.name}",
-        )
+        raise _unsafe(what, f"parameters.{parameter.name}")
     value = _typed(parameter, text.strip(), what)
     if isinstance(value, int | float) and not isinstance(value, bool):
         _check_range(parameter, value, what)

@@ -115,7 +115,7 @@ def make_plan(
         capacity_bytes=capacity,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
-    _, changes = retarget(parse(rendered.text), fio_target)
+    _, changes = retarget(parse(rendered.text), fio_target, rendered.options)
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)

@@ -24,7 +24,7 @@ ON_A_DEVICE = {
         (*SHORT, "--set", "ramp_time=0"),
         ["write_iops_test", "read_latency_test"],
     ),
-    "oracle-read.fio": (SHORT, ["raw-randread"]),
+    "oracle-read.fio": (SHORT, ["job1"]),
     "oracle-read.sh": (SHORT, ["iops-test-job"]),
 }
 IN_A_DIRECTORY = {

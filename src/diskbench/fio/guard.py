@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.jobfile import JobFile, JobOption
-from diskbench.fio.numbers import unreadable
-from diskbench.fio.refused import OPTION_REASONS, engine_reason, option_reason
+from diskbench.fio.numbers import NUMERIC, unreadable
+from diskbench.fio.refused import ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.variables import may_be_secret
 from diskbench.model.base import Frozen
 
@@ -74,6 +74,11 @@ def settable() -> frozenset[str]:
     return harmless() | _SPECIAL.keys()
 
 
+def is_checked(name: str) -> bool:
+    """Whether a value of an option may be refused where the option itself is not."""
+    return name in _SPECIAL or name in NUMERIC
+
+
 class FioTarget(Frozen):
     """Where fio may do I/O: a work directory, or a device by its path.
 
@@ -119,7 +124,7 @@ def _problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
                 ". _ + , @ % ( ) = : -"
             )
         for option in section.options:
-            if refused and _is_engines_own(option.name):
+            if refused and option.name in ENGINE_OPTIONS:
                 continue
             if problem := _problem(option, target):
                 yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
@@ -155,12 +160,6 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return problem
     form = unreadable(name, value)
     return f"fio and diskbench must read the same number here; {form}" if form else None
-
-
-def _is_engines_own(name: str) -> bool:
-    """Whether an option is none that every engine has."""
-    known = (harmless(), OURS, _SPECIAL, OPTION_REASONS)
-    return not any(name in names for names in known)
 
 
 def _shown(option: JobOption) -> str:

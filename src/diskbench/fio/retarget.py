@@ -20,8 +20,10 @@ from diskbench.fio.numbers import ONE_NUMBER, blocks_of
 from diskbench.model.base import Frozen
 
 OUTPUT: Final = frozenset(
-    {"output", "output-format", "status-interval", "eta", "eta-newline", "minimal", "append-terse"}
-)
+    {"output", "output-format", "status-interval", "eta", "eta-newline", "eta-interval", "minimal",
+     "append-terse", "terse-version", "bandwidth-log", "latency-log", "idle-prof", "debug",
+     "aux-path", "warnings-fatal", "max-jobs", "alloc-size"}
+)  # fmt: skip
 """Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
 
 _DEVICE = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
@@ -144,7 +146,7 @@ def _fitted(
     if name == "directory":
         return None, f"files go to {target.path}" if target.kind == "directory" else "on a device"
     if name in OURS or name in OUTPUT:
-        return None, OURS.get(name, "diskbench sets fio's output")
+        return None, OURS.get(name, "diskbench starts fio and keeps its output")
     if walled and name == "exit_what" and value == "all":
         return _with(option, "group"), "steps behind a stonewall run by themselves"
     if name == "filename":

@@ -45,6 +45,7 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         replicates=typed["replicates"],
         promise=typed["promise"],
         if_busy=typed["if_busy"],
+        allow=tuple(typed["allow"] or ()),
     )
     return CommandRequest(request, limit)
 

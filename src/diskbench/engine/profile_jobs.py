@@ -19,6 +19,7 @@ from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
+from diskbench.plan.allow import allowed_options
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def checked(
     with tempfile.TemporaryDirectory(prefix="diskbench-validate-") as scratch:
         if target.kind == "directory":
             # fio checks for the directory while it parses, so the directory must exist.
-            target = FioTarget(kind="directory", path=scratch, size_bytes=target.size_bytes)
+            target = target.model_copy(update={"path": scratch})
         steps, _, version = built(profile, overrides, target)
         if version is None:
             raise HostUnavailable(
@@ -100,10 +101,15 @@ def checked(
 
 
 def typed_target(
-    profile: Profile, path: str | None, device: str | None, size_gib: float | None
+    profile: Profile,
+    path: str | None,
+    device: str | None,
+    size_gib: float | None,
+    allow: Sequence[str] = (),
 ) -> FioTarget:
     """The target as typed (`size_gib` in GiB), or a placeholder of a kind that the profile can use
-    where nothing was typed. Raises InvalidValue."""
+    where nothing was typed. `allow` as in `run --allow`. Raises InvalidValue."""
+    allowed = allowed_options(allow, provider="local", host=None, rents=False)
     if path is not None and device is not None:
         raise InvalidValue(
             "--path and --device exclude each other", advice="give one of them", field="path"
@@ -114,9 +120,13 @@ def typed_target(
         )
     size = None if size_gib is None else int(size_gib * GIB)
     if device is not None or (path is None and "directory" not in profile.targets):
-        return FioTarget(kind="device", path=device or "/dev/DEVICE", size_bytes=size)
+        return FioTarget(
+            kind="device", path=device or "/dev/DEVICE", size_bytes=size, allowed=allowed
+        )
     place = str(Path(path).absolute()) if path else "/PATH"
-    return FioTarget(kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size)
+    return FioTarget(
+        kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size, allowed=allowed
+    )
 
 
 def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:

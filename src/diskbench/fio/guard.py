@@ -14,7 +14,7 @@ from typing import Final, Literal
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.jobfile import JobFile, JobOption
 from diskbench.fio.numbers import NUMERIC, unreadable
-from diskbench.fio.refused import ENGINE_OPTIONS, engine_reason, option_reason
+from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.variables import may_be_secret
 from diskbench.model.base import Frozen
 
@@ -83,13 +83,15 @@ class FioTarget(Frozen):
     """Where fio may do I/O: a work directory, or a device by its path.
 
     `size_bytes` is how much of it the user allows, None where the profile decides;
-    `capacity_bytes` is the size of a device.
+    `capacity_bytes` is the size of a device. `allowed` are options, of refused.py's ALLOWABLE, that
+    the machine's owner allows.
     """
 
     kind: Literal["directory", "device"]
     path: str
     size_bytes: int | None = None
     capacity_bytes: int | None = None
+    allowed: tuple[str, ...] = ()
 
 
 def check(jobfile: JobFile, target: FioTarget) -> None:
@@ -149,6 +151,8 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
     name, value = option.name, option.value or ""
     if name in OURS:
         return OURS[name]
+    if name in target.allowed and name in ALLOWABLE:
+        return None
     special = _SPECIAL.get(name)
     if special is None and name not in harmless():
         return option_reason(name)

@@ -10,8 +10,8 @@ from diskbench.fio.refused import ENGINE_OPTIONS, OPTION_REASONS, option_reason
 from diskbench.fio.retarget import OUTPUT
 
 OptionClass = Literal["passes", "checked", "retargeted", "ours", "refused", "unknown"]
-"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our target
-or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
+"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our
+target or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
 
 _RETARGETED: Final = frozenset({"filename", "directory", "filename_format", "threads"})
 _OF_THE_COMMAND: Final = frozenset({"readonly"})

@@ -88,6 +88,13 @@ OPTION_REASONS: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
+ALLOWABLE: Final = frozenset({
+    "exec_prerun", "exec_postrun", "ioscheduler", "cgroup", "cgroup_weight", "cgroup_nodelete",
+    "uid", "gid", "hugepage-size",
+})  # fmt: skip
+"""What the owner of a machine may allow on it (`--allow`): programs of his own and settings of the
+machine. What reaches another disk or another host is not among them."""
+
 ENGINE_OPTIONS: Final = frozenset({
     "apptag", "apptag_mask", "arguments", "bindname", "brick", "busy_poll", "busy_wait_polling",
     "chunk_size", "clientname", "clustername", "cmd_type", "conf", "cont", "cpuchunks", "cpuload",
@@ -121,6 +128,8 @@ def option_reason(name: str) -> str:
     """Why an option is refused."""
     if name in ENGINE_OPTIONS:
         return "it belongs to an engine that is refused"
+    if name in ALLOWABLE:
+        return f"{OPTION_REASONS[name]}; on a machine of your own, add --allow {name}"
     return OPTION_REASONS.get(
         name,
         "fio up to 3.42 has no such option, and one that is newer may reach beside the target",

@@ -75,14 +75,14 @@ def retarget(
     changes = list(set_here)
     sections = []
     for section in file.sections:
-        options = []
+        fitted = []
         for option in section.options:
             new, reason = _fitted(option, target, names, walled=walled)
             if new is not option:
                 changes.append(_change(section, option, new, reason))
             if new is not None:
-                options.append(new)
-        sections.append(section.model_copy(update={"options": tuple(options)}))
+                fitted.append(new)
+        sections.append(section.model_copy(update={"options": tuple(fitted)}))
     return JobFile(sections=tuple(sections)), tuple(changes)
 
 

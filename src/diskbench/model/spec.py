@@ -55,6 +55,8 @@ class Cell(Frozen):
     """What the disk's owner expects of it, where no catalogue promises anything."""
     if_busy: str = "wait"
     """While another trial measures the same disk: `wait`, `fail`, or at most so many seconds."""
+    allowed: tuple[str, ...] = ()
+    """Options of a job file that the owner of this machine allows (fio/refused.py: ALLOWABLE)."""
 
 
 class Filled(Frozen):

@@ -10,6 +10,7 @@ from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
+from diskbench.plan.allow import allowed_options
 from diskbench.plan.rent_flags import field_of
 from diskbench.plugins import plugin, plugins
 from diskbench.units import GIB, parse_duration_s
@@ -46,6 +47,7 @@ class Request:
     replicates: int = 1
     promise: str | None = None
     if_busy: str = "wait"
+    allow: Sequence[str] = ()
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -83,6 +85,12 @@ def cells(request: Request) -> tuple[Cell, ...]:
     labels = key_values("--label", request.labels)
     promised = promise(request)
     busy = if_busy(request.if_busy)
+    allowed = allowed_options(
+        request.allow,
+        provider=request.provider,
+        host=request.hosts[0] if request.hosts else None,
+        rents=request.rent is not None,
+    )
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
@@ -102,6 +110,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             labels=labels,
             promise=promised,
             if_busy=busy,
+            allowed=allowed,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))

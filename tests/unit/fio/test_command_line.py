@@ -45,7 +45,9 @@ def test_what_stands_before_the_first_name_or_after_global_is_for_all_later_jobs
 
 
 def test_several_commands_are_steps_and_share_nothing():
-    file = parse(job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c"))
+    file = parse(
+        job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c")
+    )
     assert [group.name for group in groups(file)] == ["a", "b", "c"]
     assert [job.get("bs") for job in jobs(file.sections)] == ["4k", None, None]
 

@@ -13,6 +13,7 @@ from diskbench.fio.guard import FioTarget, check
 from diskbench.fio.jobfile import parse
 from diskbench.fio.option_class import option_class
 from diskbench.fio.options import option_versions
+from diskbench.fio.refused import ALLOWABLE
 from diskbench.fio.retarget import OUTPUT, retarget
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +21,7 @@ PAGE = ROOT / "docs" / "fio-options.md"
 BEGIN, END = "<!-- options -->\n", "<!-- end of options -->"
 HEADINGS = {
     "passes": "Passes with any value that holds no quote, `$`, backtick or backslash",
-    "checked": "Passes with values that stay on the target, or are numbers that fio and diskbench read alike",
+    "checked": "Passes with values that stay on the target, or that fio and diskbench read alike",
     "retargeted": "Put onto your target, or taken out",
     "ours": "Set by diskbench",
     "refused": "Refused",
@@ -69,6 +70,7 @@ def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_pass
     for name in listed():
         kind, reason = option_class(name)
         file, changes = retarget(parse(f"[a]\nrw=read\n{name}=1\n"), target)
+        assert ("--allow" in reason) == (name in ALLOWABLE)
         if kind == "refused":
             with pytest.raises(ProfileError) as caught:
                 check(file, target)

@@ -227,6 +227,7 @@ def _trial_flags(plan: Plan) -> str:
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
     words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
+    words += [word for option in plan.cell.allowed for word in ("--allow", option)]
     return shlex.join(words)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
 from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import parse
+from diskbench.fio.mistakes import mistakes
 from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.fio.retarget import JobChange
     from diskbench.model.spec import Loop, Step
+
+
+_MOST = 40
+"""How many mistakes a message lists."""
 
 
 def built(
@@ -89,6 +94,7 @@ def checked(
         if target.kind == "directory":
             # fio checks for the directory while it parses, so the directory must exist.
             target = target.model_copy(update={"path": scratch})
+        _refuse_several(profile, overrides, target)
         steps, _, version = built(profile, overrides, target)
         if version is None:
             raise HostUnavailable(
@@ -98,6 +104,21 @@ def checked(
         for step in steps:
             _parse_only(typed, profile, stand_in(step), Path(scratch))
     return steps, version
+
+
+def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> None:
+    """Raise ProfileError with all mistakes of a plain job file where it has several; a single one
+    is told by the stage that finds it."""
+    if profile.is_template:
+        return
+    found = mistakes(profile, overrides, _context(target), target)
+    if len(found) > 1:
+        listed = "\n  ".join(found[:_MOST])
+        more = f"\n  and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        raise ProfileError(
+            f"{len(found)} mistakes:\n  {listed}{more}",
+            advice="correct or remove them; see docs/profiles.md",
+        )
 
 
 def typed_target(

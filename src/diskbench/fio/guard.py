@@ -101,19 +101,19 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
     path that a fio job file cannot name.
     """
     check_path(target)
-    if problems := list(_problems(jobfile, target)):
-        more = len(problems) - _MOST
-        shown = problems[:_MOST] + ([f"and {more} more"] if more > 0 else [])
-        lead = "" if len(problems) == 1 else f"{len(problems)} mistakes:\n  "
+    if found := list(problems(jobfile, target)):
+        more = len(found) - _MOST
+        shown = found[:_MOST] + ([f"and {more} more"] if more > 0 else [])
+        lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
             advice="correct or remove it; docs/profiles.md lists what profiles may hold"
-            if len(problems) == 1
+            if len(found) == 1
             else "correct or remove them; see docs/profiles.md",
         )
 
 
-def _problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
+def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
     """Every mistake, in order of the lines. An engine that is refused stands for its own options,
     which no other engine has."""
     engines = {o.value for s in jobfile.sections for o in s.options if o.name == "ioengine"}
@@ -156,6 +156,11 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
     special = _SPECIAL.get(name)
     if special is None and name not in harmless():
         return option_reason(name)
+    if name == "filename" and _FORMAT.search(value):
+        return (
+            "fio replaces $jobname, $jobnum and $filenum in filename_format alone; here they are "
+            "letters of a name"
+        )
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
     if "'" in value or '"' in value:

@@ -68,7 +68,9 @@ def retarget(
     if len(devices) > 1:
         raise ProfileError(
             f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
-            advice="make a job file for each device, or name one device in it",
+            advice="name one device in the job file, or make a file for each and measure them one "
+            f"after the other; a rented RAID 0 of them (--count {len(devices)} --stripe) is one "
+            "device, too",
         )
     names = _file_names(file)
     walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
@@ -128,6 +130,13 @@ def named_devices(file: JobFile) -> tuple[str, ...]:
         for name in split_names(option.value or "")
     )
     return tuple(dict.fromkeys(name for name in names if _DEVICE.fullmatch(name)))
+
+
+def names_device(option: JobOption) -> bool:
+    """Whether an option names a device as a target."""
+    return option.name == "filename" and any(
+        _DEVICE.fullmatch(name) for name in split_names(option.value or "")
+    )
 
 
 def split_names(value: str) -> list[str]:

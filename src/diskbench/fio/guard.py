@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import JobFile, JobOption
+from diskbench.fio.jobfile import JobFile, JobOption, jobs
 from diskbench.fio.numbers import NUMERIC, unreadable
 from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.variables import may_be_secret
@@ -48,6 +48,12 @@ OURS: Final = {
 ), "diskbench sets what is logged")
 """Options that diskbench sets itself; with other values its parser could not read fio's output."""
 # fmt: on
+
+TRIM_FILES: Final = frozenset({"falloc", "null"})
+"""Engines whose trim works on a file: falloc punches holes, null does nothing."""
+
+_WHOLE_DEVICE = "measure a whole device (--device, or a rented disk)"
+_NO_DISCARD = f"fio discards the blocks of devices alone; {_WHOLE_DEVICE}"
 
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
@@ -130,6 +136,20 @@ def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
                 continue
             if problem := _problem(option, target):
                 yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
+    if target.kind == "directory":
+        yield from _of_devices_alone(jobfile)
+
+
+def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
+    """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
+    for job in jobs(jobfile.sections):
+        rw, zones = job.get("rw") or "", job.get("zonemode")
+        if "trim" in rw and job.get("ioengine") not in TRIM_FILES:
+            yield f"[{job.name}] rw={rw}: {_NO_DISCARD}"
+        if (job.get("trim_percentage") or "0") != "0":
+            yield f"[{job.name}] trim_percentage={job.get('trim_percentage')}: {_NO_DISCARD}"
+        if zones == "zbd":
+            yield f"[{job.name}] zonemode=zbd: a file has no zones; {_WHOLE_DEVICE}"
 
 
 def check_path(target: FioTarget) -> None:
@@ -228,7 +248,7 @@ def _no_unlink(value: str, target: FioTarget) -> str | None:
 
 def _fill_device(value: str, target: FioTarget) -> str | None:
     full = target.kind == "directory" and value != "0"
-    return "it would fill the whole filesystem" if full else None
+    return f"it would fill the whole filesystem; {_WHOLE_DEVICE}" if full else None
 
 
 def _zones(value: str, target: FioTarget) -> str | None:

@@ -9,6 +9,7 @@ decides nothing about safety.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -72,7 +73,7 @@ def retarget(
             f"after the other; a rented RAID 0 of them (--count {len(devices)} --stripe) is one "
             "device, too",
         )
-    names = _file_names(file)
+    names, merged = _file_names(file), _merged(file)
     walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
     changes = list(set_here)
     sections = []
@@ -80,6 +81,8 @@ def retarget(
         fitted = []
         for option in section.options:
             new, reason = _fitted(option, target, names, walled=walled)
+            if option.name == "directory" and target.kind == "directory":
+                reason += merged
             if new is not option:
                 changes.append(_change(section, option, new, reason))
             if new is not None:
@@ -214,6 +217,20 @@ def _file_names(file: JobFile) -> dict[str, str]:
         taken.add(new)
         placed[name] = new
     return placed
+
+
+def _merged(file: JobFile) -> str:
+    """What becomes of several directories: one, in which equal names are one file; "" for one."""
+    directories: dict[str, set[str]] = {}
+    for job in jobs(file.sections):
+        if (directory := job.get("directory")) is not None:
+            directories.setdefault(directory, set()).update(split_names(job.get("filename") or ""))
+    if len(directories) < 2:
+        return ""
+    counts = Counter(name for names in directories.values() for name in names if name)
+    shared = sorted(name for name, count in counts.items() if count > 1)
+    also = f"; {', '.join(shared)} of them is one file then" if shared else ""
+    return f", as those of all {len(directories)} directories do{also}"
 
 
 def _is_absolute(name: str) -> bool:

@@ -51,6 +51,10 @@ _RECONSTRUCTED = "our profile is a reconstruction; its command was never publish
 FIDELITY: Final = (
     Fidelity("dd", ("dd", "write"), ("dd-write", "write"), 1.027, "dd: write"),
     Fidelity(
+        "dd", ("dd", "mixed"), ("dd-write", "write"), 1.027, "dd: write",
+        "dd's output does not say whether it wrote; this is so if it did",
+    ),
+    Fidelity(
         "hdparm", ("cached-reads", "read"), ("cached-reads-T", "read"), 0.992,
         "hdparm: cached reads -T", "it measures memory, not the disk",
     ),

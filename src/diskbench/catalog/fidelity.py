@@ -25,11 +25,16 @@ class Fidelity:
     metric: str = ""
     why: str = ""
 
+    @property
+    def alike(self) -> bool | None:
+        """Whether both gave the same within the page's bound; None where it was not measured."""
+        return None if self.ratio is None else abs(self.ratio - 1) <= WITHIN
+
     def words(self) -> str:
         """What the fidelity table says of this figure, in one sentence."""
-        if self.ratio is None:
+        if self.alike is None:
             said = f"{self.tool} itself was not run beside our profile"
-        elif abs(self.ratio - 1) <= WITHIN:
+        elif self.alike:
             said = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
         else:
             said = (

@@ -53,7 +53,8 @@ def test_several_commands_are_steps_and_share_nothing():
 
 
 def test_a_placeholder_is_a_name_and_not_a_redirection():
-    assert options("fio --name=a --filename=/dev/<device>") == [("a", {"filename": "/dev/device"})]
+    line = "fio --name=a --filename=/dev/<device>"
+    assert options(line) == [("a", {"filename": "/dev/device"})]
 
 
 @pytest.mark.parametrize(

@@ -52,5 +52,7 @@ def test_a_good_job_file_has_none(text):
 
 
 def test_all_lines_that_cannot_be_read_are_named():
-    with pytest.raises(ProfileError, match=r"3 mistakes(?s:.*)line 1(?s:.*)line 2(?s:.*)line 4"):
+    with pytest.raises(ProfileError) as caught:
         parse("size=1\n[x\n[a]\n=1\nrw=read\n")
+    for line in (1, 2, 4):
+        assert f"line {line}:" in caught.value.message

@@ -108,7 +108,7 @@ def test_several_directories_become_one_and_files_that_are_one_then_are_named():
     _, apart = retarget(parse(text.format("")), DIRECTORY)
     assert all("all 2 directories" in line for line in change_lines(apart))
     _, shared = retarget(parse(text.format("filename=data\n")), DIRECTORY)
-    assert all("data of them is one file" in line for line in change_lines(shared))
+    assert all("; data " in line for line in change_lines(shared))
 
 
 def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_rest():
@@ -116,11 +116,12 @@ def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_re
     done, changes = retarget(file, DIRECTORY, [("runtime", "1"), ("bs", "8k")])
     for job in jobs(done.sections):
         assert (job.get("runtime"), job.get("bs")) == ("1", "8k")
-    assert change_lines(changes) == (
-        "runtime=1 (set by --set)",
-        "bs=4k → 8k (set by --set)",
-        "timeout=180 → 1 (set by --set)",
-    )
+    assert [(change.before, change.after) for change in changes] == [
+        ("", "runtime=1"),
+        ("bs=4k", "bs=8k"),
+        ("timeout=180", "timeout=1"),
+    ]
+    assert all("--set" in line for line in change_lines(changes))
 
 
 @pytest.mark.parametrize("value", ["/etc/passwd", "/dev/sda", "../x"])

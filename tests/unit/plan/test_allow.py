@@ -23,7 +23,7 @@ def test_an_option_is_allowed_on_this_machine_and_the_cell_says_so():
     target = FioTarget(kind="directory", path="/mnt/x", allowed=cell.allowed)
     check(parse(JOB), target)
     (line,) = allowed_lines(parse(JOB), cell.allowed)
-    assert line.startswith('exec_prerun=sync "$HOME" stays')
+    assert line.startswith('exec_prerun=sync "$HOME"')
 
 
 @pytest.mark.parametrize("allowed", [(), ("exec_postrun",), ("ioscheduler",)])

@@ -23,7 +23,7 @@ def allowed_options(
     """
     for option in options:
         if option not in ALLOWABLE:
-            raise UnknownName("option to allow", option, ALLOWABLE, field="allow")
+            raise UnknownName("option to allow", option, ALLOWABLE, field="profile")
     if options and (rents or host is not None):
         where = (
             f"the machine of --provider {provider} is rented"
@@ -33,7 +33,7 @@ def allowed_options(
         raise InvalidValue(
             f"--allow {options[0]}: {where}; it is for this machine alone",
             advice=f"run diskbench on the machine itself, or take {options[0]} out of the job file",
-            field="allow",
+            field="profile",
         )
     return tuple(dict.fromkeys(options))
 

@@ -10,7 +10,7 @@ from diskbench.model.rental import RentSpec
 from diskbench.plan.allow import allowed_lines
 from diskbench.plan.cells import Request, cells
 
-JOB = '[a]\nrw=read\nsize=1m\nexec_prerun=sync "$HOME"\n'
+JOB = '[a]\nrw=read\nsize=1m\nexec_prerun="$HOME"\n'
 
 
 def asked(**more):
@@ -23,7 +23,7 @@ def test_an_option_is_allowed_on_this_machine_and_the_cell_says_so():
     target = FioTarget(kind="directory", path="/mnt/x", allowed=cell.allowed)
     check(parse(JOB), target)
     (line,) = allowed_lines(parse(JOB), cell.allowed)
-    assert line.startswith('exec_prerun=sync "$HOME"')
+    assert line.startswith('exec_prerun="$HOME"')
 
 
 @pytest.mark.parametrize("allowed", [(), ("exec_postrun",), ("ioscheduler",)])
@@ -44,7 +44,7 @@ def test_nothing_is_allowed_on_machines_that_others_may_use(more, why):
     with pytest.raises(InvalidValue) as caught:
         cells(asked(allow=("exec_prerun",), **more))
     assert why in caught.value.message
-    assert caught.value.field == "allow"
+    assert caught.value.field == "profile"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
-from diskbench.fio.template import check_override
+from diskbench.fio.overrides import check_override
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
 from diskbench.plan.error_field import blamed, in_fields

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
-from diskbench.fio.template import check_override
+from diskbench.fio.overrides import check_override
 from diskbench.hosts.device import check_device
 from diskbench.hosts.directory import check_directory
 from diskbench.hosts.facts import gather

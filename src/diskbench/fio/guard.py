@@ -82,7 +82,7 @@ def settable() -> frozenset[str]:
 
 def is_checked(name: str) -> bool:
     """Whether a value of an option may be refused where the option itself is not."""
-    return name in _SPECIAL or name in NUMERIC
+    return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
 
 
 class FioTarget(Frozen):

@@ -46,6 +46,7 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         promise=typed["promise"],
         if_busy=typed["if_busy"],
         fail_if=tuple(typed["fail_if"] or ()),
+        allow=tuple(typed["allow"] or ()),
     )
     return CommandRequest(request, limit)
 

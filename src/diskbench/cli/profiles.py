@@ -23,6 +23,10 @@ Name = Annotated[str, typer.Argument(help="A profile's name, or the path of a fi
 Set = Annotated[list[str] | None, typer.Option("--set", help="Replace a parameter: key=value.")]
 PathOption = Annotated[str | None, typer.Option("--path", help="The directory to measure in.")]
 Device = Annotated[str | None, typer.Option("--device", help="The raw device to measure.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", help="Let a job file use this option, as `run --allow` does."),
+]
 Size = Annotated[float | None, typer.Option("--size", help="GiB of the target to use.")]
 
 
@@ -95,6 +99,7 @@ def render(
     device: Device = None,
     size: Size = None,
     settings: Set = None,
+    allow: Allow = None,
     step: Annotated[int | None, typer.Option("--step", help="One step, from 0.")] = None,
 ) -> None:
     """Print the exact job files that would run on this machine, one a step."""
@@ -103,7 +108,7 @@ def render(
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
-    target = typed_target(profile, path, device, size)
+    target = typed_target(profile, path, device, size, allow or ())
     parameters = typed_parameters(settings)
     steps, loop, _ = built(profile, parameters, target)
     if step is not None and not 0 <= step < len(steps):
@@ -137,6 +142,7 @@ def validate(
     device: Device = None,
     size: Size = None,
     settings: Set = None,
+    allow: Allow = None,
 ) -> None:
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
     from diskbench.engine.profile_jobs import checked, typed_parameters, typed_target
@@ -144,7 +150,7 @@ def validate(
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
-    target = typed_target(profile, None, device, size)
+    target = typed_target(profile, None, device, size, allow or ())
     steps, version = checked(name, profile, typed_parameters(settings), target)
     typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
     if any(stand_in(step) is not step for step in steps):

@@ -137,6 +137,13 @@ def _common(
             metavar="wait|fail|share|TIME",
         ),
     ] = "wait",
+    allow: Annotated[
+        list[str] | None,
+        _how(
+            "Let a job file use this option on this machine of yours, as exec_prerun.",
+            metavar="OPTION",
+        ),
+    ] = None,
     label: Annotated[
         list[str] | None, _how("A label kept with the rows.", metavar="KEY=VALUE")
     ] = None,
@@ -215,9 +222,9 @@ def _renting(
     """Options of `run` that say what to rent, whoever rents it out."""
 
 
-_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy"})
+_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
 """Common options that plain help leaves out."""
-_THERE = frozenset({"host", "path", "device", "destroy_data"})
+_THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
 """Common options that name a machine or a disk which is there: nothing to a provider that rents."""
 _OF_RENTERS = frozenset({"disk", "region", "max_cost", "replicates", "until_ci"})
 """Common options that only a provider which rents takes."""

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
 from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import parse
+from diskbench.fio.mistakes import mistakes
 from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
+from diskbench.plan.allow import allowed_options
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.fio.retarget import JobChange
     from diskbench.model.spec import Loop, Step
+
+
+_MOST = 40
+"""How many mistakes a message lists."""
 
 
 def built(
@@ -42,12 +48,15 @@ def built(
 
 def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:
     """What changes in a user's job file on this machine, as a unified diff; "" for none."""
-    text = render(profile, dict(overrides), _context(target)).text
-    lines = text.split("\n")
-    _, changes = retarget(parse(text), target)
+    rendered = render(profile, dict(overrides), _context(target))
+    lines = rendered.text.split("\n")
+    _, changes = retarget(parse(rendered.text), target, rendered.options)
+    added = [change.after for change in changes if change.line == 0 and change.after]
     for change in changes:
-        lines[change.line - 1] = "" if change.after is None else change.after
-    kept = [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
+        if change.line:
+            lines[change.line - 1] = "" if change.after is None else change.after
+    kept = ["[global]", *added] if added else []
+    kept += [line for number, line in enumerate(lines, 1) if line or not _removed(number, changes)]
     return "\n".join(
         unified_diff(
             profile.template.rstrip("\n").split("\n"),
@@ -84,7 +93,8 @@ def checked(
     with tempfile.TemporaryDirectory(prefix="diskbench-validate-") as scratch:
         if target.kind == "directory":
             # fio checks for the directory while it parses, so the directory must exist.
-            target = FioTarget(kind="directory", path=scratch, size_bytes=target.size_bytes)
+            target = target.model_copy(update={"path": scratch})
+        _refuse_several(profile, overrides, target)
         steps, _, version = built(profile, overrides, target)
         if version is None:
             raise HostUnavailable(
@@ -96,11 +106,31 @@ def checked(
     return steps, version
 
 
+def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> None:
+    """Raise ProfileError with all mistakes of a plain job file where it has several; a single one
+    is told by the stage that finds it."""
+    if profile.is_template:
+        return
+    found = mistakes(profile, overrides, _context(target), target)
+    if len(found) > 1:
+        listed = "\n  ".join(found[:_MOST])
+        more = f"\n  and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        raise ProfileError(
+            f"{len(found)} mistakes:\n  {listed}{more}",
+            advice="correct or remove them; see docs/profiles.md",
+        )
+
+
 def typed_target(
-    profile: Profile, path: str | None, device: str | None, size_gib: float | None
+    profile: Profile,
+    path: str | None,
+    device: str | None,
+    size_gib: float | None,
+    allow: Sequence[str] = (),
 ) -> FioTarget:
     """The target as typed (`size_gib` in GiB), or a placeholder of a kind that the profile can use
-    where nothing was typed. Raises InvalidValue."""
+    where nothing was typed. `allow` as in `run --allow`. Raises InvalidValue."""
+    allowed = allowed_options(allow, provider="local", host=None, rents=False)
     if path is not None and device is not None:
         raise InvalidValue(
             "--path and --device exclude each other", advice="give one of them", field="path"
@@ -111,9 +141,13 @@ def typed_target(
         )
     size = None if size_gib is None else int(size_gib * GIB)
     if device is not None or (path is None and "directory" not in profile.targets):
-        return FioTarget(kind="device", path=device or "/dev/DEVICE", size_bytes=size)
+        return FioTarget(
+            kind="device", path=device or "/dev/DEVICE", size_bytes=size, allowed=allowed
+        )
     place = str(Path(path).absolute()) if path else "/PATH"
-    return FioTarget(kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size)
+    return FioTarget(
+        kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size, allowed=allowed
+    )
 
 
 def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:

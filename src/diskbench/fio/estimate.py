@@ -69,7 +69,8 @@ def moved_bytes(job: Job, whole: int | None) -> int:
     """Bytes that one clone of a job bound by size moves in all its loops. `whole` is the size in
     bytes that percentages refer to."""
     io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
-    io = (io or size_bytes(job.get("filesize"), whole) or 0) * count(job, "loops")
+    io = io or size_bytes(job.get("filesize"), whole) or (whole if _is_on_device(job) else 0) or 0
+    io *= count(job, "loops")
     if limit := count(job, "number_ios", 0):
         block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
         io = int(min(io / block or limit, limit) * block)
@@ -116,12 +117,28 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
     end += (size_bytes(job.get("offset_increment"), whole) or 0) * max(clones - 1, 0)
     if named := _names(job):
         part = (total or 0) // len(named)
-        # `filesize` does not limit a device.
-        return {n: ((part if n.startswith("/") else 0) or per_file or part) + end for n in named}
+        return {n: _named_bytes(n, part, per_file, end, whole) for n in named}
     per_clone = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
     return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
+
+
+def _named_bytes(name: str, part: int, per_file: int | None, end: int, whole: int | None) -> int:
+    """Bytes of a named file of which a job uses `part`, up to its end. Of a device without `size`
+    fio uses `filesize` bytes, at most and without it all of it, whatever the offsets are (3.33,
+    tried)."""
+    if not name.startswith("/"):
+        return (per_file or part) + end
+    if part:
+        return part + end
+    if per_file is None or whole is None:
+        return per_file or whole or 0
+    return min(per_file, whole)
+
+
+def _is_on_device(job: Job) -> bool:
+    return any(name.startswith("/") for name in _names(job))
 
 
 def _pattern(job: Job) -> str:

@@ -12,9 +12,9 @@ from importlib.resources import files
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import JobFile, JobOption
-from diskbench.fio.numbers import unreadable
-from diskbench.fio.refused import OPTION_REASONS, engine_reason, option_reason
+from diskbench.fio.jobfile import JobFile, JobOption, jobs
+from diskbench.fio.numbers import NUMERIC, unreadable
+from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.variables import may_be_secret
 from diskbench.model.base import Frozen
 
@@ -49,6 +49,12 @@ OURS: Final = {
 """Options that diskbench sets itself; with other values its parser could not read fio's output."""
 # fmt: on
 
+TRIM_FILES: Final = frozenset({"falloc", "null"})
+"""Engines whose trim works on a file: falloc punches holes, null does nothing."""
+
+_WHOLE_DEVICE = "measure a whole device (--device, or a rented disk)"
+_NO_DISCARD = f"fio discards the blocks of devices alone; {_WHOLE_DEVICE}"
+
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
 _MOST = 20
@@ -67,17 +73,31 @@ def harmless() -> frozenset[str]:
     return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
+@cache
+def settable() -> frozenset[str]:
+    """The options that `--set` may put into a job file, by their first names; the guard reads
+    their values like those in the file."""
+    return harmless() | _SPECIAL.keys()
+
+
+def is_checked(name: str) -> bool:
+    """Whether a value of an option may be refused where the option itself is not."""
+    return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
+
+
 class FioTarget(Frozen):
     """Where fio may do I/O: a work directory, or a device by its path.
 
     `size_bytes` is how much of it the user allows, None where the profile decides;
-    `capacity_bytes` is the size of a device.
+    `capacity_bytes` is the size of a device. `allowed` are options, of refused.py's ALLOWABLE, that
+    the machine's owner allows.
     """
 
     kind: Literal["directory", "device"]
     path: str
     size_bytes: int | None = None
     capacity_bytes: int | None = None
+    allowed: tuple[str, ...] = ()
 
 
 def check(jobfile: JobFile, target: FioTarget) -> None:
@@ -87,19 +107,19 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
     path that a fio job file cannot name.
     """
     check_path(target)
-    if problems := list(_problems(jobfile, target)):
-        more = len(problems) - _MOST
-        shown = problems[:_MOST] + ([f"and {more} more"] if more > 0 else [])
-        lead = "" if len(problems) == 1 else f"{len(problems)} mistakes:\n  "
+    if found := list(problems(jobfile, target)):
+        more = len(found) - _MOST
+        shown = found[:_MOST] + ([f"and {more} more"] if more > 0 else [])
+        lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
             advice="correct or remove it; docs/profiles.md lists what profiles may hold"
-            if len(problems) == 1
+            if len(found) == 1
             else "correct or remove them; see docs/profiles.md",
         )
 
 
-def _problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
+def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
     """Every mistake, in order of the lines. An engine that is refused stands for its own options,
     which no other engine has."""
     engines = {o.value for s in jobfile.sections for o in s.options if o.name == "ioengine"}
@@ -112,10 +132,24 @@ def _problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
                 ". _ + , @ % ( ) = : -"
             )
         for option in section.options:
-            if refused and _is_engines_own(option.name):
+            if refused and option.name in ENGINE_OPTIONS:
                 continue
             if problem := _problem(option, target):
                 yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
+    if target.kind == "directory":
+        yield from _of_devices_alone(jobfile)
+
+
+def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
+    """What fio can do with a device alone: with a file it fails while it runs (3.33, tried)."""
+    for job in jobs(jobfile.sections):
+        rw, zones = job.get("rw") or "", job.get("zonemode")
+        if "trim" in rw and job.get("ioengine") not in TRIM_FILES:
+            yield f"[{job.name}] rw={rw}: {_NO_DISCARD}"
+        if (job.get("trim_percentage") or "0") != "0":
+            yield f"[{job.name}] trim_percentage={job.get('trim_percentage')}: {_NO_DISCARD}"
+        if zones == "zbd":
+            yield f"[{job.name}] zonemode=zbd: a file has no zones; {_WHOLE_DEVICE}"
 
 
 def check_path(target: FioTarget) -> None:
@@ -137,9 +171,16 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
     name, value = option.name, option.value or ""
     if name in OURS:
         return OURS[name]
+    if name in target.allowed and name in ALLOWABLE:
+        return None
     special = _SPECIAL.get(name)
     if special is None and name not in harmless():
         return option_reason(name)
+    if name == "filename" and _FORMAT.search(value):
+        return (
+            "fio replaces $jobname, $jobnum and $filenum in filename_format alone; here they are "
+            "letters of a name"
+        )
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
     if "'" in value or '"' in value:
@@ -148,12 +189,6 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return problem
     form = unreadable(name, value)
     return f"fio and diskbench must read the same number here; {form}" if form else None
-
-
-def _is_engines_own(name: str) -> bool:
-    """Whether an option is none that every engine has."""
-    known = (harmless(), OURS, _SPECIAL, OPTION_REASONS)
-    return not any(name in names for names in known)
 
 
 def _shown(option: JobOption) -> str:
@@ -213,7 +248,7 @@ def _no_unlink(value: str, target: FioTarget) -> str | None:
 
 def _fill_device(value: str, target: FioTarget) -> str | None:
     full = target.kind == "directory" and value != "0"
-    return "it would fill the whole filesystem" if full else None
+    return f"it would fill the whole filesystem; {_WHOLE_DEVICE}" if full else None
 
 
 def _zones(value: str, target: FioTarget) -> str | None:

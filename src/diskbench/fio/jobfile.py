@@ -117,30 +117,51 @@ class JobGroup(Frozen):
 
 
 def parse(text: str) -> JobFile:
-    """The sections of a job file. Raises ProfileError naming the line."""
+    """The sections of a job file. Raises ProfileError naming every line that cannot be read."""
+    file, mistakes = read(text)
+    if len(mistakes) == 1:
+        raise mistakes[0]
+    if mistakes:
+        listed = "\n  ".join(mistake.message for mistake in mistakes)
+        raise ProfileError(f"{len(mistakes)} mistakes:\n  {listed}", advice="correct these lines")
+    return file
+
+
+def read(text: str) -> tuple[JobFile, tuple[ProfileError, ...]]:
+    """The sections of a job file from the lines that can be read, and what is wrong with others."""
     sections: list[tuple[str, list[JobOption]]] = []
+    mistakes: list[ProfileError] = []
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        line = _clean(raw, number)
-        if not line:
-            continue
-        if line.startswith("["):
-            sections.append((_section_name(line, number), []))
-            continue
-        if line.startswith("include"):
-            raise ProfileError(
-                f"line {number}: {line!r}: diskbench reads no included files",
-                advice="put the included lines into the profile itself",
-            )
-        if not sections:
-            raise ProfileError(
-                f"line {number}: option {line!r} stands before any [section]",
-                advice="put it under [global]",
-            )
-        sections[-1][1].append(_option(line, number))
+        try:
+            _add_line(raw, number, sections)
+        except ProfileError as error:
+            mistakes.append(error)
     parsed = tuple(Section(name=name, options=tuple(options)) for name, options in sections)
-    if not any(not s.is_global for s in parsed):
-        raise ProfileError("the job file has no job", advice="add a [section] with rw= and size=")
-    return JobFile(sections=parsed)
+    if not mistakes and not any(not s.is_global for s in parsed):
+        mistakes.append(
+            ProfileError("the job file has no job", advice="add a [section] with rw= and size=")
+        )
+    return JobFile(sections=parsed), tuple(mistakes)
+
+
+def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]) -> None:
+    line = _clean(raw, number)
+    if not line:
+        return
+    if line.startswith("["):
+        sections.append((_section_name(line, number), []))
+        return
+    if line.startswith("include"):
+        raise ProfileError(
+            f"line {number}: {line!r}: diskbench reads no included files",
+            advice="put the included lines into the profile itself",
+        )
+    if not sections:
+        raise ProfileError(
+            f"line {number}: option {line!r} stands before any [section]",
+            advice="put it under [global]",
+        )
+    sections[-1][1].append(_option(line, number))
 
 
 def jobs(sections: tuple[Section, ...]) -> tuple[Job, ...]:

@@ -148,3 +148,6 @@ ONE_NUMBER: Final = frozenset(
     name for name, form in _FORMS.items() if form is _SIZE or form is _COUNT
 ) | {"filesize", "bs"}
 """Options that take one number, which a job file may have fio work out."""
+
+NUMERIC: Final = frozenset(_FORMS)
+"""Options whose values must have the form of a number."""

@@ -49,7 +49,21 @@ _MACHINE = "it changes a setting of the machine"
 _USER = "it changes the user that fio runs as"
 
 OPTION_REASONS: Final[dict[str, str]] = {
-    **dict.fromkeys(("exec_prerun", "exec_postrun", "trigger"), _PROGRAM),
+    **dict.fromkeys(
+        ("exec_prerun", "exec_postrun", "trigger", "trigger-file", "trigger-remote",
+         "trigger-timeout"),
+        _PROGRAM,
+    ),
+    **dict.fromkeys(
+        ("client", "server", "server-internal", "daemonize", "remote-config"),
+        "it makes fio a server, or gives the job to one; diskbench starts fio itself",
+    ),
+    **dict.fromkeys(
+        ("cmdhelp", "cpuclock-test", "crctest", "enghelp", "help", "inflate-log", "memcpytest",
+         "merge-blktrace-only", "parse-only", "showcmd", "version"),
+        "it asks fio something, and is no part of a job",
+    ),
+    "section": "it leaves jobs of the file out; take them out of a copy",
     **dict.fromkeys(
         ("read_iolog", "replay_redirect", "replay_no_stall", "replay_align", "replay_scale",
          "replay_time_scale", "replay_skip", "merge_blktrace_file", "merge_blktrace_scalars",
@@ -74,12 +88,33 @@ OPTION_REASONS: Final[dict[str, str]] = {
 }  # fmt: skip
 
 
-ENGINE_OPTIONS: Final = frozenset({
-    "program", "arguments", "grace_time", "std_redirect", "hostname", "port", "protocol", "listen",
-    "nfs_url", "uri", "donorname", "inplace", "gpu_dev_ids", "cuda_io", "pool", "rbdname",
-    "clientname", "sg_write_mode", "cpuload", "cpumode", "cpuchunks",
+ALLOWABLE: Final = frozenset({
+    "exec_prerun", "exec_postrun", "ioscheduler", "cgroup", "cgroup_weight", "cgroup_nodelete",
+    "uid", "gid", "hugepage-size",
 })  # fmt: skip
-"""Options of engines that are refused; each has a meaning with its engine alone."""
+"""What the owner of a machine may allow on it (`--allow`): programs of his own and settings of the
+machine. What reaches another disk or another host is not among them."""
+
+ENGINE_OPTIONS: Final = frozenset({
+    "apptag", "apptag_mask", "arguments", "bindname", "brick", "busy_poll", "busy_wait_polling",
+    "chunk_size", "clientname", "clustername", "cmd_type", "conf", "cont", "cpuchunks", "cpuload",
+    "cpumode", "cuda_io", "deac", "direct_write_to_pmem", "donorname", "exit_on_io_done",
+    "gpu_dev_id", "gpu_dev_ids", "grace_time", "hdfsdirectory", "hostname", "http_host",
+    "http_mode", "http_object_mode", "http_pass", "http_s3_key", "http_s3_keyid",
+    "http_s3_region", "http_s3_sse_customer_algorithm", "http_s3_sse_customer_key",
+    "http_s3_storage_class", "http_swift_auth_token", "http_user", "http_verbose", "https",
+    "inplace", "interface", "libblkio_driver", "libblkio_force_enable_completion_eventfd",
+    "libblkio_num_entries", "libblkio_path", "libblkio_pre_connect_props",
+    "libblkio_pre_start_props", "libblkio_queue_size", "libblkio_vectored", "libblkio_wait_mode",
+    "libblkio_write_zeroes_on_trim", "listen", "md_per_io_size", "mss", "namenode", "nfs_url",
+    "nodelay", "object_class", "pi_act", "pi_chk", "pingpong", "pool", "port", "program",
+    "protocol", "rbdname", "readfua", "serverip", "sg_write_mode", "single-instance",
+    "std_redirect", "stream_id", "touch_objects", "ttl", "uri", "verb", "verify_mode", "volume",
+    "window_size", "write_mode", "writefua", "xnvme_admin", "xnvme_async", "xnvme_dev_nsid",
+    "xnvme_dev_subnqn", "xnvme_iovec", "xnvme_mem", "xnvme_sync",
+})  # fmt: skip
+"""Options of engines that are refused; each has a meaning with its engine alone (HOWTO.rst, 2026,
+and `fio --enghelp=ENGINE`, 3.33)."""
 
 
 def engine_reason(engine: str, allowed: str) -> str:
@@ -93,6 +128,9 @@ def option_reason(name: str) -> str:
     """Why an option is refused."""
     if name in ENGINE_OPTIONS:
         return "it belongs to an engine that is refused"
+    if name in ALLOWABLE:
+        return f"{OPTION_REASONS[name]}; on a machine of your own, add --allow {name}"
     return OPTION_REASONS.get(
-        name, "fio does not document this option up to 3.42, so it may reach beside the target"
+        name,
+        "fio up to 3.42 has no such option, and one that is newer may reach beside the target",
     )

@@ -9,19 +9,22 @@ decides nothing about safety.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.arithmetic import evaluate, is_arithmetic
 from diskbench.fio.guard import OURS, FioTarget
-from diskbench.fio.jobfile import JobFile, JobOption, Section, jobs
+from diskbench.fio.jobfile import ALIASES, JobFile, JobOption, Section, jobs
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
 from diskbench.model.base import Frozen
 
 OUTPUT: Final = frozenset(
-    {"output", "output-format", "status-interval", "eta", "eta-newline", "minimal", "append-terse"}
-)
+    {"output", "output-format", "status-interval", "eta", "eta-newline", "eta-interval", "minimal",
+     "append-terse", "terse-version", "bandwidth-log", "latency-log", "idle-prof", "debug",
+     "aux-path", "warnings-fatal", "max-jobs", "alloc-size"}
+)  # fmt: skip
 """Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
 
 _DEVICE = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
@@ -30,7 +33,8 @@ _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
 
 
 class JobChange(Frozen):
-    """One change to a job file: the option in its line before, and after (None: taken out)."""
+    """One change to a job file: the option in its line before, and after (None: taken out). An
+    option that is added has no `before`, and the line 0."""
 
     section: str
     line: int
@@ -44,37 +48,79 @@ class JobChange(Frozen):
         if self.after is None:
             return f"{self.before.partition('=')[0]}: {self.reason}"
         reason = f" ({self.reason})" if self.reason else ""
+        if not self.before:
+            return f"{self.after}{reason}"
         key, _, value = self.after.partition("=")
         new = value if key == self.before.partition("=")[0] else self.after
         return f"{self.before} → {new}{reason}"
 
 
-def retarget(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChange, ...]]:
-    """The job file on our target, and what was changed, in order of its lines.
+def retarget(
+    file: JobFile, target: FioTarget, options: Iterable[tuple[str, str]] = ()
+) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The job file on our target, and what was changed, in order of its lines. `options` are those
+    that the user sets for every job.
 
     Raises ProfileError for a file that names several devices, since one target cannot stand for
     them.
     """
+    file, set_here = _with_options(file, options)
     devices = named_devices(file)
     if len(devices) > 1:
         raise ProfileError(
             f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
-            advice="make a job file for each device, or name one device in it",
+            advice="name one device in the job file, or make a file for each and measure them one "
+            f"after the other; a rented RAID 0 of them (--count {len(devices)} --stripe) is one "
+            "device, too",
         )
-    names = _file_names(file)
+    names, merged = _file_names(file), _merged(file)
     walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
-    changes: list[JobChange] = []
+    changes = list(set_here)
     sections = []
     for section in file.sections:
-        options = []
+        fitted = []
         for option in section.options:
             new, reason = _fitted(option, target, names, walled=walled)
+            if option.name == "directory" and target.kind == "directory":
+                reason += merged
             if new is not option:
                 changes.append(_change(section, option, new, reason))
             if new is not None:
-                options.append(new)
-        sections.append(section.model_copy(update={"options": tuple(options)}))
+                fitted.append(new)
+        sections.append(section.model_copy(update={"options": tuple(fitted)}))
     return JobFile(sections=tuple(sections)), tuple(changes)
+
+
+def _with_options(
+    file: JobFile, options: Iterable[tuple[str, str]]
+) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The file with these options in every job: where a job has one, its value is replaced, and
+    where one has none, it comes first of all."""
+    changes: list[JobChange] = []
+    sections = list(file.sections)
+    added: list[JobOption] = []
+    for key, value in options:
+        name = ALIASES.get(key, key)
+        if any(job.get(name) is None for job in jobs(tuple(sections))):
+            added.append(JobOption(key=key, value=value))
+        for number, section in enumerate(sections):
+            replaced = []
+            for option in section.options:
+                new = option
+                if option.name == name and option.value != value:
+                    new = _with(option, value)
+                    changes.append(_change(section, option, new, "set by --set"))
+                replaced.append(new)
+            sections[number] = section.model_copy(update={"options": tuple(replaced)})
+    if added:
+        first = Section(name="global", options=tuple(added))
+        sections.insert(0, first)
+        changes += [
+            JobChange(section="global", line=0, before="", after=f"{o.key}={o.value}",
+                      reason="set by --set")
+            for o in added
+        ]  # fmt: skip
+    return JobFile(sections=tuple(sections)), tuple(sorted(changes, key=lambda c: c.line))
 
 
 def named_devices(file: JobFile) -> tuple[str, ...]:
@@ -87,6 +133,13 @@ def named_devices(file: JobFile) -> tuple[str, ...]:
         for name in split_names(option.value or "")
     )
     return tuple(dict.fromkeys(name for name in names if _DEVICE.fullmatch(name)))
+
+
+def names_device(option: JobOption) -> bool:
+    """Whether an option names a device as a target."""
+    return option.name == "filename" and any(
+        _DEVICE.fullmatch(name) for name in split_names(option.value or "")
+    )
 
 
 def split_names(value: str) -> list[str]:
@@ -105,7 +158,7 @@ def _fitted(
     if name == "directory":
         return None, f"files go to {target.path}" if target.kind == "directory" else "on a device"
     if name in OURS or name in OUTPUT:
-        return None, OURS.get(name, "diskbench sets fio's output")
+        return None, OURS.get(name, "diskbench starts fio and keeps its output")
     if walled and name == "exit_what" and value == "all":
         return _with(option, "group"), "steps behind a stonewall run by themselves"
     if name == "filename":
@@ -164,6 +217,20 @@ def _file_names(file: JobFile) -> dict[str, str]:
         taken.add(new)
         placed[name] = new
     return placed
+
+
+def _merged(file: JobFile) -> str:
+    """What becomes of several directories: one, in which equal names are one file; "" for one."""
+    directories: dict[str, set[str]] = {}
+    for job in jobs(file.sections):
+        if (directory := job.get("directory")) is not None:
+            directories.setdefault(directory, set()).update(split_names(job.get("filename") or ""))
+    if len(directories) < 2:
+        return ""
+    counts = Counter(name for names in directories.values() for name in names if name)
+    shared = sorted(name for name, count in counts.items() if count > 1)
+    also = f"; {', '.join(shared)} of them is one file then" if shared else ""
+    return f", as those of all {len(directories)} directories do{also}"
 
 
 def _is_absolute(name: str) -> bool:

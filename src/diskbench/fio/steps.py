@@ -54,7 +54,7 @@ def build_steps(
     Raises ProfileError where the job file does not parse, could read or write anything but the
     target, needs a newer fio, or uses more space than the user allows.
     """
-    file, _ = retarget(parse(rendered.text), target)
+    file, _ = retarget(parse(rendered.text), target, rendered.options)
     check(file, target)
     check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
     job_groups = groups(file)

@@ -7,8 +7,6 @@ another option.
 """
 
 import json
-import math
-import re
 import signal
 import subprocess
 import sys
@@ -16,9 +14,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio import template_room
 from diskbench.fio.options import parse_version
+from diskbench.fio.overrides import check_override, read_value
 from diskbench.fio.profiles import Parameter, Profile, Value, shipped_digests
 from diskbench.fio.template_room import expand
 from diskbench.fio.variables import expand as expand_variables
@@ -35,9 +34,6 @@ from diskbench.plugins import network_nvme_models
 from diskbench.units import (
     MIB,
     format_bytes,
-    format_duration_s,
-    parse_duration_s,
-    parse_size_bytes,
 )
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")
@@ -47,13 +43,11 @@ OFFLOAD_WORKS: Final = (3, 42)
 """First fio whose io_submit_mode=offload does not hang as it starts (axboe/fio PR 2053, merged
 2026-02-05: start_worker() overwrote a flag of the new thread)."""
 
-_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
 _FIRST = {"message": "", "line": 1}
 _MARKS = ("{{", "{%", "{#")
 """What Jinja acts on. A text without any of them is only copied."""
 _KEPT = 32
 """Expanded templates that a process keeps; each has at most TEXT_BYTES."""
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 class RenderContext(Frozen):
@@ -85,10 +79,15 @@ class RenderContext(Frozen):
 
 
 class Rendered(Frozen):
-    """A job file ready to be split, and the values of the profile's parameters in it."""
+    """A job file ready to be split, and the values of the profile's parameters in it.
+
+    `options` are fio's options that the user sets in a job file of his own (retarget.py puts them
+    there); they are among the parameters.
+    """
 
     text: str
     parameters: dict[str, Value]
+    options: tuple[tuple[str, str], ...] = ()
 
 
 def render(profile: Profile, overrides: Mapping[str, str], context: RenderContext) -> Rendered:
@@ -97,12 +96,8 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     Raises UnknownName for an override that is no parameter, InvalidValue for one that is missing or
     out of its kind or range, ProfileError for a template that is wrong, naming variable and line.
     """
-    known = {p.name for p in profile.parameters}
-    for key in overrides:
-        if key not in known:
-            raise UnknownName(
-                f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
-            )
+    for key, text in overrides.items():
+        check_override(profile, key, text)
     _check_given(profile, overrides)
     names = _names(context)
     values = {
@@ -114,8 +109,11 @@ def render(profile: Profile, overrides: Mapping[str, str], context: RenderContex
     if not profile.is_template:
         text = expand_variables(profile.template, {k: str(v) for k, v in values.items()})
         memory_mib = context.memory_bytes // MIB
+        options = {key: text.strip() for key, text in overrides.items() if key not in values}
         return Rendered(
-            text=keywords(text, cores=context.cores, memory_mib=memory_mib), parameters=values
+            text=keywords(text, cores=context.cores, memory_mib=memory_mib),
+            parameters=values | options,
+            options=tuple(options.items()),
         )
     text = _expand(profile, profile.template, {**names, **values}, profile.first_line)
     return Rendered(text=text, parameters=values)
@@ -130,77 +128,6 @@ def _check_given(profile: Profile, overrides: Mapping[str, str]) -> None:
             advice="give " + " ".join(f"--set {name}=VALUE" for name in missing),
             field=f"parameters.{missing[0]}",
         )
-
-
-def read_value(parameter: Parameter, text: str) -> Value:
-    """`text` as the parameter's kind. Raises InvalidValue naming parameter and value."""
-    what = f"parameter {parameter.name}={text!r}"
-    if not _SAFE.match(text):
-        raise InvalidValue(
-            f"{what} holds a character that no parameter may hold",
-            advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
-            field=f"parameters.{parameter.name}",
-        )
-    value = _typed(parameter, text.strip(), what)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        _check_range(parameter, value, what)
-    return value
-
-
-def _typed(parameter: Parameter, text: str, what: str) -> Value:
-    try:
-        match parameter.kind:
-            case "int":
-                return int(text)
-            case "float":
-                return float(text)
-            case "size":
-                return parse_size_bytes(text)
-            case "duration":
-                return _whole(parse_duration_s(text))
-            case "bool" if text.lower() in _TRUE | _FALSE:
-                return text.lower() in _TRUE
-            case "bool":
-                raise ValueError(text)
-            case "str":
-                return text
-    except (ValueError, OverflowError, InvalidValue) as error:
-        raise InvalidValue(
-            f"{what} is no {parameter.kind}",
-            advice=f"{parameter.name}: {parameter.help}",
-            field=f"parameters.{parameter.name}",
-        ) from error
-
-
-def _whole(value: float) -> int | float:
-    return int(value) if value == int(value) else value
-
-
-def _check_range(parameter: Parameter, value: float, what: str) -> None:
-    low, high = parameter.minimum, parameter.maximum
-    below, above = low is not None and value < low, high is not None and value > high
-    if not math.isfinite(value) or below or above:
-        bounds = " and ".join(
-            f"{word} {_shown(parameter, bound)}"
-            for word, bound in (("at least", low), ("at most", high))
-            if bound is not None
-        )
-        raise InvalidValue(
-            f"{what} is out of range",
-            advice=f"it must be {bounds}" if bounds else "give a number",
-            field=f"parameters.{parameter.name}",
-        )
-
-
-def _shown(parameter: Parameter, value: float) -> str:
-    """A bound in the unit in which the user types the parameter."""
-    match parameter.kind:
-        case "size":
-            return format_bytes(value)
-        case "duration":
-            return format_duration_s(value) if value == int(value) else f"{value:g} s"
-        case _:
-            return f"{_whole(value):,}"
 
 
 def _default(profile: Profile, parameter: Parameter, names: dict[str, Any]) -> Value:

@@ -57,6 +57,8 @@ class Cell(Frozen):
     """While another trial measures the same disk: `wait`, `fail`, or at most so many seconds."""
     fail_if: tuple[Threshold, ...] = ()
     """What the figures have to keep to, or the command fails."""
+    allowed: tuple[str, ...] = ()
+    """Options of a job file that the owner of this machine allows (fio/refused.py: ALLOWABLE)."""
 
 
 class Filled(Frozen):

@@ -11,6 +11,7 @@ from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Filesystem, TargetSpec
 from diskbench.model.threshold import Threshold
+from diskbench.plan.allow import allowed_options
 from diskbench.plan.rent_flags import field_of
 from diskbench.plugins import plugin, plugins
 from diskbench.units import GIB, parse_duration_s
@@ -48,6 +49,7 @@ class Request:
     promise: str | None = None
     if_busy: str = "wait"
     fail_if: Sequence[str] = ()
+    allow: Sequence[str] = ()
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -86,6 +88,12 @@ def cells(request: Request) -> tuple[Cell, ...]:
     promised = promise(request)
     busy = if_busy(request.if_busy)
     conditions = tuple(map(fail_if, request.fail_if))
+    allowed = allowed_options(
+        request.allow,
+        provider=request.provider,
+        host=request.hosts[0] if request.hosts else None,
+        rents=request.rent is not None,
+    )
     for key, _ in labels:
         if not _LABEL_KEY.match(key):
             raise InvalidValue(
@@ -106,6 +114,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             promise=promised,
             if_busy=busy,
             fail_if=conditions,
+            allowed=allowed,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
-from diskbench.fio.template import read_value
+from diskbench.fio.overrides import check_override
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
 from diskbench.plan.error_field import blamed, in_fields
@@ -211,17 +211,9 @@ class _Checker:
             return
         blocks.append(made)
         profile = self._world.profile(combination.fields.get("profile") or DEFAULT_PROFILE)
-        taken = {parameter.name: parameter for parameter in profile.parameters}
         for key, value in made.cells[0].parameters:
             try:
-                if key not in taken:
-                    raise UnknownName(
-                        f"parameter of profile {profile.name!r}",
-                        key,
-                        taken,
-                        field=f"parameters.{key}",
-                    )
-                read_value(taken[key], value)
+                check_override(profile, key, value)
             except UserError as error:
                 yield self._about(combination, error)
 

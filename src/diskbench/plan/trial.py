@@ -12,6 +12,7 @@ from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
+from diskbench.plan.allow import allowed_lines
 from diskbench.plan.memory import check_memory
 from diskbench.plan.passes import cold_and_warm, has_host_cache
 from diskbench.units import format_bytes
@@ -114,9 +115,10 @@ def make_plan(
         path=target.work_dir or target.device or target.path,
         size_bytes=cell.target.size_bytes,
         capacity_bytes=capacity,
+        allowed=cell.allowed,
     )
     steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
-    _, changes = retarget(parse(rendered.text), fio_target)
+    file, changes = retarget(parse(rendered.text), fio_target, rendered.options)
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
@@ -152,7 +154,7 @@ def make_plan(
         facts=facts,
         expected_s=(once + repeated) * len(names.run_ids),
         space_bytes=space,
-        changes=change_lines(changes),
+        changes=change_lines(changes) + allowed_lines(file, cell.allowed),
     )
 
 

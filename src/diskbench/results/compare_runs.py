@@ -23,16 +23,18 @@ from diskbench.model.comparison import (
 )
 from diskbench.results.canaries import off_trials
 from diskbench.results.compare_draft import Draft, doubts, paired
+from diskbench.results.compare_tool import aligned
 from diskbench.results.pool import apart, check_alike
 from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, trial_figures, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.catalog.fidelity import Fidelity
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
     from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
@@ -68,7 +70,9 @@ def compare_selections(
         _side(text, figures) for text, figures in zip((a, b), figures_by_side, strict=True)
     )
     _check(sides, figures_by_side)
-    matched, alone = _matched(*figures_by_side)
+    alike = aligned(figures_by_side[0], figures_by_side[1], metric)
+    matched, alone = _matched(alike.a, alike.b)
+    alone += alike.left
     drafts = [
         draft
         for name, (of_a, of_b) in matched.items()
@@ -79,7 +83,9 @@ def compare_selections(
     compared_trials = [figure.trial_id for draft in drafts for figure in (*draft.a, *draft.b)]
     flagged = off_trials(database, compared_trials, evidence)
     compared = [
-        _compared(draft, None if draft.ratio.p is None else next(q), metric, flagged)
+        _compared(
+            draft, None if draft.ratio.p is None else next(q), metric, flagged, alike.fidelity
+        )
         for draft in drafts
     ]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
@@ -210,7 +216,14 @@ def _is_same_step(line: FigureLine, other: FigureLine) -> bool:
     return (line.step, line.direction) == (other.step, other.direction)
 
 
-def _compared(draft: Draft, q: float | None, metric: Metric, flagged: Collection[str]) -> Compared:
+def _compared(
+    draft: Draft,
+    q: float | None,
+    metric: Metric,
+    flagged: Collection[str],
+    fidelity: Mapping[FigureLine, Fidelity],
+) -> Compared:
+    of_tool = fidelity.get(draft.line)
     compared = Compared(
         block=draft.block,
         step=draft.line.step,
@@ -228,7 +241,7 @@ def _compared(draft: Draft, q: float | None, metric: Metric, flagged: Collection
         q=q,
         finding=judge(draft.ratio, q),
         differences=differences(draft.a, draft.b),
-        doubts=tuple(doubts(draft, flagged)),
+        doubts=(*([of_tool.words()] if of_tool else []), *doubts(draft, flagged)),
     )
     return compared.model_copy(update={"sentence": sentence(compared)})
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ProfileError
+from diskbench.fio.command_line import is_command, job_file
 from diskbench.fio.profiles import (
     parse_profile,
     shipped_names,
@@ -27,7 +28,8 @@ _DEEPEST = 8
 
 
 def find_profile(name_or_path: str) -> Profile:
-    """A shipped profile by name, or one from a file (anything with a slash or a suffix).
+    """A shipped profile by name, or one from a file (anything with a slash or a suffix): a job
+    file, a template, or fio's command lines.
 
     Raises UnknownName for a name that is not shipped, ProfileError for a file that is unreadable.
     """
@@ -44,7 +46,8 @@ def find_profile(name_or_path: str) -> Profile:
             advice="give the path of a fio job file, or a name from `diskbench profiles list`",
         ) from error
     name = re.sub(r"(\.fio)?\.j2$|\.fio$", "", path.name)
-    return with_environment(parse_profile(included(text, path), name=name), os.environ)
+    whole = job_file(text) if is_command(text) else included(text, path)
+    return with_environment(parse_profile(whole, name=name), os.environ)
 
 
 def included(text: str, path: Path, *, depth: int = 0) -> str:

@@ -99,3 +99,34 @@ def test_no_name_leads_outside_the_target(name):
         else:
             assert not value.startswith("/")
             assert ".." not in value.split("/")
+
+
+def test_several_directories_become_one_and_files_that_are_one_then_are_named():
+    text = (
+        "[a]\nrw=read\nsize=1m\ndirectory=/mnt/a\n{0}[b]\nrw=read\nsize=1m\ndirectory=/mnt/b\n{0}"
+    )
+    _, apart = retarget(parse(text.format("")), DIRECTORY)
+    assert all("all 2 directories" in line for line in change_lines(apart))
+    _, shared = retarget(parse(text.format("filename=data\n")), DIRECTORY)
+    assert all("; data " in line for line in change_lines(shared))
+
+
+def test_options_that_are_set_replace_those_of_every_job_and_are_given_to_the_rest():
+    file = parse("[global]\nbs=4k\n[a]\nrw=read\ntimeout=180\n[b]\nrw=write\n")
+    done, changes = retarget(file, DIRECTORY, [("runtime", "1"), ("bs", "8k")])
+    for job in jobs(done.sections):
+        assert (job.get("runtime"), job.get("bs")) == ("1", "8k")
+    assert [(change.before, change.after) for change in changes] == [
+        ("", "runtime=1"),
+        ("bs=4k", "bs=8k"),
+        ("timeout=180", "timeout=1"),
+    ]
+    assert all("--set" in line for line in change_lines(changes))
+
+
+@pytest.mark.parametrize("value", ["/etc/passwd", "/dev/sda", "../x"])
+def test_what_is_set_is_put_onto_the_target_or_refused_like_the_rest(value):
+    file, _ = retarget(parse("[a]\nrw=write\nsize=1m\n"), DEVICE, [("filename", value)])
+    assert {o.value for j in jobs(file.sections) for o in j.options if o.name == "filename"} == {
+        DEVICE.path
+    }

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.overrides import read_value
 from diskbench.fio.profiles import Parameter, parse_profile
-from diskbench.fio.template import RenderContext, read_value, render
+from diskbench.fio.template import RenderContext, render
 from diskbench.units import parse_duration_s
 
 CONTEXT = RenderContext(cores=4, memory_bytes=8 << 30, engines=("psync", "libaio"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused, UnknownName
+from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
+from diskbench.fio.overrides import check_override
 from diskbench.hosts.device import check_device
 from diskbench.hosts.directory import check_directory
 from diskbench.hosts.facts import gather
@@ -69,13 +70,10 @@ def check_parses(host: Host, plan: Plan) -> None:
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
-    """Raise UnknownName for parameters that the profile does not have; needs no machine."""
-    known = {parameter.name for parameter in profile.parameters}
-    for key, _ in cell.parameters:
-        if key not in known:
-            raise UnknownName(
-                f"parameter of profile {profile.name!r}", key, known, field=f"parameters.{key}"
-            )
+    """Raise UnknownName or InvalidValue for parameters that the profile cannot take; needs no
+    machine."""
+    for key, text in cell.parameters:
+        check_override(profile, key, text)
 
 
 NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")

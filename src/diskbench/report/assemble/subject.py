@@ -231,6 +231,7 @@ def _trial_flags(plan: Plan) -> str:
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
     words += [word for each in plan.cell.fail_if for word in shlex.split(each.source)]
     words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
+    words += [word for option in plan.cell.allowed for word in ("--allow", option)]
     return shlex.join(words)
 
 

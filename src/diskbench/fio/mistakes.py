@@ -1,0 +1,75 @@
+"""Everything that is wrong with a job file of the user's, at once.
+
+A run stops at the first stage that finds mistakes: values that are missing, lines that cannot be
+read, devices, the guard, fio's version. Here each stage goes on with what the one before it left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import ProfileError
+from diskbench.fio.guard import problems
+from diskbench.fio.jobfile import groups, read
+from diskbench.fio.options import check_version
+from diskbench.fio.retarget import named_devices, names_device, retarget
+from diskbench.fio.template import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from diskbench.fio.guard import FioTarget
+    from diskbench.fio.jobfile import JobFile
+    from diskbench.fio.profiles import Profile
+    from diskbench.fio.template import RenderContext
+
+_ANY = "1"
+"""Stands for the value of a variable that has none, while the rest is checked."""
+
+
+def mistakes(
+    profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
+) -> tuple[str, ...]:
+    """Every mistake in a plain job file, in the order in which a run would meet them. Raises
+    UnknownName and InvalidValue for overrides."""
+    return tuple(_mistakes(profile, overrides, context, target))
+
+
+def _mistakes(
+    profile: Profile, overrides: Mapping[str, str], context: RenderContext, target: FioTarget
+) -> Iterator[str]:
+    missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
+    if missing:
+        given = " ".join(f"--set {name}=VALUE" for name in missing)
+        yield f"no value for {', '.join(missing)}: give {given}"
+    rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
+    file, unreadable = read(rendered.text)
+    yield from (error.message for error in unreadable)
+    if not file.sections or all(section.is_global for section in file.sections):
+        return
+    if len(named_devices(file)) > 1:
+        yield from _of(lambda: retarget(file, target, rendered.options))
+        file = _without_devices(file)
+    file, _ = retarget(file, target, rendered.options)
+    yield from problems(file, target)
+    yield from _of(lambda: groups(file))
+    where = f"profile {profile.name!r}"
+    yield from _of(lambda: check_version(file.sections, context.fio_version, where=where))
+
+
+def _of(check: Callable[[], object]) -> Iterator[str]:
+    try:
+        check()
+    except ProfileError as error:
+        yield error.message
+
+
+def _without_devices(file: JobFile) -> JobFile:
+    """The file without the names of devices: they are a mistake of their own."""
+    kept = (
+        section.model_copy(
+            update={"options": tuple(o for o in section.options if not names_device(o))}
+        )
+        for section in file.sections
+    )
+    return file.model_copy(update={"sections": tuple(kept)})

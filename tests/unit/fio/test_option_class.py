@@ -1,0 +1,99 @@
+"""Every option of fio has a class, and the page lists it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import ProfileError
+from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.jobfile import parse
+from diskbench.fio.option_class import option_class
+from diskbench.fio.options import option_versions
+from diskbench.fio.refused import ALLOWABLE
+from diskbench.fio.retarget import OUTPUT, retarget
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "fio-options.md"
+BEGIN, END = "<!-- options -->\n", "<!-- end of options -->"
+HEADINGS = {
+    "passes": "Passes with any value that holds no quote, `$`, backtick or backslash",
+    "checked": "Passes with values that stay on the target, or that fio and diskbench read alike",
+    "retargeted": "Put onto your target, or taken out",
+    "ours": "Set by diskbench",
+    "refused": "Refused",
+}
+
+
+def listed() -> list[str]:
+    """The options of fio 3.16 to 3.42, those of its command line without their dashes."""
+    lines = (ROOT / "tests/cases/fio_options.txt").read_text("utf-8").splitlines()
+    return sorted({line.lstrip("-") for line in lines if not line.startswith("#")})
+
+
+def table() -> str:
+    """The page's lists: the options of each class, those refused by their reasons."""
+    classes = defaultdict(list)
+    for name in listed():
+        classes[option_class(name)].append(f"`{name}`")
+    out = []
+    for kind, heading in HEADINGS.items():
+        out += [f"## {heading}", ""]
+        for reason in sorted(reason for found, reason in classes if found == kind):
+            names = ", ".join(classes[kind, reason])
+            out += [f"- {reason}: {names}" if reason else names]
+        out.append("")
+    return "\n".join(out)
+
+
+def test_no_option_of_fio_is_without_a_class() -> None:
+    assert len(listed()) > 350
+    assert [name for name in listed() if option_class(name)[0] == "unknown"] == []
+    assert set(option_versions().options) <= set(listed())
+
+
+def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text("utf-8")
+    head, rest = text.split(BEGIN)
+    kept, tail = rest.split(END)
+    if kept != table() and request.config.getoption("--update-golden"):
+        PAGE.write_text(head + BEGIN + table() + END + tail, "utf-8")
+        pytest.fail(f"{PAGE.name} is written: read its diff")
+    assert kept == table(), "docs/fio-options.md: run with --update-golden and read the diff"
+
+
+def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_passes() -> None:
+    target = FioTarget(kind="directory", path="/mnt/x")
+    for name in listed():
+        kind, reason = option_class(name)
+        file, changes = retarget(parse(f"[a]\nrw=read\n{name}=1\n"), target)
+        assert ("--allow" in reason) == (name in ALLOWABLE)
+        if kind == "refused":
+            with pytest.raises(ProfileError) as caught:
+                check(file, target)
+            assert reason in caught.value.message
+        elif kind == "ours" or (kind == "retargeted" and name in OUTPUT):
+            assert [change.after for change in changes] == [None]
+            check(file, target)
+        elif kind == "passes":
+            assert changes == ()
+            check(file, target)
+
+
+def test_an_option_of_no_fio_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ProfileError, match=r"no such option"):
+        check(parse("[a]\nrw=read\nbandwith_limit=1\n"), FioTarget(kind="device", path="/dev/x"))
+
+
+@pytest.mark.slow
+def test_the_list_holds_every_option_of_the_installed_fio() -> None:
+    done = subprocess.run(
+        ["fio", "--cmdhelp=all"], check=True, capture_output=True, text=True, start_new_session=True
+    )
+    words = (line.split() for line in done.stdout.splitlines())
+    names = {word[0] for word in words if len(word) > 1 and word[1] == ":"}
+    assert len(names) > 150
+    assert names - set(listed()) == set()

@@ -1,0 +1,81 @@
+"""A tool's own results beside runs of our profile of its name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from diskbench.catalog.fidelity import FIDELITY, of_tool
+from diskbench.fio.profiles import shipped_names, shipped_profile
+from diskbench.results.compare_tool import aligned
+from diskbench.results.trial_figures import FigureLine, TrialFigure
+
+PAGE = Path(__file__).parents[3] / "docs" / "fidelity.md"
+
+
+def figure(subject, step, direction, *, block=2**20, trial="t"):
+    return TrialFigure(
+        trial_id=trial, campaign_id=trial, replicate=0, at=None, machine=trial,
+        subject=tuple(subject.items()), facts=(), order=0, value=1.0, apart=0.0,
+        line=FigureLine(step, direction, direction, block, None),
+    )  # fmt: skip
+
+
+def imported(tool, step, direction, **more):
+    return figure({"provider": f"import/{tool}"}, step, direction, trial="i", **more)
+
+
+def ours(profile, step, direction, **more):
+    return figure({"provider": "local", "profile": profile}, step, direction, trial="o", **more)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("known", FIDELITY, ids=lambda known: f"{known.tool} {known.ours[0]}")
+def test_each_figure_of_a_tool_stands_beside_ours_of_the_same_name(known, swapped):
+    sides = [[imported(known.tool, *known.theirs)], [ours(known.tool, *known.ours)]]
+    found = aligned(*(reversed(sides) if swapped else sides), "bytes_per_s")
+    first, second = ("o", "i") if swapped else ("i", "o")
+    assert [one.trial_id for one in found.a] == [first]
+    assert [one.trial_id for one in found.b] == [second]
+    assert found.a[0].line == found.b[0].line
+    assert found.a[0].subject == found.b[0].subject
+    assert found.fidelity == {found.a[0].line: known}
+    assert found.left == []
+
+
+def test_other_sides_stay_as_they_are():
+    theirs = [imported("bonnie", "block-read", "read")]
+    for other in (
+        [ours("quick", "block-read", "read")],
+        [imported("bonnie", "block-read", "read")],
+        [ours("bonnie", "block-read", "read"), ours("quick", "read", "read")],
+    ):
+        found = aligned(theirs, other, "iops")
+        assert (found.a, found.b, found.fidelity) == (theirs, other, {})
+
+
+def test_rates_of_other_block_sizes_are_compared_in_bytes_alone():
+    theirs = [imported("dd", "dd", "write", block=4096)]
+    mine = [ours("dd", "dd-write", "write", block=2**20)]
+    found = aligned(theirs, mine, "iops")
+    assert not found.a
+    assert "--metric bytes_per_s" in found.left[0].why
+    assert aligned(theirs, mine, "bytes_per_s").a
+
+
+def test_what_has_no_counterpart_is_named():
+    theirs = [imported("hdparm", "direct-reads", "read"), imported("hdparm", "x", "read")]
+    found = aligned(theirs, [ours("hdparm", "buffered-reads-t", "read")], "bytes_per_s")
+    assert ["direct-reads read" in left.why for left in found.left] == [True, False]
+
+
+def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():
+    found = re.findall(r"^\| ([a-z].*?) \|.*\| ([\d.]+) \| (\S+) \|", PAGE.read_text(), re.M)
+    rows = {metric: (float(ratio), within == "yes") for metric, ratio, within in found}
+    for known in FIDELITY:
+        assert known.tool in shipped_names()
+        assert f"[{known.ours[0]}]" in shipped_profile(known.tool).template
+        if known.ratio is not None:
+            assert rows[known.metric] == (known.ratio, known.alike)
+            assert f"{known.ratio:.2f}" in known.words()
+    assert of_tool("vdbench") == ()

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ValidationError
 
 from diskbench.catalog.overlay import merged
 from diskbench.errors import InvalidValue
+from diskbench.model.value_fault import value_faults
 from diskbench.plugins import plugins
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def parse_book(
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is no {wanted}: {error}",
+            f"{where} is no {wanted}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
 

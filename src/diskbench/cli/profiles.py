@@ -23,7 +23,9 @@ Name = Annotated[str, typer.Argument(help="A profile's name, or the path of a fi
 Set = Annotated[list[str] | None, typer.Option("--set", help="Replace a parameter: key=value.")]
 PathOption = Annotated[str | None, typer.Option("--path", help="The directory to measure in.")]
 Device = Annotated[str | None, typer.Option("--device", help="The raw device to measure.")]
-Size = Annotated[float | None, typer.Option("--size", help="GiB of the target to use.")]
+Size = Annotated[
+    float | None, typer.Option("--size", metavar="GIB", help="GiB of the target to use.")
+]
 
 
 class ProfilesOutput(StrEnum):

@@ -19,6 +19,7 @@ from diskbench.limits import ROUNDS, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
 from diskbench.model.threshold import Threshold
+from diskbench.model.value_fault import value_faults
 from diskbench.units import format_bytes
 from diskbench.yaml_lines import read_yaml
 
@@ -234,12 +235,9 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     try:
         return FrontMatter.model_validate(parsed.data if parsed.data is not None else {})
     except ValidationError as error:
-        listed = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"
-            for e in error.errors()
-        )
         raise ProfileError(
-            f"profile {name!r}: {listed}", advice="docs/profiles.md lists the fields"
+            f"profile {name!r}: {value_faults(error, 'front matter')}",
+            advice="docs/profiles.md lists the fields",
         ) from error
 
 

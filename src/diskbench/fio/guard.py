@@ -93,9 +93,7 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         lead = "" if len(problems) == 1 else f"{len(problems)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
-            advice="correct or remove it; docs/profiles.md lists what profiles may hold"
-            if len(problems) == 1
-            else "correct or remove them; see docs/profiles.md",
+            advice="correct or remove what is named; docs/profiles.md lists what profiles may hold",
         )
 
 

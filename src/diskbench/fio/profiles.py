@@ -140,7 +140,9 @@ class Profile(Frozen):
 
 def shipped_names() -> tuple[str, ...]:
     """The names of the profiles that come with diskbench, sorted."""
-    return tuple(sorted(p.name.removesuffix(SUFFIX) for p in _directory().glob(f"*{SUFFIX}")))
+    return tuple(
+        sorted(p.name.removesuffix(SUFFIX) for p in shipped_directory("jobs").glob(f"*{SUFFIX}"))
+    )
 
 
 @cache
@@ -148,7 +150,9 @@ def shipped_profile(name: str) -> Profile:
     """The shipped profile `name`. Raises UnknownName with the nearest names."""
     if name not in shipped_names():
         raise UnknownName("profile", name, shipped_names(), field="profile")
-    return parse_profile((_directory() / f"{name}{SUFFIX}").read_text("utf-8"), name=name)
+    return parse_profile(
+        (shipped_directory("jobs") / f"{name}{SUFFIX}").read_text("utf-8"), name=name
+    )
 
 
 @cache
@@ -241,8 +245,9 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
         ) from error
 
 
-def _directory() -> Path:
-    """Where the shipped profiles are: in the installed package, or beside src in a checkout."""
+def shipped_directory(kind: Literal["jobs", "matrices"]) -> Path:
+    """Where the shipped files of a kind are: in the installed package, or beside src in a
+    checkout."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "profiles" / "jobs"
-    return installed if installed.is_dir() else package.parents[1] / "profiles" / "jobs"
+    installed = package / "profiles" / kind
+    return installed if installed.is_dir() else package.parents[1] / "profiles" / kind

@@ -91,16 +91,14 @@ def answer(cloud: Cloud, path: str, caller: str) -> tuple[int, dict[str, Any]] |
     found = _PATH.fullmatch(path)
     if found is None:
         return None
-    try:
-        cloud.faults.check_credentials(caller)
-        if found["project"] != cloud.project:
-            raise Refusal(403, "forbidden", "The caller does not have permission")
+
+    def policy() -> dict[str, Any]:
         rights.require(cloud, caller, (READS,), f"projects/{cloud.project}")
-    except Refusal as refusal:
-        return refusal.status, refusal.body()
-    on = found["name"] in cloud.constraints.enforced
-    rule = {"enforce": on}
-    if found["name"] == EXTERNAL_IP:
-        rule = {"denyAll" if on else "allowAll": True}
-    name = f"projects/{cloud.project}/policies/{found['name']}"
-    return 200, {"name": name, "spec": {"rules": [rule]}}
+        on = found["name"] in cloud.constraints.enforced
+        rule = {"enforce": on}
+        if found["name"] == EXTERNAL_IP:
+            rule = {"denyAll" if on else "allowAll": True}
+        name = f"projects/{cloud.project}/policies/{found['name']}"
+        return {"name": name, "spec": {"rules": [rule]}}
+
+    return rights.of_project(cloud, found["project"], caller, policy)

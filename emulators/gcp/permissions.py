@@ -28,16 +28,14 @@ def answer(cloud: Cloud, path: str, body: bytes, caller: str) -> tuple[int, dict
     found = _PATH.fullmatch(path)
     if found is None:
         return None
-    try:
-        cloud.faults.check_credentials(caller)
-        if found["project"] != cloud.project:
-            raise Refusal(403, "forbidden", "The caller does not have permission")
+
+    def held() -> dict[str, Any]:
         asked = json.loads(body)["permissions"]
         if len(asked) > _MOST:
             raise Refusal(400, "badRequest", f"At most {_MOST} permissions can be tested.")
-    except Refusal as refusal:
-        return refusal.status, refusal.body()
-    return 200, {"permissions": list(rights.held(cloud, caller, tuple(asked)))}
+        return {"permissions": list(rights.held(cloud, caller, tuple(asked)))}
+
+    return rights.of_project(cloud, found["project"], caller, held)
 
 
 def of_resource(collection: str, parts: str) -> Handler:

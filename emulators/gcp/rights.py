@@ -143,3 +143,16 @@ def require(cloud: Cloud, caller: str, wanted: tuple[str, ...], resource: str) -
         if name not in has:
             message = f"Required '{name}' permission for '{resource}'"
             raise Refusal(403, "forbidden", message)
+
+
+def of_project(
+    cloud: Cloud, project: str, caller: str, reply: Callable[[], dict[str, Any]]
+) -> tuple[int, dict[str, Any]]:
+    """Status and JSON of an API beside Compute Engine that is asked about a project."""
+    try:
+        cloud.faults.check_credentials(caller)
+        if project != cloud.project:
+            raise Refusal(403, "forbidden", "The caller does not have permission")
+        return 200, reply()
+    except Refusal as refusal:
+        return refusal.status, refusal.body()

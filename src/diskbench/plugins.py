@@ -1,14 +1,29 @@
-"""The installed plugins by name: ours and those of other packages. Imports no cloud's SDK."""
+"""The installed plugins by name: ours and those of other packages. Imports no cloud's SDK.
+
+A package whose provider cannot be loaded costs nobody else theirs: what goes through all providers
+leaves it out with one warning, and who names it gets ProviderBroken.
+"""
 
 from __future__ import annotations
 
 import functools
+import logging
+import re
+from contextlib import contextmanager
 from importlib import metadata
+from typing import TYPE_CHECKING, TypeVar
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, ProviderBroken, UnknownName
 from diskbench.plugin import Plugin
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+T = TypeVar("T")
+
 ENTRY_POINT_GROUP = "diskbench.providers"
+_warned: set[str] = set()
+"""The providers that a warning of this process named."""
 
 
 def plugin_names() -> tuple[str, ...]:
@@ -18,31 +33,63 @@ def plugin_names() -> tuple[str, ...]:
 
 @functools.cache
 def plugin(name: str) -> Plugin:
-    """The plugin `name`. Raises UnknownName with the nearest names, and InvalidValue for an entry
-    point whose object is not a Plugin with that name."""
-    for point in _entry_points():
-        if point.name == name:
-            loaded = point.load()
-            if not isinstance(loaded, Plugin) or loaded.name != name:
-                raise InvalidValue(
-                    f"the entry point {point.value} of provider {name!r} is not a Plugin with "
-                    "that name",
-                    advice="name a diskbench.plugin.Plugin there, and install its package again",
-                    field="provider",
-                )
-            return loaded
-    raise UnknownName("provider", name, plugin_names(), field="provider")
+    """The plugin `name`. Raises UnknownName with the nearest names, and ProviderBroken for an entry
+    point that cannot be loaded or names no Plugin with that name."""
+    if name not in plugin_names():
+        raise UnknownName("provider", name, plugin_names(), field="provider")
+    with loading(name):
+        loaded = _entry_point(name).load()
+        if not isinstance(loaded, Plugin) or loaded.name != name:
+            raise TypeError(f"the entry point must name a diskbench.plugin.Plugin called {name!r}")
+        _check_patterns(loaded)
+    return loaded
 
 
 @functools.cache
 def plugins() -> tuple[Plugin, ...]:
-    """All installed plugins, sorted by name. Raises InvalidValue as `plugin` does."""
-    return tuple(plugin(name) for name in plugin_names())
+    """All installed plugins that can be loaded, sorted by name."""
+    return tuple(working(plugin_names(), plugin).values())
 
 
 def known_plugin(name: str) -> Plugin | None:
-    """The plugin `name`, or None: stored results may be of a provider that is not installed."""
-    return plugin(name) if name in plugin_names() else None
+    """The plugin `name`, or None: stored results may be of a provider that is not installed, or
+    cannot be loaded."""
+    return working([name], plugin).get(name) if name in plugin_names() else None
+
+
+def working(names: Iterable[str], load: Callable[[str], T]) -> dict[str, T]:
+    """What `load` returns for each provider, by its name and in order. One for which it raises
+    ProviderBroken is left out, with a warning the first time."""
+    found: dict[str, T] = {}
+    for name in names:
+        try:
+            found[name] = load(name)
+        except ProviderBroken as error:
+            _warn(name, str(error).replace("\n ", ";"))
+    return found
+
+
+@contextmanager
+def loading(name: str) -> Iterator[None]:
+    """Turn whatever a part of the provider's package raises while it is loaded into ProviderBroken,
+    which names the entry point, the package and the error."""
+    try:
+        yield
+    except ProviderBroken:
+        raise
+    except Exception as error:
+        point = _entry_point(name)
+        why = (
+            error.message
+            if isinstance(error, DiskbenchError)
+            else f"{type(error).__name__}: {error}"
+        )
+        package = point.dist.name if point.dist is not None else "its package"
+        raise ProviderBroken(
+            f"provider {name!r} cannot be loaded (entry point {point.value} of {package}): {why}",
+            advice=f"install {package} again, or uninstall it; the other providers work",
+            field="provider",
+        ) from error
 
 
 @functools.cache
@@ -50,6 +97,26 @@ def network_nvme_models() -> frozenset[str]:
     """The `network_nvme_models` of all installed plugins."""
     guests = (installed.guest for installed in plugins() if installed.guest is not None)
     return frozenset(model for guest in guests for model in guest.network_nvme_models)
+
+
+def _check_patterns(loaded: Plugin) -> None:
+    """Raise re.error for a regular expression that is none: it would fail where it is used, for
+    guests and zones of any provider."""
+    firmware = loaded.guest.firmware if loaded.guest is not None else ()
+    patterns = [pattern for marks in firmware for pattern in marks.values()]
+    for pattern in (loaded.zone_region or "", *patterns):
+        re.compile(pattern)
+
+
+def _warn(name: str, message: str) -> None:
+    """Warn of the first fault of a provider; a process repeats nothing and adds nothing to it."""
+    if name not in _warned:
+        _warned.add(name)
+        logging.getLogger(__name__).warning("%s", message)
+
+
+def _entry_point(name: str) -> metadata.EntryPoint:
+    return next(point for point in _entry_points() if point.name == name)
 
 
 @functools.cache  # reads the metadata of every installed package: 11 ms

@@ -403,19 +403,3 @@ class HoldsCredit(Protocol):
     def set_credit(self, lease_id: str, *, on: bool) -> None:
         """Let credit change (`on`) or freeze it; in effect when this returns; idempotent."""
         ...
-
-
-class Clock(Protocol):
-    """A source of time, so that tests need not wait."""
-
-    def utc(self) -> str:
-        """Now, as ISO 8601 in UTC with microseconds."""
-        ...
-
-    def monotonic_s(self) -> float:
-        """Seconds that never go backward."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for `seconds`."""
-        ...

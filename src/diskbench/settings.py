@@ -20,6 +20,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
+from diskbench.model.value_fault import value_fault
 from diskbench.store.urls import database_url, evidence_url, printable
 from diskbench.text_file import read_text
 from diskbench.visible import one_line
@@ -181,6 +182,9 @@ def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Setting
     try:
         return Settings.model_validate(dict(values))
     except ValidationError as error:
-        cause = error.errors(include_input=False)[0]
+        cause = error.errors()[0]
         name = str(cause["loc"][0])
-        raise InvalidValue(f"{name} from {origins[name]}: {cause['msg']}") from None
+        fault = value_fault(cause)
+        raise InvalidValue(
+            f"{name} from {origins[name]}: {fault.reason}", advice=fault.advice
+        ) from None

@@ -131,3 +131,21 @@ def compared(findings: Any) -> list[tuple[str, str, str]]:
         for one in rows
         if one["check"] not in {"clock", "credentials", "recording"}
     ]
+
+
+def check_replay(
+    doctor: Any,
+    recording: Recording,
+    *more: str,
+    code: int = 0,
+    told: Callable[[str], None] = lambda _: None,
+    **how: Any,
+) -> None:
+    """Run `doctor` with the recording's flags against its replay (`how` is for `replaying`, `told`
+    is given the endpoint): every request is known, and code and findings are the same."""
+    with replaying(recording, **how) as (replay, endpoint):
+        told(endpoint)
+        ended, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint, *more)
+    assert replay.unknown == []
+    assert compared(found) == compared(recording.findings)
+    assert ended == code

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from tests.cloud.doctored import of
 from tests.cloud.rented import REGION, ZONE, Aws
-from tests.cloud.replayed import compared, read_recording, replaying
+from tests.cloud.replayed import check_replay, read_recording
 from tests.cloud.test_doctor_aws import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -56,11 +56,7 @@ def test_the_recording_is_replayed(aws, doctor, flags, tmp_path):
     doctor.asked(*flags)
     recording = read_recording(tmp_path / "diskbench-live-aws.json")
     before = len(aws.faults.asked)
-    with replaying(recording) as (replay, endpoint):
-        code, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint)
-    assert replay.unknown == []
-    assert compared(found) == compared(recording.findings)
-    assert code == 0
+    check_replay(doctor, recording)
     assert len(aws.faults.asked) == before, "the replay asked the emulator"
 
 
@@ -73,10 +69,7 @@ def test_a_refusal_is_named_recorded_and_replayed(aws, doctor, flags, tmp_path):
     assert all("ec2:RunInstances" in one["told"] for one in refused)
     assert "--print-policy aws" in refused[0]["advice"]
     recording = read_recording(tmp_path / "diskbench-live-aws.json")
-    with replaying(recording) as (_, endpoint):
-        code, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint)
-    assert code == 2
-    assert compared(found) == compared(recording.findings)
+    check_replay(doctor, recording, code=2)
 
 
 def test_parameters_are_checked_and_not_only_rights(aws, doctor, flags):

@@ -10,7 +10,7 @@ from tests.cloud.azure_recordings import of_file
 from tests.cloud.azure_replay import Replay
 from tests.cloud.doctored import of
 from tests.cloud.rented_azure import REGION, Azure
-from tests.cloud.replayed import ADDRESS, compared, read_recording, replaying
+from tests.cloud.replayed import ADDRESS, check_replay, read_recording
 from tests.cloud.test_doctor_azure import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -83,13 +83,11 @@ def test_the_recording_holds_nothing_private_and_is_replayed(
         return given.status, {"Content-Type": "application/json"}, json.dumps(given.body).encode()
 
     before = len(azure.faults.asked)
-    with replaying(recording, tls=context, extra=login) as (replay, endpoint):
-        monkeypatch.setenv("AZURE_AUTHORITY_HOST", endpoint)
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(ca_file))
-        code, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint)
-    assert replay.unknown == []
-    assert compared(found) == compared(recording.findings)
-    assert code == 0
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(ca_file))
+    check_replay(
+        doctor, recording, tls=context, extra=login,
+        told=lambda endpoint: monkeypatch.setenv("AZURE_AUTHORITY_HOST", endpoint),
+    )  # fmt: skip
     assert len(azure.faults.asked) == before, "the replay asked the emulator"
 
 

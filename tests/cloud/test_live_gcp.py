@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.cloud.doctored import of
 from tests.cloud.rented_gcp import REGION, Gcp
-from tests.cloud.replayed import compared, read_recording, replaying
+from tests.cloud.replayed import check_replay, read_recording
 from tests.cloud.test_doctor_gcp import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -57,9 +57,5 @@ def test_the_recording_holds_nothing_private_and_is_replayed(
     recording = read_recording(file)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     before = len(gcp.faults.asked)
-    with replaying(recording) as (replay, endpoint):
-        code, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint)
-    assert replay.unknown == []
-    assert compared(found) == compared(recording.findings)
-    assert code == 0
+    check_replay(doctor, recording)
     assert len(gcp.faults.asked) == before, "the replay asked the emulator"

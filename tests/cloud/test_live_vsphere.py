@@ -9,7 +9,7 @@ from emulators.vsphere.authority import make_certificates
 from emulators.vsphere.simulator import ADDRESS, PASSWORD, USER
 from tests.cloud.doctored import of
 from tests.cloud.rented_vsphere import listed
-from tests.cloud.replayed import compared, read_recording, replaying
+from tests.cloud.replayed import check_replay, read_recording
 from tests.cloud.test_doctor_vsphere import doctor as doctor  # a fixture
 
 pytestmark = pytest.mark.slow
@@ -80,10 +80,6 @@ def test_the_recording_holds_nothing_private_and_is_replayed(doctor, flags, tmp_
     ca_file, served = make_certificates(tmp_path / "tls", ADDRESS)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(served)
-    with replaying(recording, tls=context, extra=login, address=ADDRESS) as (replay, endpoint):
-        code, found = doctor.asked(
-            *recording.flags, "--endpoint-url", endpoint, "--ca-file", str(ca_file)
-        )
-    assert replay.unknown == []
-    assert compared(found) == compared(recording.findings)
-    assert code == 0
+    check_replay(
+        doctor, recording, "--ca-file", str(ca_file), tls=context, extra=login, address=ADDRESS
+    )

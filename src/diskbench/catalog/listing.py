@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
@@ -13,15 +13,17 @@ from diskbench.catalog.prices.charges import charges_of
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
+from diskbench.plugins import working
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.limits.entry import DiskEntry, FigureSource, Part
     from diskbench.catalog.machines.machine_book import MachineBook, MachineEntry
     from diskbench.catalog.prices.price_book import PriceBook
 
+T = TypeVar("T")
 
 _NO_RULE = "any size counts as one I/O: no other rule is documented"
 _ACCOUNTING = "what counts as one I/O of a limit or a promise"
@@ -80,12 +82,15 @@ def disk_entries() -> Iterator[tuple[str, str, DiskEntry]]:
 
 def machine_rows(books: Books, cloud: str | None = None) -> Iterator[MachineRow]:
     """Yield every machine with a known limit or price, of all providers or of one."""
-    for name in catalogues():
-        if cloud in (None, name):
-            book = books.of(name)
-            for machine, entry in book.machines.types.items():
-                yield _listed(name, machine, entry, book.machines, book.prices)
-            yield from _of_series(name, book.machines, book.prices)
+    for name, book in _read(cloud, books.of).items():
+        for machine, entry in book.machines.types.items():
+            yield _listed(name, machine, entry, book.machines, book.prices)
+        yield from _of_series(name, book.machines, book.prices)
+
+
+def _read(cloud: str | None, read: Callable[[str], T]) -> dict[str, T]:
+    """What `read` returns for a provider, or for all whose catalogue can be read, by its name."""
+    return working(catalogues(), read) if cloud is None else {cloud: read(cloud)}
 
 
 def _listed(
@@ -180,8 +185,7 @@ def _things(books: Books) -> Iterator[CatalogItem]:
 def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
     """Yield the items other than disk types and machines (kinds of datastores, controllers,
     settings), of all providers or of one."""
-    for name in catalogues():
-        book = known_catalogue(name) if cloud in (None, name) else None
+    for name, book in _read(cloud, known_catalogue).items():
         if book is None:
             continue
         for kind, of_kind in book.parts.items():

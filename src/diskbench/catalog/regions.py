@@ -4,12 +4,13 @@ before anything is asked."""
 from __future__ import annotations
 
 import functools
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
 from diskbench.catalog.limits.entry import FigureSource
-from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped
+from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 
@@ -44,9 +45,5 @@ def check_region(cloud: str, region: str) -> None:
 
 @functools.cache
 def _regions(cloud: str) -> tuple[str, ...]:
-    text = shipped(cloud, REGIONS)
-    if text is None:
-        return ()
-    return parse_book(
-        RegionBook, text, where=f"{cloud}/{REGIONS}", wanted="list of regions"
-    ).regions
+    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, wanted="list of regions"))
+    return () if book is None else book.regions

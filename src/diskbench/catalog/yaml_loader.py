@@ -13,7 +13,6 @@ and any of them may be missing.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
@@ -22,11 +21,12 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from diskbench.catalog.overlay import merged
-from diskbench.errors import InvalidValue
-from diskbench.plugins import plugins
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.value_fault import value_faults
+from diskbench.plugins import known_plugin, loading, plugin, plugin_names, plugins, working
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from importlib.resources.abc import Traversable
     from typing import Any
 
@@ -38,35 +38,47 @@ CHARGES = "charges.yaml"
 
 def catalogues() -> tuple[str, ...]:
     """The names of the installed providers that bring a catalogue, sorted."""
-    return tuple(sorted(_folders()))
+    named = {one.name: one.catalogue for one in plugins() if one.catalogue is not None}
+    return tuple(working(named, lambda name: _folder(name, named[name])))
+
+
+def check_catalogue(cloud: str) -> None:
+    """Raise UnknownName for what is no provider with a catalogue, and ProviderBroken for a provider
+    whose package cannot be loaded."""
+    reference = plugin(cloud).catalogue if cloud in plugin_names() else None
+    if reference is None:
+        raise UnknownName("catalogue", cloud, catalogues())
+    _folder(cloud, reference)
 
 
 def shipped(cloud: str, name: str) -> str | None:
     """Return the text of a file of a provider's catalogue; None if it has no such file. Raises
-    InvalidValue for a plugin whose folder does not exist."""
-    folder = _folders().get(cloud)
-    file = folder / name if folder is not None else None
-    return file.read_text(encoding="utf-8") if file is not None and file.is_file() else None
+    ProviderBroken for a plugin whose folder does not exist."""
+    known = known_plugin(cloud)
+    if known is None or known.catalogue is None:
+        return None
+    file = _folder(cloud, known.catalogue) / name
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def shipped_book(cloud: str, name: str, parse: Callable[..., Book]) -> Book | None:
+    """Return the file `name` of a provider's catalogue, read by `parse(text, where=…)`; None if it
+    has no such file. Raises ProviderBroken for a file that breaks the rules."""
+    text = shipped(cloud, name)
+    if text is None:
+        return None
+    with loading(cloud):
+        return parse(text, where=f"{cloud}/{name}")
 
 
 @functools.cache
-def _folders() -> dict[str, Traversable]:
-    return {one.name: _folder(one.name, one.catalogue) for one in plugins() if one.catalogue}
-
-
 def _folder(name: str, reference: str) -> Traversable:
     """The folder that `package:folder` of a provider's plugin names."""
     package, _, inside = reference.partition(":")
-    folder: Traversable | None = None
-    with contextlib.suppress(ImportError):
+    with loading(name):
         folder = resources.files(package) / inside
-    if folder is None or not folder.is_dir():
-        raise InvalidValue(
-            f"provider {name!r} names the catalogue {reference!r}, and there is no such folder",
-            advice="its plugin must name `package:folder` of what is installed; "
-            "install its package again",
-            field="provider",
-        )
+        if not folder.is_dir():
+            raise FileNotFoundError(f"its catalogue {reference!r} is no folder (package:folder)")
     return folder
 
 
@@ -94,7 +106,7 @@ def parse_book(
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is no {wanted}: {error}",
+            f"{where} is no {wanted}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
 

@@ -113,12 +113,12 @@ def show(
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
-    from diskbench.catalog.yaml_loader import catalogues
-    from diskbench.errors import DiskbenchError, UnknownName
+    from diskbench.catalog.yaml_loader import check_catalogue
+    from diskbench.errors import DiskbenchError
     from diskbench.results import refreshed_catalogue
 
-    if cloud is not None and cloud not in catalogues():
-        raise UnknownName("catalogue", cloud, catalogues())
+    if cloud is not None:
+        check_catalogue(cloud)
     if not refresh:
         return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []

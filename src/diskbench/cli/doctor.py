@@ -170,13 +170,15 @@ def doctor(
 def policy_of(name: str) -> str:
     """The policy of a provider. Raises UnknownName for one that needs none."""
     from diskbench.errors import UnknownName
+    from diskbench.plugins import working
     from diskbench.ports import Governed
     from diskbench.providers.registry import provider, provider_names
 
     found: object = provider(name)
     if isinstance(found, Governed):
         return found.policy().rstrip("\n")
-    known = [name for name in provider_names() if isinstance(provider(name), Governed)]
+    made = working(provider_names(), provider)
+    known = [name for name, known in made.items() if isinstance(known, Governed)]
     raise UnknownName("provider with a policy", name, known)
 
 

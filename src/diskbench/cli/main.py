@@ -122,10 +122,18 @@ def _check_letters(arguments: list[str]) -> None:
 
 def _invoke(arguments: list[str]) -> int:
     """Run the command; typer's own ways to end become an exit code, everything else is raised."""
+    from typer import BadParameter
     from typer.exceptions import Abort, TyperException
 
     try:
         code = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except BadParameter as error:
+        from diskbench.cli.typed_value import in_our_words
+
+        if (refused := in_our_words(error)) is not None:
+            raise refused from None
+        error.show()
+        return error.exit_code
     except TyperException as error:
         error.show() if hasattr(error, "show") else print(f"error: {error}", file=sys.stderr)
         return error.exit_code

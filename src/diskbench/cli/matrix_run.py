@@ -39,10 +39,12 @@ def run(
         bool, typer.Option("--keep-going", help="Leave out cells that cannot be measured.")
     ] = False,
     budget: Annotated[
-        float | None, typer.Option(help="US dollars that it may cost, in place of the file's.")
+        float | None,
+        typer.Option(metavar="USD", help="US dollars that it may cost, in place of the file's."),
     ] = None,
     assume_price: Annotated[
-        float | None, typer.Option(help="US dollars an hour where no price is known.")
+        float | None,
+        typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour where no price is known."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",

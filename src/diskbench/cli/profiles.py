@@ -27,7 +27,9 @@ Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", help="Let a job file use this option, as `run --allow` does."),
 ]
-Size = Annotated[float | None, typer.Option("--size", help="GiB of the target to use.")]
+Size = Annotated[
+    float | None, typer.Option("--size", metavar="GIB", help="GiB of the target to use.")
+]
 
 
 class ProfilesOutput(StrEnum):

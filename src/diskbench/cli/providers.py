@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 
 def providers() -> None:
     """List the providers: this package's and those that other packages register."""
-    from diskbench.plugins import plugin
+    from diskbench.plugins import plugin, working
     from diskbench.providers.registry import provider, provider_names
     from diskbench.report.terminal.hanging import hanging
 
-    for name in provider_names():
-        instance = provider(name)
+    for name, instance in working(provider_names(), provider).items():
         print(hanging(f"{name:<10} ", plugin(name).summary))
         for ability in abilities(instance):
             print(hanging(" " * 13, ability))

@@ -46,10 +46,13 @@ def add(
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option(help="US dollars that each time may cost, in place of the file's."),
+        typer.Option(
+            metavar="USD", help="US dollars that each time may cost, in place of the file's."
+        ),
     ] = None,
     assume_price: Annotated[
-        float | None, typer.Option(help="US dollars an hour where no price is known.")
+        float | None,
+        typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour where no price is known."),
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:

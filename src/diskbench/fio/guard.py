@@ -113,9 +113,7 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
-            advice="correct or remove it; docs/profiles.md lists what profiles may hold"
-            if len(found) == 1
-            else "correct or remove them; see docs/profiles.md",
+            advice="correct or remove what is named; docs/profiles.md lists what profiles may hold",
         )
 
 

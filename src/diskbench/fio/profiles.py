@@ -19,6 +19,7 @@ from diskbench.limits import ROUNDS, YAML_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.spec import Filesystem, PageCache, Role, TargetKind
 from diskbench.model.threshold import Threshold
+from diskbench.model.value_fault import value_faults
 from diskbench.units import format_bytes
 from diskbench.yaml_lines import read_yaml
 
@@ -139,7 +140,9 @@ class Profile(Frozen):
 
 def shipped_names() -> tuple[str, ...]:
     """The names of the profiles that come with diskbench, sorted."""
-    return tuple(sorted(p.name.removesuffix(SUFFIX) for p in _directory().glob(f"*{SUFFIX}")))
+    return tuple(
+        sorted(p.name.removesuffix(SUFFIX) for p in shipped_directory("jobs").glob(f"*{SUFFIX}"))
+    )
 
 
 @cache
@@ -147,7 +150,9 @@ def shipped_profile(name: str) -> Profile:
     """The shipped profile `name`. Raises UnknownName with the nearest names."""
     if name not in shipped_names():
         raise UnknownName("profile", name, shipped_names(), field="profile")
-    return parse_profile((_directory() / f"{name}{SUFFIX}").read_text("utf-8"), name=name)
+    return parse_profile(
+        (shipped_directory("jobs") / f"{name}{SUFFIX}").read_text("utf-8"), name=name
+    )
 
 
 @cache
@@ -234,17 +239,15 @@ def _front_matter(matter: str, name: str) -> FrontMatter:
     try:
         return FrontMatter.model_validate(parsed.data if parsed.data is not None else {})
     except ValidationError as error:
-        listed = "; ".join(
-            f"{'.'.join(str(part) for part in e['loc']) or 'front matter'}: {e['msg']}"
-            for e in error.errors()
-        )
         raise ProfileError(
-            f"profile {name!r}: {listed}", advice="docs/profiles.md lists the fields"
+            f"profile {name!r}: {value_faults(error, 'front matter')}",
+            advice="docs/profiles.md lists the fields",
         ) from error
 
 
-def _directory() -> Path:
-    """Where the shipped profiles are: in the installed package, or beside src in a checkout."""
+def shipped_directory(kind: Literal["jobs", "matrices"]) -> Path:
+    """Where the shipped files of a kind are: in the installed package, or beside src in a
+    checkout."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "profiles" / "jobs"
-    return installed if installed.is_dir() else package.parents[1] / "profiles" / "jobs"
+    installed = package / "profiles" / kind
+    return installed if installed.is_dir() else package.parents[1] / "profiles" / kind

@@ -275,14 +275,3 @@ class MatrixCell(Frozen):
     route: str
     partition: str
     machine: str | None = None
-
-
-class Campaign(Frozen):
-    """A matrix that runs: its cells in the order in which they begin."""
-
-    campaign_id: str
-    name: str
-    matrix: Matrix
-    cells: tuple[MatrixCell, ...]
-    seed: int
-    order: Order

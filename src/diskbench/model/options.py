@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from diskbench.model.base import Frozen
-from diskbench.plugins import known_plugin, plugins
+from diskbench.plugins import known_plugin, loading, plugins, working
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,16 +109,21 @@ def options_of_model(model: type[Options]) -> tuple[Option, ...]:
 
 @functools.cache
 def own_options(provider: str) -> tuple[Option, ...]:
-    """Return the provider's own options; empty for a provider that is not installed."""
-    plugin = known_plugin(provider)
-    return () if plugin is None else _of_plugin(plugin)
+    """Return the provider's own options; empty for a provider that is not installed. Raises
+    ProviderBroken for models that cannot be loaded."""
+    return tuple(option_ for model in _models(provider) for option_ in options_of_model(model))
 
 
 @functools.cache
 def all_options() -> tuple[tuple[Plugin, Option], ...]:
-    """Return every option of every installed plugin, with its plugin; an option of several plugins
-    occurs several times."""
-    return tuple((plugin, option) for plugin in plugins() for option in _of_plugin(plugin))
+    """Return every option of every plugin that can be loaded, with its plugin; an option of several
+    plugins occurs several times."""
+    by_name = {plugin.name: plugin for plugin in plugins()}
+    return tuple(
+        (by_name[name], option_)
+        for name, options in working(by_name, own_options).items()
+        for option_ in options
+    )
 
 
 @functools.cache
@@ -132,12 +137,8 @@ def disk_options(group: str) -> frozenset[str]:
 @functools.cache
 def option_model(group: str) -> type[Options] | None:
     """Return the model of a group of options; None if no installed plugin has it."""
-    for plugin in plugins():
-        for model in plugin.option_models():
-            if model.group == group:
-                found_model: type[Options] = model
-                return found_model
-    return None
+    every = working([plugin.name for plugin in plugins()], _models).values()
+    return next((model for models in every for model in models if model.group == group), None)
 
 
 def owners(name: str) -> Iterator[Plugin]:
@@ -145,8 +146,17 @@ def owners(name: str) -> Iterator[Plugin]:
     return (one for one, option in all_options() if option.name == name)
 
 
-def _of_plugin(plugin: Plugin) -> tuple[Option, ...]:
-    return tuple(option_ for model in plugin.option_models() for option_ in options_of_model(model))
+@functools.cache
+def _models(provider: str) -> tuple[type[Options], ...]:
+    """The models of the provider's own options, each read once: a faulty one fails here."""
+    plugin = known_plugin(provider)
+    if plugin is None:
+        return ()
+    with loading(provider):
+        models: tuple[type[Options], ...] = plugin.option_models()
+        for model in models:
+            options_of_model(model)
+    return models
 
 
 def _option(model: type[Options], field: str, hint: Any, info: FieldInfo) -> Option:  # noqa: ANN401 - a type

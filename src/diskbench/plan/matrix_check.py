@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.overrides import check_override
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
+from diskbench.model.value_fault import near, nearest
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
 from diskbench.plan.error_field import blamed, in_fields
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
-from diskbench.plan.matrix_form import near, nearest, shown_place
+from diskbench.plan.matrix_form import shown_place
 from diskbench.plan.until import until_mistake_of, until_mistakes
 from diskbench.yaml_lines import Mistake
 

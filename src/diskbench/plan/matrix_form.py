@@ -7,18 +7,16 @@ Each wrong key or value is reported and then replaced by what was probably meant
 from __future__ import annotations
 
 import copy
-import difflib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from diskbench.errors import DiskbenchError
 from diskbench.model.matrix import Limits, Matrix
 from diskbench.model.promise import Promise
+from diskbench.model.value_fault import near, nearest, shown, value_fault
 from diskbench.plan.matrix_model import cell_model, matrix_model, stored_matrix
-from diskbench.yaml_lines import Document, Mistake, quoted, read_yaml
+from diskbench.yaml_lines import Document, Mistake, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,22 +27,9 @@ if TYPE_CHECKING:
     from diskbench.plan.combinations import Place
 
 _MAX_PASSES = 20
-_KINDS = {
-    "string": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "tuple": "a list",
-    "list": "a list",
-    "dict": "a mapping",
-    "model": "a mapping",
-}
-_BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
-"""The names of pydantic's bounds, in words."""
 _NAME = "unnamed"
-_NAME_LENGTH = 100
-"""How many characters of a name are compared with known names: the time grows with the length."""
-_LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_OF_A_KIND = ("_type", "_parsing", "_from_float")
+"""How the types of pydantic's errors end for a value of another kind."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +50,7 @@ def read_form(text: str) -> Form:
     data = document.data
     if not isinstance(data, dict):
         if not mistakes:
-            mistakes.append(Mistake(1, f"a matrix is a mapping, not {_shown(data)}", "see `name:`"))
+            mistakes.append(Mistake(1, f"a matrix is a mapping, not {shown(data)}", "see `name:`"))
         return Form(document, None, tuple(mistakes), frozenset())
     data = copy.deepcopy(data)
     wrong = set(document.dropped)
@@ -85,17 +70,6 @@ def read_form(text: str) -> Form:
             continue
         return Form(document, matrix, tuple(mistakes), frozenset(wrong))
     return Form(document, None, tuple(mistakes), frozenset(wrong))
-
-
-def near(value: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'region'?`, or "" if no known name is similar."""
-    names = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
-    return f"did you mean {' or '.join(repr(name) for name in names)}?" if names else ""
-
-
-def nearest(value: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant; None if none is similar."""
-    return next(iter(difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=1)), None)
 
 
 @dataclass(frozen=True)
@@ -136,33 +110,17 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
     """Return the message, the advice, and what was probably meant."""
     kind, value = error["type"], error["input"]
     what, nothing = shown_place(place), _Meant()
-    name, _, rest = kind.partition("_")
     if kind == "missing":
         return f"{what} is missing", f"add `{place[-1]}:`", nothing
     if kind == "extra_forbidden":
         return _unknown(place)
-    if kind == "literal_error":
-        known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        message = f"{what}: {_shown(value)} is not one of {', '.join(known)}"
-        return message, near(str(value), known), _Meant(value=nearest(str(value), known))
-    if kind == "value_error":
-        raised = error.get("ctx", {})["error"]
-        if isinstance(raised.__cause__, DiskbenchError):
-            return f"{what}: {raised.__cause__.message}", raised.__cause__.advice, nothing
-        return f"{what}: {raised}", "", nothing
-    if rest in {"type", "from_float", "parsing"} and name in _KINDS:
-        of_several = any(part in {"parameters", "labels"} for part in place[-2:])
-        wanted = "text, a number, or true or false" if of_several else _KINDS[name]
-        number = None if of_several else _number_in(value, name)
-        hint = "" if number is None else f"did you mean {number:g}?"
-        return f"{what}: {_shown(value)} is not {wanted}", hint, _Meant(value=number)
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
-        return f"{what}: {_shown(value)} is no name", allowed, nothing
-    bounds = error.get("ctx", {})
-    words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]
-    advice = f"it must be {' and '.join(words)}" if words else str(error["msg"])
-    return f"{what}: {_shown(value)} is out of range", advice, nothing
+        return f"{what}: {shown(value)} is no name", allowed, nothing
+    if kind.endswith(_OF_A_KIND) and any(part in {"parameters", "labels"} for part in place[-2:]):
+        return f"{what}: {shown(value)} is not text, a number, or true or false", "", nothing
+    fault = value_fault(error)
+    return f"{what}: {fault.reason}", fault.advice, _Meant(value=fault.meant)
 
 
 def _unknown(place: Place) -> tuple[str, str, _Meant]:
@@ -191,26 +149,6 @@ def _keys(place: Place) -> list[str]:
     else:
         model = cell_model()
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _number_in(value: object, name: str) -> float | None:
-    """Return the number that `20g` or `3.0` may stand for; None if there is none."""
-    if name not in {"int", "float"} or isinstance(value, bool):
-        return None
-    number = _LEADING_NUMBER.match(str(value).strip())
-    if not number:
-        return None
-    return round(float(number[0])) if name == "int" else float(number[0])
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def shown_place(place: Place) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.options import all_options, own_options
+from diskbench.model.options import all_options
 from diskbench.plugins import known_plugin
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def account_flag(provider: str) -> str:
     """Return the provider's flag for the account that pays."""
     plugin = known_plugin(provider)
     name = plugin.account_option if plugin else None
-    own = next((option.flag for option in own_options(provider) if option.name == name), None)
+    own = next((o.flag for p, o in all_options() if p.name == provider and o.name == name), None)
     return own or "--account"
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from diskbench.errors import InvalidValue
 from diskbench.model.options import option_model, own_options, owners
 from diskbench.model.rental import RentSpec
+from diskbench.model.value_fault import value_fault
 from diskbench.plan.rent_flags import field_of, flag, stored_name, typed
 from diskbench.plugins import plugin
 
@@ -122,10 +123,10 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
         return RentSpec.model_validate({**common, "account": account_of(provider, options), **own})
     except ValidationError as error:
         first = error.errors()[0]
-        name = flag(str(first["loc"][-1]))
+        name, fault = flag(str(first["loc"][-1])), value_fault(first)
         raise InvalidValue(
-            f"{name} {first['input']}: {first['msg']}",
-            advice=f"see diskbench run --provider {provider} --help",
+            f"{name}: {fault.reason}",
+            advice=fault.advice or f"see diskbench run --provider {provider} --help",
             field=field_of(name),
         ) from error
 

@@ -90,7 +90,7 @@ def make_plan(
     drain_s: int | None = None,
 ) -> Plan:
     """Return the plan of one trial: rendered, split into steps, with its time and space. `drain_s`
-    is the seconds until its disk's burst credit is used up (plan/drain.py).
+    is the seconds until its disk's burst credit is used up (plan/burst_time.py).
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """

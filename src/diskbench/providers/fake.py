@@ -37,7 +37,7 @@ from diskbench.providers.skeleton.zones import in_first_with_capacity
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from diskbench.catalog.books import Books
     from diskbench.model.rental import Claim, Found, LeaseEnd
@@ -177,7 +177,7 @@ class FakeProvider:
         """See ports.Renter.release."""
         which = Which(lease_id, made, copied)
 
-        def listed_now() -> _Listing:
+        def look(_: Collection[str]) -> _Listing:
             carrying = list(_of_lease(lease_id, named=False))
             meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
             return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
@@ -190,7 +190,7 @@ class FakeProvider:
                 except (OSError, RentalFailed, AccessDenied) as error:
                     failures[name] = str(error)
 
-        release(which, str(_cloud().place), listed_now, give_back)
+        release(which, str(_cloud().place), look, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""

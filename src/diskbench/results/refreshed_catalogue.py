@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
+from diskbench.plugins import working
 from diskbench.ports import Refreshes
 from diskbench.providers.registry import provider
 from diskbench.store.overlays import read_overlays, write_overlay
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 def refreshable() -> tuple[str, ...]:
     """The providers that can be asked for limits and prices, sorted."""
-    return tuple(name for name in catalogues() if isinstance(provider(name), Refreshes))
+    made = working(catalogues(), provider)
+    return tuple(name for name, known in made.items() if isinstance(known, Refreshes))
 
 
 def open_books() -> Books:

@@ -29,6 +29,7 @@ from diskbench.errors import (
 )
 from diskbench.model.record_names import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
+from diskbench.model.value_fault import value_faults
 from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
@@ -357,8 +358,7 @@ def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
                 f"evidence: {what} has format {version}; this diskbench knows {FORMAT}",
                 advice="it was written by a newer diskbench: upgrade this one",
             ) from error
-        where = ".".join(str(part) for part in cause["loc"])
         raise EvidenceDamaged(
-            f"evidence: {what} is damaged: {where}: {cause['msg']}".replace(": : ", ": "),
+            f"evidence: {what} is damaged: {value_faults(error, 'file')}",
             advice="restore it from a copy of the store; the other runs are not affected",
         ) from error

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from diskbench.catalog.overlay import FORMAT, Overlay
 from diskbench.errors import InvalidValue
+from diskbench.model.value_fault import value_faults
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
             overlays.append(Overlay.model_validate_json(data))
         except (ValidationError, OSError) as error:
             raise InvalidValue(
-                f"{path} is no refreshed catalogue: {error}",
+                f"{path} is no refreshed catalogue: {value_faults(error, 'file')}",
                 advice=f"remove it, or `diskbench catalog instances --refresh --cloud {path.stem}`",
             ) from error
     return tuple(overlays)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
 from diskbench.model.spec import Plan
+from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import transaction
@@ -90,11 +91,9 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     try:
         return Plan.model_validate(stored) if stored is not None else None
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
         writer = stored.get("diskbench_version") if isinstance(stored, dict) else None
         raise StoreUnavailable(
-            f"the plan of trial {trial_id} cannot be read: {field}: {first['msg']}",
+            f"the plan of trial {trial_id} cannot be read: {value_faults(error, 'plan')}",
             advice=f"diskbench {writer or 'of another version'} wrote it: use that version, or a "
             "newer one",
         ) from error

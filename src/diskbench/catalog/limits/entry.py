@@ -14,9 +14,16 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from diskbench.catalog.limits.bucket import IoAccounting
-from diskbench.catalog.yaml_loader import LIMITS, catalogues, check_sources, parse_book, shipped
+from diskbench.catalog.yaml_loader import (
+    LIMITS,
+    catalogues,
+    check_sources,
+    parse_book,
+    shipped_book,
+)
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
+from diskbench.plugins import working
 from diskbench.units import KIB, MIB
 
 GIB_PER_TIB = 1024
@@ -412,8 +419,7 @@ def catalogue(cloud: str) -> Catalogue:
 def known_catalogue(cloud: str) -> Catalogue | None:
     """Return the shipped file of a provider; None if it has none. Raises InvalidValue if the file
     breaks the rules."""
-    text = shipped(cloud, LIMITS)
-    return None if text is None else parse_catalogue(text, where=f"{cloud}/{LIMITS}")
+    return shipped_book(cloud, LIMITS, parse_catalogue)
 
 
 def caches_disks(cloud: str) -> bool:
@@ -426,7 +432,8 @@ def caches_disks(cloud: str) -> bool:
 @functools.cache
 def clouds() -> tuple[str, ...]:
     """Return the providers with disk types in the catalogue, sorted."""
-    return tuple(name for name in catalogues() if (known := known_catalogue(name)) and known.disks)
+    every = working(catalogues(), known_catalogue)
+    return tuple(name for name, book in every.items() if book is not None and book.disks)
 
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:

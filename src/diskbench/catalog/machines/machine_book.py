@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from diskbench.catalog.limits.entry import Accounting, FigureSource, SourcedFigure
 from diskbench.catalog.overlay import MACHINES
-from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped
+from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
@@ -183,7 +183,5 @@ def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = N
 def machine_book(cloud: str) -> MachineBook:
     """The shipped machines of a provider; an empty book where it lists none. Raises InvalidValue
     for a file that breaks the rules."""
-    text = shipped(cloud, MACHINES)
-    if text is None:
-        return MachineBook(format=1, cloud=cloud, sources={})
-    return parse_machines(text, where=f"{cloud}/{MACHINES}")
+    book = shipped_book(cloud, MACHINES, parse_machines)
+    return book if book is not None else MachineBook(format=1, cloud=cloud, sources={})

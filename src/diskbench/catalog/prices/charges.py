@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from diskbench.catalog.limits.entry import FigureSource, SourcedFigure
-from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped
+from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen
 from diskbench.units import KIB
 
@@ -121,8 +121,7 @@ class Charges(Frozen):
 @functools.cache
 def charges_of(cloud: str) -> Charges | None:
     """Return the shipped charges of a provider; None if it lists none."""
-    text = shipped(cloud, CHARGES)
-    return None if text is None else parse_charges(text, where=f"{cloud}/{CHARGES}")
+    return shipped_book(cloud, CHARGES, parse_charges)
 
 
 def parse_charges(text: str, *, where: str) -> Charges:

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from diskbench.catalog.limits.entry import FigureSource, SourcedFigure
 from diskbench.catalog.overlay import PRICES
-from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped
+from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:
@@ -131,7 +131,5 @@ def parse_prices(text: str, *, where: str, patch: Mapping[str, Any] | None = Non
 def price_book(cloud: str) -> PriceBook:
     """The shipped prices of a provider; an empty book where it lists none. Raises InvalidValue for
     a file that breaks the rules."""
-    text = shipped(cloud, PRICES)
-    if text is None:
-        return PriceBook(format=1, cloud=cloud, region="", sources={})
-    return parse_prices(text, where=f"{cloud}/{PRICES}")
+    book = shipped_book(cloud, PRICES, parse_prices)
+    return book if book is not None else PriceBook(format=1, cloud=cloud, region="", sources={})

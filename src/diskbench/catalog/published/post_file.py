@@ -24,6 +24,7 @@ from diskbench.catalog.published.figures import (
 from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
+from diskbench.model.value_fault import value_faults
 from diskbench.units import MIB
 
 UNITS: dict[str, tuple[float, frozenset[str]]] = {
@@ -171,7 +172,7 @@ def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
         return tuple(_figures(file, seed))
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{seed}.yaml holds no published figures: {error}",
+            f"{seed}.yaml holds no published figures: {value_faults(error, 'file')}",
             advice="its form is in diskbench/catalog/published/post_file.py",
         ) from error
 

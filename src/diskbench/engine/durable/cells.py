@@ -1,59 +1,113 @@
-"""A cell, of a matrix or of a run, as a durable workflow. Its id is the trial's; another process
-continues it when its own dies."""
+"""A cell, of a matrix or of a run, as a durable workflow: its stations, each a step of DBOS.
+
+The workflow's id is the trial's. A killed controller's cell continues, in another process, at the
+station where it stood. The four properties in docs/design.md#durable-execution shape this file: the
+application version is fixed, and a stop is a message that stations obey, never a DBOS cancel.
+"""
 
 from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
 from diskbench.engine.durable.at_work import working_on
 from diskbench.engine.durable.process import own_queue
-from diskbench.engine.durable.workflow import CHECKPOINTED, load_plan
-from diskbench.engine.matrix.cell_order import CellStations, run_cell
 from diskbench.engine.trial.order import run_trial
 from diskbench.errors import Suspended
-from diskbench.model.outcome import Outcome, Problem, TrialEnd
+from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd
+from diskbench.model.spec import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from diskbench.engine.trial.order import Stations
+    from diskbench.model.spec import Plan
+
 _TAKEOVER_POLL_S = 0.1
 suspensions: dict[str, Suspended] = {}
 """Why this process suspended a cell, by trial id. Its workflow in the database is unchanged."""
-_stations: CellStations | None = None
+_cells: CellStations | None = None
+_trials: Stations | None = None
 
 
-def bind_cells(stations: CellStations) -> None:
-    """Give this process's cells their adapters; called once, before launch."""
-    global _stations
-    _stations = stations
+class CellStations(Protocol):
+    """The checkpointed steps around a trial. Each is idempotent."""
+
+    def plan(self, trial_id: str) -> Plan:
+        """The plan of a trial; needs no checkpoint."""
+        ...
+
+    def open(self, trial_id: str) -> Outcome:
+        """Plan the trial and write its rows, lease first; nothing is rented."""
+        ...
+
+    def rent(self, trial_id: str) -> Outcome:
+        """Acquire the machine, or connect to the one that exists."""
+        ...
+
+    def settle(
+        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
+    ) -> None:
+        """Release everything, and write into the cell's row how it ended or when it is retried.
+        `rented`: whether renting was begun."""
+        ...
 
 
-def _bound() -> CellStations:
-    if _stations is None:
-        raise RuntimeError("bind_cells() was not called before the workflow ran")
-    return _stations
+def bind(cells: CellStations, trials: Stations) -> None:
+    """Give this process's workflows their adapters; called once, before launch."""
+    global _cells, _trials
+    _cells, _trials = cells, trials
+
+
+def _bound() -> tuple[CellStations, Stations]:
+    if _cells is None or _trials is None:
+        raise RuntimeError("bind() was not called before the workflow ran")
+    return _cells, _trials
 
 
 @DBOS.step(name="open_cell")
 def _open(trial_id: str) -> dict[str, Any]:
-    return _bound().open(trial_id).model_dump(mode="json")
+    cells, _ = _bound()
+    return cells.open(trial_id).model_dump(mode="json")
 
 
 @DBOS.step(name="rent_cell")
 def _rent(trial_id: str) -> dict[str, Any]:
-    return _bound().rent(trial_id).model_dump(mode="json")
+    cells, _ = _bound()
+    return cells.rent(trial_id).model_dump(mode="json")
+
+
+@DBOS.step(name="prepare")
+def _prepare(trial_id: str) -> dict[str, Any]:
+    cells, trials = _bound()
+    return trials.prepare(cells.plan(trial_id)).model_dump(mode="json")
+
+
+@DBOS.step(name="measure")
+def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, Any]:
+    cells, trials = _bound()
+    outcome = trials.measure(cells.plan(trial_id), run_index, Step.model_validate(step))
+    return outcome.model_dump(mode="json")
+
+
+@DBOS.step(name="finish_run")
+def _finish_run(trial_id: str, end: dict[str, Any], prepared: dict[str, Any]) -> None:
+    cells, trials = _bound()
+    trials.finish_run(
+        cells.plan(trial_id), RunEnd.model_validate(end), Outcome.model_validate(prepared)
+    )
 
 
 @DBOS.step(name="settle_cell")
 def _settle(
-    trial_id: str, end: dict[str, Any] | None, problem: dict[str, Any] | None, rented: bool
+    trial_id: str, end: dict[str, Any] | None, problem: dict[str, Any] | None, *, rented: bool
 ) -> None:
-    _bound().settle(
+    cells, _ = _bound()
+    cells.settle(
         trial_id,
         TrialEnd.model_validate(end) if end else None,
         Problem.model_validate(problem) if problem else None,
@@ -61,40 +115,51 @@ def _settle(
     )
 
 
-class _Durable:
-    """The stations of a cell, each behind its checkpoint; only JSON goes in and out."""
+class _Checkpointed:
+    """The stations of a trial, each behind its checkpoint; only JSON goes in and out."""
 
-    def open(self, trial_id: str) -> Outcome:
-        return Outcome.model_validate(_open(trial_id))
+    def prepare(self, plan: Plan) -> Outcome:
+        return Outcome.model_validate(_prepare(plan.trial_id))
 
-    def rent(self, trial_id: str) -> Outcome:
-        return Outcome.model_validate(_rent(trial_id))
-
-    def settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
-        _settle(
-            trial_id,
-            end.model_dump(mode="json") if end else None,
-            problem.model_dump(mode="json") if problem else None,
-            rented,
+    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
+        return Outcome.model_validate(
+            _measure(plan.trial_id, run_index, step.model_dump(mode="json"))
         )
+
+    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
+        _finish_run(plan.trial_id, end.model_dump(mode="json"), prepared.model_dump(mode="json"))
 
 
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
-    """Rent, measure, release and settle one cell."""
+    """Run one attempt of a cell: open, rent, the trial (engine/trial/order.py), settle.
+
+    Every cell is settled, whatever happens: what was rented is released, and its row says how it
+    ended."""
     with _at_work(trial_id):
-        run_cell(trial_id, _Durable(), CHECKPOINTED, load_plan)
+        ready, rented = Outcome.model_validate(_open(trial_id)), False
+        if ready.state == "done":
+            ready, rented = Outcome.model_validate(_rent(trial_id)), True
+        if ready.state == "done":
+            _settle(trial_id, _measured(trial_id), None, rented=True)
+        else:
+            problem = ready.problem.model_dump(mode="json") if ready.problem else None
+            _settle(trial_id, None, problem, rented=rented)
 
 
 @DBOS.workflow(name="trial")
 def trial(trial_id: str) -> dict[str, Any]:
     """A run that diskbench 0.1 began, whose workflow had no other stations: it is only resumed."""
     with _at_work(trial_id):
-        end = run_trial(load_plan(trial_id), CHECKPOINTED)
-        _Durable().settle(trial_id, end, None, rented=True)
-        return end.model_dump(mode="json")
+        end = _measured(trial_id)
+        _settle(trial_id, end, None, rented=True)
+        return end
+
+
+def _measured(trial_id: str) -> dict[str, Any]:
+    """Run the trial of a cell that is rented; how it ended, as JSON."""
+    cells, _ = _bound()
+    return run_trial(cells.plan(trial_id), _Checkpointed()).model_dump(mode="json")
 
 
 @contextmanager

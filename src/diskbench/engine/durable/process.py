@@ -15,16 +15,12 @@ from dbos import DBOS
 from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.at_work import none_at_work
 from diskbench.engine.durable.serializer import JsonSerializer
-from diskbench.engine.durable.workflow import APPLICATION, APPLICATION_VERSION, bind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import sqlalchemy as sa
 
-    from diskbench.engine.trial.order import Stations
-    from diskbench.model.spec import Plan
-
+APPLICATION_VERSION = "1"
+"""Raised by hand when the sequence of stations changes; runs of another version are released."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
 _NOTIFIED_S = 0.05
@@ -44,18 +40,15 @@ def own_queue(executor_id: str) -> str:
 def launch(
     engine: sa.Engine,
     executor_id: str,
-    stations: Stations,
-    load_plan: Callable[[str], Plan],
     *,
     own_poll_s: float | None = None,
     schedules: bool = False,
 ) -> None:
-    """Start DBOS on our own database engine. With `own_poll_s` it listens to this process's own
-    queue; `schedules` listens to those, too (engine/durable/schedules.py)."""
-    bind(stations, load_plan)
+    """Start DBOS on our own database engine, after cells.bind. With `own_poll_s` it listens to this
+    process's own queue; `schedules` listens to those, too (engine/durable/schedules.py)."""
     DBOS(
         config={
-            "name": APPLICATION,
+            "name": clocks.APPLICATION,
             "system_database_url": engine.url.render_as_string(hide_password=False),
             "system_database_engine": engine,
             "executor_id": executor_id,

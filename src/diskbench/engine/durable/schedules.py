@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from dbos import DBOS, DBOSClient
 
 from diskbench.engine.durable.serializer import JsonSerializer
-from diskbench.engine.durable.workflow import APPLICATION
 from diskbench.store.database import as_unavailable
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
+APPLICATION = "diskbench"
+"""The name that owns workflows, queues and schedules in a database shared with other programs."""
 QUEUE = "schedules"
 """Where due occurrences wait for a worker."""
 POLL_S = 10.0

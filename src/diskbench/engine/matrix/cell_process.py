@@ -40,14 +40,12 @@ def launch_cells(
     from diskbench.engine.durable import process
 
     session = cells.session
-    durable_cells.bind_cells(cells)
+    durable_cells.bind(cells, stations)
     session.ends_work = process.stop
     follow_wishes(session, cells.stop)
     process.launch(
         session.database,
         session.executor_id,
-        stations,
-        cells.plan,
         own_poll_s=poll_s,
         schedules=schedules,
     )

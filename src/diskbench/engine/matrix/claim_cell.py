@@ -19,8 +19,7 @@ from diskbench.store.cells import claim_cell
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from diskbench.engine.durable.cells import WorkflowState
-    from diskbench.engine.matrix.cell_order import CellStations
+    from diskbench.engine.durable.cells import CellStations, WorkflowState
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
 

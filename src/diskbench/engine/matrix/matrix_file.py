@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
+from diskbench.fio.profiles import shipped_directory
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
@@ -45,7 +46,12 @@ class MatrixFile:
 
 def shipped_matrices() -> tuple[str, ...]:
     """The names of the matrices that come with diskbench, sorted."""
-    return tuple(sorted(path.name.removesuffix(SUFFIX) for path in _directory().glob(f"*{SUFFIX}")))
+    return tuple(
+        sorted(
+            path.name.removesuffix(SUFFIX)
+            for path in shipped_directory("matrices").glob(f"*{SUFFIX}")
+        )
+    )
 
 
 def load_matrix(name_or_path: str) -> MatrixFile:
@@ -164,18 +170,11 @@ def _with_found_profiles(matrix: Matrix, folder: Path) -> Matrix:
 def _find(name_or_path: str) -> Path:
     names = shipped_matrices()
     if name_or_path in names:
-        return _directory() / f"{name_or_path}{SUFFIX}"
+        return shipped_directory("matrices") / f"{name_or_path}{SUFFIX}"
     path = Path(name_or_path)
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         raise UnknownName("matrix", name_or_path, names)
     return path
-
-
-def _directory() -> Path:
-    """The shipped matrices' directory: in the installed package, or beside a checkout's src."""
-    package = Path(__file__).resolve().parents[2]
-    installed = package / "profiles" / "matrices"
-    return installed if installed.is_dir() else package.parents[1] / "profiles" / "matrices"
 
 
 def _count(mistakes: int) -> str:

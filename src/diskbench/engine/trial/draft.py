@@ -16,9 +16,8 @@ from diskbench.engine.session import new_id
 from diskbench.engine.trial.probe import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.plan.drain import drain_s
+from diskbench.plan.burst_time import drain_s, time_scale_notes
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.time_scale import time_scale_notes
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees, Renter

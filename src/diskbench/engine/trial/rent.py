@@ -22,7 +22,7 @@ from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import TargetSpec
-from diskbench.plan.drain import drain_s
+from diskbench.plan.burst_time import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.store.archive import write_plan

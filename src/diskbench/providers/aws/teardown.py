@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.inventory import ENDED, inventory_by_all, told
-from diskbench.providers.aws.settling import settled
+from diskbench.providers.aws.settling import unlisted_s
 from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.lag import Lag
 from diskbench.providers.skeleton.release import noting
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from diskbench.model.ours import Which
     from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import AwsInventory
@@ -43,19 +46,10 @@ call and its id parameter."""
 
 
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
-    """Release the resources of a lease in one region; see skeleton.release.
+    """Release the resources of a lease in one region; see skeleton.release."""
 
-    One empty listing proves nothing just after a create, nor does a listing that still shows what
-    was deleted a moment ago: EC2 is asked again until both have had the time to show.
-    """
-    given: set[str] = set()
-    listings: list[AwsInventory] = []
-
-    def listed_now() -> AwsInventory:
-        what = f"the listing of {which.lease_id}"
-        found = until(partial(_unlisted, ec2, which, given), what, timing.delete_s, timing)
-        listings.append(found)
-        return found if found.names() else settled(ec2, which, timing, found, listings[0])
+    def look(_: Collection[str]) -> AwsInventory:
+        return inventory_by_all(ec2, which)
 
     def give_back(found: AwsInventory, failures: Failures) -> None:
         _instances(ec2, found, timing, failures)
@@ -69,16 +63,9 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
                         timing.delete_s,
                         timing,
                     )
-        given.update(name for name in found.names() if name not in failures)
 
-    skeleton.release(which, ec2.session.region, listed_now, give_back)
-
-
-def _unlisted(ec2: AwsClient, which: Which, given: set[str]) -> AwsInventory | Still:
-    """The listing, once it shows nothing of what was deleted."""
-    found = inventory_by_all(ec2, which)
-    held = given.intersection(found.names())
-    return Still(f"{', '.join(sorted(held))} is still listed") if held else found
+    lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_looks)
+    skeleton.release(which, ec2.session.region, look, give_back, lag=lag)
 
 
 def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures: Failures) -> None:

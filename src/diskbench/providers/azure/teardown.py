@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,12 @@ from diskbench.providers.azure.inventory import (
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import group_name
 from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.lag import Lag
 from diskbench.providers.skeleton.release import noting
-from diskbench.providers.waits import nap
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from diskbench.model.ours import Which
     from diskbench.providers.azure.client import AzureClient, Item
     from diskbench.providers.skeleton.release import Failures
@@ -55,31 +56,18 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     machine and disks are deleted, and the failure names the foreign resource.
     """
 
-    deleted: set[str] = set()
-
-    def once() -> _Listing:
+    def look(_: Collection[str]) -> _Listing:
         found = _groups(edge, which)
         meant = tuple(group for group in found if is_meant(group, which))
         return _Listing(meant, tuple(told_group(group) for group in found if group not in meant))
 
-    def listed_now() -> _Listing:
-        """The listing, repeated for a while where it may lag: nothing is listed of a lease that is
-        only just made, or what was deleted is listed still."""
-        end = time.monotonic() + edge.timing.settle_s
-        while True:
-            found = once()
-            names = set(found.names())
-            lags = bool(names & deleted) if names else just_made and not deleted
-            if not lags or time.monotonic() >= end:
-                return found
-            nap(edge.timing.first_poll_s, edge.timing, edge.watch)
+    def unlisted_s(first: _Listing) -> float | None:
+        return edge.timing.settle_s if just_made and not first.groups else None
 
     def give_back(found: _Listing, failures: Failures) -> None:
         for group in found.groups:
             if why := _give_back(edge, which, group):
                 failures[told_group(group)] = why
-            else:
-                deleted.add(told_group(group))
 
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""
@@ -89,7 +77,8 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
             held = []
         return ", ".join([name, *(told(item) for item in held)])
 
-    skeleton.release(which, edge.azure.subscription, listed_now, give_back, tell)
+    lag = Lag(edge.timing, unlisted_s, listed_s=edge.timing.settle_s, watch=edge.watch)
+    skeleton.release(which, edge.azure.subscription, look, give_back, tell, lag=lag)
 
 
 def _groups(edge: AzureClient, which: Which) -> list[Item]:

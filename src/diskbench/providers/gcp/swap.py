@@ -17,7 +17,8 @@ from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
-from diskbench.providers.gcp.teardown import await_unlisted, give_back
+from diskbench.providers.gcp.teardown import give_back, lag_of
+from diskbench.providers.skeleton.lag import listed_in_time
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
         reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
     deleted = [f"disk {place(disk)}" for disk in earlier]
-    await_unlisted(order.compute, Which(order.lease), deleted)
+    listed_in_time(
+        lambda _: inventory(order.compute, Which(order.lease)), deleted, lag_of(order.compute)
+    )
     return in_zone(order, zone)
 
 

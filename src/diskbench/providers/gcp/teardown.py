@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
@@ -14,6 +13,7 @@ from diskbench.providers.gcp.inventory import inventory, place, zone_of
 from diskbench.providers.gcp.operations import finish, last
 from diskbench.providers.gcp.sent import sent
 from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.lag import Lag
 from diskbench.providers.skeleton.release import noting
 from diskbench.providers.waits import Still, until
 
@@ -33,40 +33,30 @@ def release(compute: Compute, which: Which) -> None:
     """Release the resources of a lease in the project; see skeleton.release.
 
     What was sent and is not listed is deleted by its name, which tells whether it is there."""
-    gone: set[str] = set()
 
-    def listed_now() -> GcpInventory:
+    def look(deleted: Collection[str]) -> GcpInventory:
         listed = inventory(compute, which)
         if which.copied:
             return listed
         unlisted = [
             one
             for one in sent(compute, which.lease_id)
-            if one.told not in gone and which.takes(one.name, one.told)
+            if one.told not in deleted and which.takes(one.name, one.told)
         ]
         return listed.also(unlisted)
 
     def work_off(found: GcpInventory, failures: Failures) -> None:
         for collection, field in _ORDER:
             give_back(compute, which.lease_id, collection, getattr(found, field), failures)
-        gone.update(name for name in found.names() if name not in failures)
-        if not failures:
-            await_unlisted(compute, which, found.names())
 
-    skeleton.release(which, f"project {compute.project}", listed_now, work_off)
+    skeleton.release(which, f"project {compute.project}", look, work_off, lag=lag_of(compute))
 
 
-def await_unlisted(compute: Compute, which: Which, deleted: Collection[str]) -> None:
-    """Wait until a listing no longer shows what was deleted; what it still shows after that time
-    is left to the next look."""
-
-    def ask() -> bool | Still:
-        left = [name for name in inventory(compute, which).names() if name in deleted]
-        return Still(f"{', '.join(left)} is still listed") if left else True
-
-    with contextlib.suppress(RentalFailed):
-        what = f"end of {which.lease_id}"
-        until(ask, what, compute.timing.appear_s, compute.timing, compute.watch)
+def lag_of(compute: Compute) -> Lag[GcpInventory]:
+    """How far listings may be behind: what was deleted may still be in them; what was made is known
+    by its operation."""
+    timing = compute.timing
+    return Lag(timing, lambda _: None, listed_s=timing.appear_s, watch=compute.watch)
 
 
 def give_back(

@@ -4,62 +4,55 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.providers.places import lease_directory
+from diskbench.providers.skeleton.lag import Lag, Listing, listed_in_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from diskbench.model.ours import Which
 
 RELEASE_ROUNDS = 3
 """The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""
 
+L = TypeVar("L", bound=Listing)
+
 Failures = dict[str, str]
 """Kind and id of a resource that could not be released → the reason."""
-
-
-class Listing(Protocol):
-    """What a cloud lists of a lease."""
-
-    @property
-    def others(self) -> Sequence[str]:
-        """Kinds and ids of resources that carry the lease's tag but do not belong to it; they
-        are kept."""
-        ...
-
-    def names(self) -> Sequence[str]:
-        """Kinds and ids of the resources to release, the keys of `Failures`."""
-        ...
-
-
-L = TypeVar("L", bound=Listing)
 
 
 def release(
     which: Which,
     where: str,
-    look: Callable[[], L],
+    look: Callable[[Collection[str]], L],
     give_back: Callable[[L, Failures], None],
     tell: Callable[[str], str] = str,
+    *,
+    lag: Lag[L] | None = None,
 ) -> None:
     """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
-    `look` lists the lease, `give_back` deletes everything in the order of dependence and notes
-    failures, `tell` describes a name that is left. Raises one ReleaseFailed, naming what the
-    last listing still shows.
+    `look` lists the lease; it is given the names of what was deleted so far. `give_back` deletes
+    everything in the order of dependence and notes failures, `tell` describes a name that is left.
+    `lag` says how far the listings may be behind; None: they never are. Raises one ReleaseFailed,
+    naming what the last listing still shows.
     """
     lease_id = which.lease_id
     directory = lease_directory(lease_id)
     failures: Failures = {}
-    found = _listed(look, lease_id, where)
+    deleted: set[str] = set()
+    with _listing(lease_id, where):
+        found = first = listed_in_time(look, deleted, lag)
     for _ in range(RELEASE_ROUNDS):
         if failures or not found.names():
             break
         give_back(found, failures)
-        found = _listed(look, lease_id, where)
+        deleted.update(name for name in found.names() if name not in failures)
+        with _listing(lease_id, where):
+            found = listed_in_time(look, deleted, lag, first)
     which.warn(found.others)
     if left := found.names():
         reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
@@ -71,9 +64,11 @@ def release(
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _listed(look: Callable[[], L], lease_id: str, where: str) -> L:
+@contextlib.contextmanager
+def _listing(lease_id: str, where: str) -> Iterator[None]:
+    """Turn an error of a listing into ReleaseFailed."""
     try:
-        return look()
+        yield
     except DiskbenchError as error:
         raise ReleaseFailed(
             f"not given back in {where}: what is there of {lease_id} could not be listed: "

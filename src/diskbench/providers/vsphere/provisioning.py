@@ -30,24 +30,20 @@ def provisioned(
     if wanted.provisioning is None:
         return wanted
     if kind.lower() in _BY_POLICY:
-        if typed not in {None, "thin"}:
-            raise InvalidValue(
-                f"--provisioning {typed}: datastore {datastore.name} is {kind}, where the storage "
-                "policy decides how a disk is made",
-                advice="leave it out, or name a --storage-policy that reserves the space",
-                field="provisioning",
-            )
-        return wanted.model_copy(update={"provisioning": None})
-    if kind.lower() in _FILES and not _reserves(vsphere, datastore):
-        if typed not in {None, "thin"}:
-            raise InvalidValue(
-                f"--provisioning {typed}: datastore {datastore.name} is {kind} without VAAI for "
-                "NAS, which makes thin disks only",
-                advice="use --provisioning thin, or install the filer's VAAI plug-in on each host",
-                field="provisioning",
-            )
-        return wanted.model_copy(update={"provisioning": "thin"})
-    return wanted
+        made_as, where = None, "where the storage policy decides how a disk is made"
+        advice = "leave it out, or name a --storage-policy that reserves the space"
+    elif kind.lower() in _FILES and not _reserves(vsphere, datastore):
+        made_as, where = "thin", "without VAAI for NAS, which makes thin disks only"
+        advice = "use --provisioning thin, or install the filer's VAAI plug-in on each host"
+    else:
+        return wanted
+    if typed not in {None, "thin"}:
+        raise InvalidValue(
+            f"--provisioning {typed}: datastore {datastore.name} is {kind}, {where}",
+            advice=advice,
+            field="provisioning",
+        )
+    return wanted.model_copy(update={"provisioning": made_as})
 
 
 def _reserves(vsphere: Vsphere, datastore: Item) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.providers.skeleton import release as skeleton
+from diskbench.providers.skeleton.lag import Lag
 from diskbench.providers.skeleton.release import noting
 from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, machines
 from diskbench.providers.vsphere.marks import mark
-from diskbench.providers.waits import Still, nap, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from diskbench.model.ours import Which
     from diskbench.providers.skeleton.release import Failures
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.timing import VsphereTiming
 
 
-LOOKS = 5
-"""Looks at an empty listing before it is trusted, a moment between two; our choice."""
+LOOKS = 4
+"""How many times an empty listing is repeated, a moment between two; our choice."""
 
 
 @dataclass(frozen=True)
@@ -41,43 +40,29 @@ class _Listing:
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
     """Release the resources of a lease; see skeleton.release."""
-    gone: set[str] = set()
 
-    def listed() -> _Listing:
+    def look(deleted: Collection[str]) -> _Listing:
         carrying = [
             machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
         ]
-        unlisted = set(which.made) - gone - {machine.told for machine in carrying}
+        unlisted = set(which.made) - set(deleted) - {machine.told for machine in carrying}
         carrying += _by_id(vsphere, which.lease_id, unlisted)
         meant = tuple(
             machine for machine in carrying if which.takes(machine.item.name, machine.told)
         )
         return _Listing(meant, tuple(machine.told for machine in carrying if machine not in meant))
 
-    def listed_now() -> _Listing:
-        """The listing; looked at again where it is empty, as a clone that was just made may not be
-        in it yet."""
-        found = listed()
-        for _ in range(0 if which.copied or gone else LOOKS - 1):
-            if found.meant:
-                break
-            nap(timing.first_poll_s, timing, vsphere.watch)
-            found = listed()
-        return found
+    def unlisted_s(first: _Listing) -> float | None:
+        """A clone that was just made may not be listed yet."""
+        return None if which.copied or first.meant else LOOKS * timing.first_poll_s
 
     def give_back(found: _Listing, failures: Failures) -> None:
         for machine in found.meant:
             with noting(failures, machine.told, is_missing):
                 _remove(vsphere, machine, timing)
-        gone.update(name for name in found.names() if name not in failures)
-        with contextlib.suppress(RentalFailed):
-            until(left, f"end of {which.lease_id}", timing.appear_s, timing, vsphere.watch)
 
-    def left() -> bool | Still:
-        there = [name for name in listed().names() if name in gone]
-        return Still(f"{', '.join(there)} is still listed") if there else True
-
-    skeleton.release(which, "vSphere", listed_now, give_back)
+    lag = Lag(timing, unlisted_s, timing.appear_s, LOOKS, vsphere.watch)
+    skeleton.release(which, "vSphere", look, give_back, lag=lag)
 
 
 def _by_id(vsphere: Vsphere, lease_id: str, told: Iterable[str]) -> list[VsphereMachine]:

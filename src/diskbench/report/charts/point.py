@@ -112,12 +112,6 @@ class Middle:
     machines: int
     interval: tuple[float, float] | None
 
-    @property
-    def interval_words(self) -> str:
-        """`95 % interval over n = 8 machines`, `no interval (n = 1 machine)`."""
-        counted = f"n = {self.machines} machine{'' if self.machines == 1 else 's'}"
-        return f"95 % interval over {counted}" if self.interval else f"no interval ({counted})"
-
 
 def middle(points: Sequence[ChartPoint]) -> Middle:
     """The median of points with one value per machine: the median of those that share it (MR-5)."""

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rich.console import Group
@@ -122,24 +123,27 @@ class _Silent:
     def close(self) -> None: ...
 
 
-class _Lines:
-    """Without a terminal: a line per step, and another every few seconds while it runs."""
+@dataclass
+class _Display:
+    """What a display of running trials holds: each trial's progress, guarded by a lock."""
 
-    def __init__(
-        self,
-        tracks: dict[str, TrialProgress],
-        stream: TextIO,
-        clock: Callable[[], float],
-        course_of: CourseOf | None,
-    ) -> None:
-        self._tracks, self._stream, self._clock = tracks, stream, clock
-        self._course_of = course_of
-        self._lock = threading.Lock()
-        self._last: dict[str, float] = {}
+    _tracks: dict[str, TrialProgress]
+    _stream: TextIO
+    _clock: Callable[[], float]
+    _course_of: CourseOf | None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def measuring(self, plan: Plan) -> None:
         with self._lock:
             self._tracks[plan.trial_id].plan = plan
+
+
+@dataclass
+class _Lines(_Display):
+    """Without a terminal: a line per step, and another every few seconds while it runs."""
+
+    _last: dict[str, float] = field(default_factory=dict)
+    """When each trial last printed a line."""
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         with self._lock:
@@ -181,25 +185,12 @@ class _Lines:
             return  # stderr is closed: the measurement continues without a display
 
 
-class _Bars:
+@dataclass
+class _Bars(_Display):
     """On a terminal: a bar and the line of the step for one trial, a line each for several."""
 
-    def __init__(
-        self,
-        tracks: dict[str, TrialProgress],
-        stream: TextIO,
-        clock: Callable[[], float],
-        course_of: CourseOf | None,
-    ) -> None:
-        self._tracks, self._stream, self._clock = tracks, stream, clock
-        self._course_of = course_of
-        self._lock = threading.RLock()
-        self._live: Live | None = None
-        self._closed = False
-
-    def measuring(self, plan: Plan) -> None:
-        with self._lock:
-            self._tracks[plan.trial_id].plan = plan
+    _live: Live | None = None
+    _closed: bool = False
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         with self._lock:

@@ -35,10 +35,10 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
 
-def listings(*left: tuple[str, ...]) -> Callable[[], Listing]:
+def listings(*left: tuple[str, ...]) -> Callable[[object], Listing]:
     """What is listed, one answer after the other; the last again and again."""
     answers = list(left)
-    return lambda: Listing(answers.pop(0) if len(answers) > 1 else answers[0])
+    return lambda _: Listing(answers.pop(0) if len(answers) > 1 else answers[0])
 
 
 def test_what_comes_while_it_is_given_back_goes_in_the_next_round() -> None:
@@ -92,7 +92,7 @@ def test_a_thing_that_is_gone_is_given_back() -> None:
 
 
 def test_a_listing_that_fails_keeps_nothing_back() -> None:
-    def look() -> Listing:
+    def look(_: object) -> Listing:
         raise HostUnavailable("nobody answers", advice="look at the network")
 
     with pytest.raises(ReleaseFailed, match="could not be listed: nobody answers") as failed:

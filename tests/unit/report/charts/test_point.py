@@ -22,7 +22,6 @@ def test_six_machines_make_an_interval_and_five_do_not():
     points = [own(value=float(v), run=f"r{v}") for v in range(1, 7)]
     assert middle(points).interval == (1.0, 6.0)
     assert middle(points[:5]).interval is None
-    assert middle(points[:5]).interval_words == "no interval (n = 5 machines)"
 
 
 def test_runs_of_one_machine_are_one_value():

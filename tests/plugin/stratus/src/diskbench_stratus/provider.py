@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -137,7 +137,7 @@ class StratusProvider:
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 
-        def look() -> _Listing:
+        def look(_deleted: Collection[str]) -> _Listing:
             carrying = list(_of_lease(client, lease_id, named=False))
             meant = tuple(one for one in carrying if which.takes(one[0], _told(one[0])))
             return _Listing(meant, tuple(_told(one[0]) for one in carrying if one not in meant))

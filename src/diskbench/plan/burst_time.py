@@ -1,7 +1,16 @@
-"""Whether a burst bucket reduced by `--time-scale` can still be measured: pure."""
+"""How long a disk's burst credit lasts, and whether a bucket that `--time-scale` reduced can still
+be measured: pure.
+
+A load must run until the credit is used up (MR-3):
+
+    drain = 1.2 · max over the disk's buckets of C / (R_burst − R_base)
+
+with capacities divided by the lab's time scale. 1.2 is MR-3's.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.bucket import lasts_s, scaled
@@ -13,8 +22,15 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Plan
 
+BEYOND = 1.2
 SHORTEST_PHASE_S = 120.0
 """Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
+
+
+def drain_s(rental: Rental | None) -> int | None:
+    """Return whole seconds; None if the disk is in no catalogue or has no bucket."""
+    bursts = scaled_bursts_s(rental) if rental is not None else []
+    return math.ceil(BEYOND * max(bursts)) if bursts else None
 
 
 def time_scale_notes(plan: Plan) -> tuple[str, ...]:

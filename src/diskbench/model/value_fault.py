@@ -1,0 +1,141 @@
+"""Why a model refused a value, in words for people and with what was probably meant: pure.
+
+pydantic's own text ("Input should be a valid integer, unable to parse string as an integer") names
+neither the value nor a remedy, so nothing shows it to a user.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from diskbench.errors import DiskbenchError
+from diskbench.yaml_lines import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
+
+_KINDS = {
+    "string": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "finite": "a finite number",
+    "bool": "true or false",
+    "tuple": "a list",
+    "list": "a list",
+    "dict": "a mapping",
+    "model": "a mapping",
+    "datetime": "a date and time",
+    "date": "a date",
+    "url": "a URL",
+    "path": "a path",
+}
+"""What pydantic's error types begin with → what the value must be."""
+_ENDS = frozenset({"type", "from_float", "parsing", "number", "attributes_type"})
+_BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
+"""The names of pydantic's bounds, in words."""
+_LENGTHS = {"min_length": "at least", "max_length": "at most"}
+_NAME_LENGTH = 100
+"""How many characters of a name are compared with known names: the time grows with the length."""
+_MOST = 8
+"""Errors of one value that are described; the others are counted."""
+_LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class ValueFault:
+    """`reason` begins with the value (`'many' is not a whole number`), `advice` says what would do
+    or is empty, `meant` is what was probably meant, or None."""
+
+    reason: str
+    advice: str = ""
+    meant: object = None
+
+
+def value_fault(error: ErrorDetails) -> ValueFault:
+    """Describe one error of a pydantic.ValidationError by its type, value and bounds."""
+    kind, value = error["type"], error["input"]
+    if kind == "missing":
+        return ValueFault("a value is missing")
+    if kind == "extra_forbidden":
+        return ValueFault("there is no such field")
+    if kind == "literal_error":
+        known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
+        reason = f"{shown(value)} is not one of {', '.join(known)}"
+        return ValueFault(reason, near(str(value), known), nearest(str(value), known))
+    if kind == "value_error":
+        raised = error.get("ctx", {})["error"]
+        if isinstance(raised, ValidationError):  # of one value in a list
+            return value_fault(raised.errors(include_url=False)[0])
+        if isinstance(raised.__cause__, DiskbenchError):
+            return ValueFault(raised.__cause__.message, raised.__cause__.advice)
+        return ValueFault(str(raised))
+    name, _, rest = kind.partition("_")
+    if rest in _ENDS and name in _KINDS:
+        number = _number_in(value, name)
+        hint = "" if number is None else f"did you mean {number:g}?"
+        return ValueFault(f"{shown(value)} is not {_KINDS[name]}", hint, number)
+    bounds = error.get("ctx", {})
+    if kind == "json_invalid":
+        return ValueFault(f"is no JSON: {bounds['error']}")
+    if kind == "string_pattern_mismatch":
+        return ValueFault(f"{shown(value)} does not match {bounds['pattern']}")
+    words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]
+    words += [f"{word} {bounds[name]} long" for name, word in _LENGTHS.items() if name in bounds]
+    advice = f"it must be {' and '.join(words)}" if words else ""
+    return ValueFault(f"{shown(value)} is {'out of range' if words else 'not valid'}", advice)
+
+
+def value_faults(error: Exception, whole: str) -> str:
+    """Describe each error of a ValidationError with its field (`steps.0.size: 'x' is not a number`,
+    one of no field as of `whole`); return the text of another exception."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    errors = error.errors(include_url=False)
+    told = [
+        f"{'.'.join(str(part) for part in each['loc']) or whole}: {_sentence(value_fault(each))}"
+        for each in errors[:_MOST]
+    ]
+    return "; ".join([*told, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
+
+
+def _sentence(fault: ValueFault) -> str:
+    return f"{fault.reason}, {fault.advice}" if fault.advice else fault.reason
+
+
+def shown(value: object) -> str:
+    """Return a value as a message quotes it; a mapping or a list by its kind alone."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+def near(value: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'region'?`, or "" if no known name is similar."""
+    names = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
+    return f"did you mean {' or '.join(repr(name) for name in names)}?" if names else ""
+
+
+def nearest(value: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant; None if none is similar."""
+    return next(iter(difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=1)), None)
+
+
+def _number_in(value: object, name: str) -> float | None:
+    """Return the number that `20g` or `3.0` may stand for; None if there is none."""
+    if name not in {"int", "float"} or isinstance(value, bool):
+        return None
+    number = _LEADING_NUMBER.match(str(value).strip())
+    if not number:
+        return None
+    return round(float(number[0])) if name == "int" else float(number[0])

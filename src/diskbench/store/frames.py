@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 3
+SERIES_VERSION = 4
 """Incremented when the same logs give another series; older Parquet files are then unused.
 
 2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
 3: a late row is no stall where I/O continued meanwhile.
+4: the only window of a log is one of a second, not of a millisecond.
 """
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 

@@ -36,7 +36,8 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             FROM ({" UNION ALL ".join(parts)})
         ), usual AS (
             -- fio wakes up a little late, never early: the tenth of a second is what was meant
-            SELECT coalesce(greatest(round(median(gap) / 100) * 100, 1), 1000)::BIGINT AS width
+            -- (greatest() passes NULL over: a log of one window has no gap, and is one of a second)
+            SELECT greatest(round(coalesce(median(gap), 1000) / 100) * 100, 1)::BIGINT AS width
             FROM lagged WHERE gap > 0
         )
         SELECT kind, job, time, value, maximum, direction,

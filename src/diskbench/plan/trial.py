@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.jobfile import parse
 from diskbench.fio.profiles import Profile
-from diskbench.fio.retarget import change_lines, retarget
+from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import FioTarget, build_steps, space_bytes
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
@@ -114,8 +113,8 @@ def make_plan(
         size_bytes=cell.target.size_bytes,
         capacity_bytes=capacity,
     )
-    steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
-    _, changes = retarget(parse(rendered.text), fio_target)
+    built = build_steps(profile, rendered, fio_target, facts.fio_version)
+    steps, loop = built.steps, built.loop
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
@@ -150,7 +149,7 @@ def make_plan(
         facts=facts,
         expected_s=(once + repeated) * len(names.run_ids),
         space_bytes=space,
-        changes=change_lines(changes),
+        changes=change_lines(built.changes),
     )
 
 

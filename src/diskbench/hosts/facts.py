@@ -52,9 +52,7 @@ def gather_and_look(
     round trip."""
     host.connect()
     sent = time.time()
-    given = (
-        f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
-    )
+    given = f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
     done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:

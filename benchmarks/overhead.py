@@ -3,8 +3,9 @@
 Hosts are real sshd on loopback addresses of this machine, already up. The floor is `ssh HOST fio`
 with the same job, all hosts at once; diskbench is measured as a user runs it, a fresh process each
 time, the two interleaved. CPU is the controller's own (user + system, children included), memory
-its largest resident set. fio runs one step of 8 s; the job is rate-limited so that 32 of them fit
-two cores.
+its largest resident set. A busy machine stretches the seconds, and CPU by a quarter: its load is
+printed, and only figures of one sitting are compared. fio runs one step of 8 s; the job is
+rate-limited so that 32 of them fit two cores.
 
     python benchmarks/overhead.py [--hosts 1,8,32] [--repeats 3]
 """
@@ -156,7 +157,7 @@ def show(count: int, floors: list[Cost], costs: list[Cost]) -> None:
     print(
         f"{count:>3} hosts: {wall:5.2f} s beyond fio (bare ssh {floor:.2f} s; "
         f"{wall / peer:.2f} of the peer's {peer} s), CPU {middle(costs, 'cpu_s'):.2f} s, "
-        f"{middle(costs, 'rss_mb'):.0f} MB"
+        f"{middle(costs, 'rss_mb'):.0f} MB; load {os.getloadavg()[0]:.1f}"
     )
     print(
         "    where it goes (--timing of the last run; summed over hosts, which run side by side):"

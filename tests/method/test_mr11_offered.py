@@ -31,7 +31,7 @@ def shipped(fio):
     profile = shipped_profile("offered-load")
     context = RenderContext(fio_version=fio, engines=("libaio", "psync"), size_bytes=2**30)
     rendered = render(profile, {}, context)
-    steps, _ = build_steps(profile, rendered, FioTarget(kind="directory", path="/mnt"), fio)
+    steps = build_steps(profile, rendered, FioTarget(kind="directory", path="/mnt"), fio).steps
     return {step.name: step for step in steps}
 
 

@@ -42,8 +42,8 @@ def built(
     machine's fio (None: no fio). Raises ProfileError."""
     version = _fio("--version")
     rendered = render(profile, dict(overrides), _context(target))
-    steps, loop = build_steps(profile, rendered, target, version)
-    return steps, loop, version
+    found = build_steps(profile, rendered, target, version)
+    return found.steps, found.loop, version
 
 
 def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
-from ulid import ULID
 
+from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.executor import enrol, keep_beating, retire
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
-from diskbench.hosts.connect import local_host, ssh_host
+from diskbench.hosts.connect import host_at
 from diskbench.ports import Renter
 from diskbench.providers.keys import lease_keys, load_secret, write_access
 from diskbench.providers.places import lease_directory
@@ -39,17 +39,6 @@ if TYPE_CHECKING:
 
 _ENDS_WITHIN_S = 2.0
 """How long `close` waits for background threads, which may be waiting for the database."""
-
-
-def host_at(address: str, config: str | None = None) -> Host:
-    """The host at an address, reached by the OpenSSH configuration `config` or the user's own; this
-    machine where the address is empty. Connects at first use."""
-    return ssh_host(address, config) if address else local_host()
-
-
-def new_id() -> str:
-    """A lower-case ULID: sorts by time, fits every cloud's naming rules."""
-    return str(ULID()).lower()
 
 
 @dataclass

@@ -33,6 +33,16 @@ _DIRECTIONS = (b"0", b"1", b"2")
 _DIGITS = 19
 """Digits of the largest count."""
 _MOST_COLUMNS = 9
+SLIVER_S = 0.5
+"""A last second shorter than this is counted with the one before it: what was in flight at the end
+completes in it, and what the whole seconds before lost to rounding (1 % of a burst) falls into it,
+so that a disk at 100 IOPS seemed to end at 1,600; our choice."""
+LATE_WINDOWS = 1.5
+"""From such a gap on, in usual windows, a row may stand for more than one (store/log_late.py)."""
+MOSTLY = 0.5
+"""A gap was I/O where this share of its windows, or of what they lack, was."""
+LONGEST_S = 31 * 86_400
+"""Of a step. Every second has a row: one damaged time in a log would ask for years of them."""
 _EPOCH_MS = 10**11
 """Times above are Unix time: as ms since the start they would be three years of a run."""
 
@@ -115,6 +125,16 @@ def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | 
         or (kind == "iops" and any(int(row[1]) > 1 for row in rows)),
         epoch=int(rows[0][0]) > _EPOCH_MS,
     )
+
+
+def refuse_years(span_s: float) -> None:
+    """Raises FioOutputUnreadable for logs of a step that span longer than LONGEST_S."""
+    if span_s > LONGEST_S:
+        raise FioOutputUnreadable(
+            f"the logs of a step span {span_s / 86_400:,.0f} days, more than the "
+            f"{LONGEST_S // 86_400} that a step may have: a time in them is damaged",
+            advice="look at the first and the last lines of the logs; times are milliseconds",
+        )
 
 
 def _is_count(cell: bytes) -> bool:

@@ -1,6 +1,7 @@
 """From a rendered job file to steps: a stonewall group is a fio process with its own job file."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -10,13 +11,13 @@ from diskbench.fio.jobfile import Job, JobGroup, JobOption, Section, groups, job
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
-from diskbench.fio.retarget import retarget
+from diskbench.fio.retarget import JobChange, retarget
 from diskbench.fio.template import Rendered
 from diskbench.limits import FIO_FILES, FIO_JOBS
 from diskbench.model.spec import Loop, Role, Step
 from diskbench.units import format_bytes
 
-__all__ = ["FioTarget", "build_steps", "space_bytes"]
+__all__ = ["BuiltSteps", "FioTarget", "build_steps", "space_bytes"]
 
 DEFAULTS: Final = {
     "ioengine": "libaio",
@@ -46,15 +47,26 @@ BOTH_PERCENTILES = (3, 18)
 """First fio that reports clat, lat and slat percentiles side by side."""
 
 
+@dataclass(frozen=True)
+class BuiltSteps:
+    """The job file on our target with what was changed in it, the steps of a run, and their loop
+    where the profile has one."""
+
+    file: JobFile
+    steps: tuple[Step, ...]
+    loop: Loop | None
+    changes: tuple[JobChange, ...]
+
+
 def build_steps(
     profile: Profile, rendered: Rendered, target: FioTarget, fio_version: str | None
-) -> tuple[tuple[Step, ...], Loop | None]:
-    """The steps of a run, and their loop where the profile has one.
+) -> BuiltSteps:
+    """The steps of a run.
 
     Raises ProfileError where the job file does not parse, could read or write anything but the
     target, needs a newer fio, or uses more space than the user allows.
     """
-    file, _ = retarget(parse(rendered.text), target, rendered.options)
+    file, changes = retarget(parse(rendered.text), target, rendered.options)
     check(file, target)
     check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
     job_groups = groups(file)
@@ -77,7 +89,7 @@ def build_steps(
         )
     loop = _loop(profile, steps)
     _check_size(profile, steps, target)
-    return tuple(steps), loop
+    return BuiltSteps(file, tuple(steps), loop, changes)
 
 
 def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:

@@ -10,7 +10,6 @@ diskbench made (scripts/place.sh).
 from __future__ import annotations
 
 import logging
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,14 +20,14 @@ from diskbench.plan.trial import RESERVE
 from diskbench.units import MIB, format_bytes
 
 if TYPE_CHECKING:
-    from diskbench.ports import Host
+    from diskbench.ports import Completed
 
 _LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB
 _NOBODYS = "UNKNOWN"
 """How stat names an owner that this machine does not know."""
 
-_LOOK = """\
+LOOK = """\
 export LC_ALL=C
 if [ ! -e "$path" ]; then echo missing; exit; fi
 if [ ! -d "$path" ]; then echo file; exit; fi
@@ -52,20 +51,25 @@ for t in fio awk tar sha256sum setsid mkfifo; do
 done
 echo "free $(stat -f -L -c '%S %a' "$path")"
 """
+"""A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
+come in one round trip (hosts/facts.py)."""
 
 
-def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
-    """The bytes that may be used in `path`. Raises TargetRefused where it cannot be used, and
-    HostUnavailable where the host lacks a tool. Logs a warning where root measures in a directory
-    that the user who called sudo could replace."""
+def require_absolute(path: str) -> None:
+    """Raises TargetRefused for a path that does not begin at the root."""
     if not path.startswith("/"):
         raise TargetRefused(
             f"{path!r} is no absolute path", advice="write it out from the root: /mnt/disk"
         )
-    done = host.run(f"path={shlex.quote(path)}\n{_LOOK}")
+
+
+def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | None) -> int:
+    """The bytes that may be used in `path`, from what LOOK printed on the host `host_name`. Raises
+    TargetRefused where it cannot be used, and HostUnavailable where the host lacks a tool. Logs a
+    warning where root measures in a directory that the user who called sudo could replace."""
     *leading, last = done.text.strip().splitlines() or [""]
     word, _, rest = last.partition(" ")
-    where = f"{path} on {host.name}"
+    where = f"{path} on {host_name}"
     _check_trusted(leading, where)
     match word:
         case "missing":
@@ -82,7 +86,7 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
             )
         case "lacks":
             raise HostUnavailable(
-                f"{host.name} has no {rest}, which diskbench needs there", advice=f"install {rest}"
+                f"{host_name} has no {rest}, which diskbench needs there", advice=f"install {rest}"
             )
         case "free":
             numbers = [whole(number) for number in rest.split()]

@@ -16,6 +16,7 @@ from diskbench.hosts.mounts import is_network, mount_facts
 from diskbench.hosts.scripts import script
 from diskbench.hosts.told_number import whole
 from diskbench.model.facts import CpuFacts, HostFacts
+from diskbench.ports import Completed
 
 if TYPE_CHECKING:
     from diskbench.ports import Host
@@ -40,9 +41,18 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     `path` is a directory, which may not exist yet, or with `device` a block device. Raises
     HostUnavailable where the host is unreachable or no Linux machine, and ConnectionLost.
     """
+    facts, _ = gather_and_look(host, path, device=device, look="")
+    return facts
+
+
+def gather_and_look(
+    host: Host, path: str | None, *, device: bool, look: str
+) -> tuple[HostFacts, Completed]:
+    """As `gather`; and what the script `look`, which finds `path` in $path, printed in the same
+    round trip."""
     host.connect()
     sent = time.time()
-    given = f"path={shlex.quote(path or '')} is_device={int(device)}\n"
+    given = f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
     done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
@@ -51,7 +61,9 @@ def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
             f"{host.name} could not be asked what it is: {words[-1] if words else 'no answer'}",
             advice="diskbench measures Linux machines with a POSIX shell",
         )
-    return parse_facts(done.text, sent_unix_s=sent, received_unix_s=received)
+    facts = parse_facts(done.text, sent_unix_s=sent, received_unix_s=received)
+    looked = "\n".join(sections(done.text).get("look", ()))
+    return facts, Completed(0, looked.encode(), done.stderr)
 
 
 def sections(text: str) -> dict[str, list[str]]:

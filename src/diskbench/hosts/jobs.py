@@ -92,6 +92,8 @@ class _Follower:
         self.lines = 0
         self.asked: int | None = None
         """The uptime (s) at which the unit asked to start fio, until it is answered."""
+        self.answered: int | None = None
+        """The uptime (s) of the request that was answered last: the unit may write it twice."""
         self._since = 0
         """The uptime (s) at which the connection began to follow."""
         self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
@@ -121,7 +123,7 @@ class _Follower:
             and (asked := whole(line[2:].decode(errors="replace"))) is not None
         ):
             # live.tsv may hold hours of requests; only a current one is answered.
-            if asked + _ASKED_BEFORE_S >= self._since:
+            if asked + _ASKED_BEFORE_S >= self._since and asked != self.answered:
                 self.asked = asked
             self._on_stage("go")
         elif line.startswith(b"#"):
@@ -196,6 +198,7 @@ def _follow(
         if follower.asked is not None:
             if not asked:
                 host.run(go_script(unit, follower.asked), root=unit.root)
+                follower.answered = follower.asked
             follower.asked = None
     raise ConnectionLost(f"{host.name} ended the connection before the step ended")
 

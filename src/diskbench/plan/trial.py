@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.jobfile import parse
 from diskbench.fio.profiles import Profile
-from diskbench.fio.retarget import change_lines, retarget
+from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import FioTarget, build_steps, space_bytes
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
@@ -117,8 +116,8 @@ def make_plan(
         capacity_bytes=capacity,
         allowed=cell.allowed,
     )
-    steps, loop = build_steps(profile, rendered, fio_target, facts.fio_version)
-    file, changes = retarget(parse(rendered.text), fio_target, rendered.options)
+    built = build_steps(profile, rendered, fio_target, facts.fio_version)
+    steps, loop = built.steps, built.loop
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
@@ -154,7 +153,7 @@ def make_plan(
         facts=facts,
         expected_s=(once + repeated) * len(names.run_ids),
         space_bytes=space,
-        changes=change_lines(changes) + allowed_lines(file, cell.allowed),
+        changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
 
 

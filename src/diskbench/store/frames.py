@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
+from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.store.archive import read_manifest, read_step, run_prefix
 from diskbench.store.bought import COLUMNS, bought_for, with_bought
@@ -22,7 +23,7 @@ from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.outputs import read_output
 from diskbench.store.query import oldest_first
 from diskbench.store.schema import measurement, run
-from diskbench.store.series import Total, write_series
+from diskbench.store.series import write_series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,11 +38,12 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 3
+SERIES_VERSION = 4
 """Incremented when the same logs give another series; older Parquet files are then unused.
 
 2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
 3: a late row is no stall where I/O continued meanwhile.
+4: the only window of a log is one of a second, not of a millisecond.
 """
 _SERIES = f"series-{SERIES_VERSION}.parquet"
 
@@ -214,20 +216,6 @@ def output_of(
         return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
     return read_output(data, where=f"{folder}/{_FIO_JSON}")
-
-
-def totals_of(output: FioOutput) -> dict[Direction, Total]:
-    """The totals that the series of a step must sum up to (jobs of a step run in parallel)."""
-    totals: dict[Direction, Total] = {}
-    for job in output.jobs:
-        for direction, stats in job.directions.items():
-            before = totals.get(direction, Total(0, 0, 0.0))
-            totals[direction] = Total(
-                ios=before.ios + stats.ios,
-                bytes=before.bytes + stats.bytes,
-                runtime_s=max(before.runtime_s, stats.runtime_ns / 1e9),
-            )
-    return totals
 
 
 def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:

@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.fio.logs import LATE_WINDOWS, MOSTLY
+
 if TYPE_CHECKING:
     import duckdb
-
-LATE = 1.5
-"""Windows: from such a gap on a row may stand for more than one."""
-_MOSTLY = 0.5
 
 
 def late_by_latencies(db: duckdb.DuckDBPyConnection) -> None:
@@ -29,7 +27,8 @@ def late_by_latencies(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(
         f"""
         UPDATE windows AS late SET width = gap, reach = gap
-        WHERE kind IN ('iops', 'bw') AND gap >= {LATE} * usual AND {_MOSTLY} * (gap - usual) <= (
+        WHERE kind IN ('iops', 'bw') AND gap >= {LATE_WINDOWS} * usual
+            AND {MOSTLY} * (gap - usual) <= (
             SELECT count(DISTINCT seen.time // late.usual) * late.usual FROM windows AS seen
             WHERE seen.kind IN ('lat', 'clat') AND seen.job = late.job
                 AND seen.direction = late.direction
@@ -48,7 +47,7 @@ def late_by_total(
     row = db.execute(
         f"""
         SELECT sum(value * width) FILTER (of_kind) / 1000,
-            sum(value * (gap - usual)) FILTER (of_kind AND gap >= {LATE} * usual) / 1000,
+            sum(value * (gap - usual)) FILTER (of_kind AND gap >= {LATE_WINDOWS} * usual) / 1000,
             count(*) FILTER (kind IN ('lat', 'clat')),
             arg_max(value, time) FILTER (of_kind), max(time) FILTER (of_kind),
             count(DISTINCT job) FILTER (of_kind), any_value(ms)
@@ -60,9 +59,9 @@ def late_by_total(
         return
     logged, within, _, last, end_ms, jobs, zero_ms = row
     tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
-    if total - logged - last * tail_s * jobs >= _MOSTLY * within:
+    if total - logged - last * tail_s * jobs >= MOSTLY * within:
         db.execute(
             "UPDATE windows SET width = gap, reach = gap "
-            f"WHERE kind = ? AND direction = ? AND gap >= {LATE} * usual",
+            f"WHERE kind = ? AND direction = ? AND gap >= {LATE_WINDOWS} * usual",
             [kind, direction],
         )

@@ -6,15 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from diskbench.fio.logs import SLIVER_S
 from diskbench.store.log_scan import Log, run, scan
 
 if TYPE_CHECKING:
     import duckdb
-
-SLIVER_S = 0.5
-"""A last second shorter than this is counted with the one before it: what was in flight at the end
-completes in it, and what the whole seconds before lost to rounding (1 % of a burst) falls into it,
-so that a disk at 100 IOPS seemed to end at 1,600; our choice."""
 
 
 def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
@@ -40,7 +36,8 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             FROM ({" UNION ALL ".join(parts)})
         ), usual AS (
             -- fio wakes up a little late, never early: the tenth of a second is what was meant
-            SELECT coalesce(greatest(round(median(gap) / 100) * 100, 1), 1000)::BIGINT AS width
+            -- (greatest() passes NULL over: a log of one window has no gap, and is one of a second)
+            SELECT greatest(round(coalesce(median(gap), 1000) / 100) * 100, 1)::BIGINT AS width
             FROM lagged WHERE gap > 0
         )
         SELECT kind, job, time, value, maximum, direction,

@@ -19,12 +19,10 @@ what a series is for (axboe/fio #1112). All jobs of a step are summed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.logs import LogKind
+from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.quantiles import needed
 from diskbench.store.log_histograms import (
     SECOND_QUANTILES,
@@ -33,11 +31,12 @@ from diskbench.store.log_histograms import (
 )
 from diskbench.store.log_late import late_by_latencies, late_by_total
 from diskbench.store.log_scan import Log, database, literal, open_logs, run, scan, union
-from diskbench.store.log_windows import SLIVER_S, fill_tail, rate_windows, read_windows
+from diskbench.store.log_windows import fill_tail, rate_windows, read_windows
 
 if TYPE_CHECKING:
     import duckdb
 
+    from diskbench.fio.totals import Total
     from diskbench.model.result import Direction
 
 SERIES_COLUMNS = (
@@ -57,17 +56,6 @@ SERIES_COLUMNS = (
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
-LONGEST_S = 31 * 86_400
-"""Of a step. Every second has a row: one damaged time in a log would ask for years of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What fio's JSON counts for one direction of a step: what a series must sum up to."""
-
-    ios: int
-    bytes: int
-    runtime_s: float
 
 
 def write_series(
@@ -231,13 +219,10 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
 
 
 def _refuse_years(db: duckdb.DuckDBPyConnection, seconds: str) -> None:
+    """`refuse_years` of what the query `seconds` finds."""
     row = db.execute(seconds).fetchone()
-    if row and row[0] is not None and row[0] > LONGEST_S:
-        raise FioOutputUnreadable(
-            f"the logs of a step span {row[0] / 86_400:,.0f} days, more than the "
-            f"{LONGEST_S // 86_400} that a step may have: a time in them is damaged",
-            advice="look at the first and the last lines of the logs; times are milliseconds",
-        )
+    if row and row[0] is not None:
+        refuse_years(float(row[0]))
 
 
 def _zero_filled(db: duckdb.DuckDBPyConnection, column: str) -> str:

@@ -159,7 +159,7 @@ def test_no_text_breaks_the_reader(name, text):
 def built(body, target):
     profile = parse_profile(body, name="mine")
     context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
-    return build_steps(profile, render(profile, {}, context), target, "3.33")[0]
+    return build_steps(profile, render(profile, {}, context), target, "3.33").steps
 
 
 BODIES = [

@@ -35,7 +35,7 @@ rate_iops=75% of capacity
 def steps(text=TEXT):
     profile = parse_profile(text, name="mine")
     target = FioTarget(kind="directory", path="/mnt/disk")
-    return build_steps(profile, Rendered(text=text, parameters={}), target, "3.33")[0]
+    return build_steps(profile, Rendered(text=text, parameters={}), target, "3.33").steps
 
 
 def result(step, iops, *, runtime_s=60.0, extra=()):

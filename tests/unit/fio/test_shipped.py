@@ -42,13 +42,15 @@ def tiny_steps(name, target):
     known = {p.name for p in profile.parameters}
     overrides = {key: value for key, value in TINY.items() if key in known}
     context = CONTEXT.model_copy(update={"target_kind": target.kind})
-    return build_steps(profile, render(profile, overrides, context), target, "3.33")
+    found = build_steps(profile, render(profile, overrides, context), target, "3.33")
+    return found.steps, found.loop
 
 
 def steps_at(name, target, version="3.33"):
     profile = shipped_profile(name)
     context = CONTEXT.model_copy(update={"target_kind": target.kind})
-    return build_steps(profile, render(profile, {}, context), target, version)
+    found = build_steps(profile, render(profile, {}, context), target, version)
+    return found.steps, found.loop
 
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk")
@@ -166,7 +168,7 @@ def test_offload_is_used_only_where_fio_does_not_hang():
     profile = shipped_profile("offered-load")
     for version, mode in (("3.33", None), ("3.41", None), (None, None), ("3.42", "offload")):
         context = CONTEXT.model_copy(update={"fio_version": version})
-        steps, _ = build_steps(profile, render(profile, {}, context), DIRECTORY, version)
+        steps = build_steps(profile, render(profile, {}, context), DIRECTORY, version).steps
         job = jobs(parse(steps[-1].job).sections)[0]
         assert job.get("io_submit_mode") == mode
         assert job.get("rate_process") == "poisson"

@@ -18,7 +18,8 @@ def build(body, matter="", target=DIRECTORY, version="3.33"):
     text = f"---\n{HEAD}{matter}---\n{body}" if matter is not None else body
     profile = parse_profile(text, name="mine")
     context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
-    return build_steps(profile, render(profile, {}, context), target, version)
+    found = build_steps(profile, render(profile, {}, context), target, version)
+    return found.steps, found.loop
 
 
 def job(step):

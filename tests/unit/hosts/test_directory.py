@@ -14,7 +14,8 @@ from diskbench.errors import (
     TargetRefused,
 )
 from diskbench.hosts.cleanup import cleanup
-from diskbench.hosts.directory import check_directory
+from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
+from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.install import install_fio
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
@@ -23,6 +24,13 @@ from diskbench.hosts.workspace import make_workspace
 from diskbench.units import GIB, MIB
 
 HERE = LocalHost()
+
+
+def check_directory(host, path, size):
+    """The bytes that may be used in `path`, looked at as before a run."""
+    require_absolute(path)
+    _, looked = gather_and_look(host, path, device=False, look=LOOK)
+    return usable_bytes(looked, host.name, path, size)
 
 
 def refused(path, size=None):

@@ -10,7 +10,8 @@ import zstandard
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index
-from diskbench.store.series import SERIES_COLUMNS, Total, write_series
+from diskbench.fio.totals import Total
+from diskbench.store.series import SERIES_COLUMNS, write_series
 
 
 def series(tmp_path, logs, totals=None):

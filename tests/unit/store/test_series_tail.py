@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from diskbench.store.series import SERIES_COLUMNS, Total, write_series
+from diskbench.fio.totals import Total
+from diskbench.store.series import SERIES_COLUMNS, write_series
 
 
 def rows_of(logs, total, direction="read"):

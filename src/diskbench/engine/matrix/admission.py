@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.spend import spent_by
-from diskbench.engine.session import new_id
 from diskbench.model.campaign import LIVE, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.executor import living
-from diskbench.engine.session import new_id
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
 from diskbench.plan.matrix import expand

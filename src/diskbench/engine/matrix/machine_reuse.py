@@ -13,7 +13,7 @@ import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from diskbench.engine.session import new_id
+from diskbench.engine.ids import new_id
 from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue

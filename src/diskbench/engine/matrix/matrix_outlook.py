@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.matrix_file import rents
-from diskbench.engine.session import new_id
 from diskbench.engine.trial.draft import draft, resolve_rental
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts

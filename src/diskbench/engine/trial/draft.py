@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from diskbench import __version__
 from diskbench.catalog.prices.hourly import priced_region
 from diskbench.catalog.regions import check_region
-from diskbench.engine.session import new_id
+from diskbench.engine.ids import new_id
 from diskbench.engine.trial.probe import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts

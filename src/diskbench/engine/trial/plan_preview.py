@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from diskbench.engine.session import new_id
+from diskbench.engine.ids import new_id
 from diskbench.engine.trial.draft import check_rentable, draft, renter_named, resolve_rental
 from diskbench.engine.trial.prepare import Preparation
 from diskbench.engine.trial.timing import Timing

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.session import host_at, new_id
+from diskbench.engine.ids import new_id
 from diskbench.engine.trial.probe import Probed, check_parses, check_profile_suits, probe
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.errors import DiskbenchError
+from diskbench.hosts.connect import host_at
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.registry import provider

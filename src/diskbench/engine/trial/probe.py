@@ -9,8 +9,8 @@ from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
 from diskbench.fio.overrides import check_override
 from diskbench.hosts.device import check_device
-from diskbench.hosts.directory import check_directory
-from diskbench.hosts.facts import gather
+from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
+from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.install import install_fio as install
 from diskbench.hosts.parse_only import parse_only
 
@@ -39,17 +39,19 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
     """
     spec = cell.target
     is_device = spec.kind == "device"
-    facts = gather(host, spec.path, device=is_device)
+    look = LOOK if not is_device and spec.path.startswith("/") else ""
+    facts, looked = gather_and_look(host, spec.path, device=is_device, look=look)
     if facts.fio_version is None and install_fio:
         install(host)
-        facts = gather(host, spec.path, device=is_device)
+        facts, looked = gather_and_look(host, spec.path, device=is_device, look=look)
     _check_fio(facts, host.name)
     _check_tools(facts, host.name)
     _check_free(cell, facts)
     if is_device:
         check_device(host, spec.path, spec.destroy_data or "", spec.size_bytes)
     else:
-        check_directory(host, spec.path, spec.size_bytes)
+        require_absolute(spec.path)
+        usable_bytes(looked, host.name, spec.path, spec.size_bytes)
     return Probed(cell=cell, facts=facts)
 
 

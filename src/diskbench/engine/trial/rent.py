@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.matrix.machine_reuse import acquire
-from diskbench.engine.session import host_at
 from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.probe import check_parses, probe
 from diskbench.errors import Interrupted, ProfileError
+from diskbench.hosts.connect import host_at
 from diskbench.hosts.patience import patiently
 from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched

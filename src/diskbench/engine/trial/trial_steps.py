@@ -70,6 +70,8 @@ class LiveStations:
     retry: RetryPolicy
     renter: Callable[[Plan], Renter | None] = lambda _: None
     timing: Timing = field(default_factory=Timing)
+    _made: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The commands of the workspaces that `begin` made, by trial id, until `prepare` takes them."""
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one."""
@@ -79,7 +81,9 @@ class LiveStations:
         """Prepare, and start the first step without waiting for it; the workflow repeats both."""
         first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
         if first is not None and not asked.is_set():
-            make_workspace(self.connect(plan), plan.target, asked.is_set)
+            self._made[plan.trial_id] = make_workspace(
+                self.connect(plan), plan.target, asked.is_set
+            )
             self._hold_credit(plan, first)
             start(self.connect(plan), unit_of(plan, 0, first))
 
@@ -99,6 +103,8 @@ class LiveStations:
 
     def _prepare(self, plan: Plan) -> Outcome:
         asked = self.stop.of(plan.trial_id)
+        if not asked.is_set() and (made := self._made.pop(plan.trial_id, None)) is not None:
+            return Outcome(state="done", commands=made)  # a moment ago, by `begin`
         try:
             commands = self._patiently(
                 plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)

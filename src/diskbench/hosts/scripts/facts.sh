@@ -1,5 +1,5 @@
 # All facts that diskbench reads of a machine, in one round trip. Given before this text: block.sh, lock.sh, path
-# (a directory, a device, or nothing), is_device (0 or 1). Prints "== SECTION" lines, each followed by
+# (a directory, a device, or nothing), is_device (0 or 1), look (a script, or nothing). Prints "== SECTION" lines, each followed by
 # raw text, which facts.py parses. Must run under dash, bash and busybox.
 export LC_ALL=C
 section() { echo "== $1"; }
@@ -75,4 +75,6 @@ if [ -n "$path" ]; then
         disk_rivals | while read -r line; do case $line in choosing) ;; *) disk_told "$line" ;; esac done
     fi
 fi
+# What else the caller looks at, in the same round trip; it may exit.
+if [ -n "${look:-}" ]; then section look; (eval "$look"); fi
 section end; date +%s.%N

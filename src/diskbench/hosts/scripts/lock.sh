@@ -205,22 +205,35 @@ disk_leave() { # the disk is free for the next step of this trial for DISK_KEPT_
     [ "$lock_method" != flock ] || flock -u 5
 }
 
-disk_opened() { # directory of descriptors -> one of them for each device and each filesystem of files
-    # One call for all: a fio may have thousands of files open.
-    ls "$1" 2>/dev/null | (cd "$1" && xargs stat -L -c '%f %d %t:%T %n') 2>/dev/null | awk '
-        $4 < 3 { next }
-        $1 ~ /^8...$/ && !seen["file " $2]++ || $1 ~ /^6...$/ && !seen[$3]++ { print $4 }'
+disk_opened() { # -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem that a process named fio has files on
+    # One call for all: there may be a hundred of them, or one with thousands of files open.
+    for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
+        for fd in "${comm%/comm}"/fd/*; do echo "$fd"; done
+    done | xargs stat -L -c '%f %d %t:%T %n' 2>/dev/null | awk '
+        { split($4, part, "/") } # /proc/PROCESS/fd/NUMBER
+        part[5] < 3 { next }
+        $1 ~ /^8...$/ { on = "file:" $2 }
+        $1 ~ /^6...$/ { on = "disk:" $3 }
+        $1 ~ /^[86]...$/ && !seen[part[3], on]++ { print on, part[3], $4 }'
 }
 
 disk_fios() { # -> a line for each other process named fio with a file or device on $disks open, as far as we may see
-    for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
-        other=${comm%/comm}
-        tr '\000' '\n' <"$other/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
-        for fd in $(disk_opened "$other/fd"); do
-            disk_is_ours "$(disk_words "$other/fd/$fd")" || continue
-            echo "a process of fio (number ${other#/proc/}, user $(stat -c %U "$other" 2>/dev/null))"
-            break
-        done
+    on_ours= on_others= met=
+    disk_opened | while read -r on process fd; do
+        case " $met " in *" $process "*) continue ;; esac
+        case " $on_others " in *" $on "*) continue ;; esac
+        case " $on_ours " in
+            *" $on "*) ;;
+            *)
+                words=$(disk_words "$fd")
+                [ -n "$words" ] || continue # it has ended, or closed it
+                if ! disk_is_ours "$words"; then on_others="$on_others $on"; continue; fi
+                on_ours="$on_ours $on"
+                ;;
+        esac
+        met="$met $process"
+        tr '\000' '\n' <"/proc/$process/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
+        echo "a process of fio (number $process, user $(stat -c %U "/proc/$process" 2>/dev/null))"
     done 2>/dev/null
 }
 

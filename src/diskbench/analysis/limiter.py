@@ -171,9 +171,8 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
             f"the CPU is not the limit: the busiest core was {percent(used.busiest_core)} busy"
         )
     elif used.busiest_job is not None:
-        evidence.append(
-            f"the CPU is not the limit: fio's busiest job used {percent(used.busiest_job)} of a core"
-        )
+        share = percent(used.busiest_job)
+        evidence.append(f"the CPU is not the limit: fio's busiest job used {share} of a core")
     else:
         evidence.append("CPU use was not recorded")
     return Limiter(name="unknown", evidence=tuple(evidence))

@@ -32,7 +32,9 @@ def gc(
     ] = "text",
     provider: Annotated[
         str | None,
-        typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
+        typer.Option(
+            help="Also list what any diskbench left at this provider, and give back what expired."
+        ),
     ] = None,
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
     not_mine: Annotated[
@@ -85,7 +87,7 @@ def gc(
     waiting = [trial_id for trial_id in left if trial_id not in going]
     if waiting:
         print(
-            f"{len(waiting)} abandoned, not expired; go on with 'diskbench resume', or give back:"
+            f"{len(waiting)} abandoned, not expired; resume with 'diskbench resume', or give back:"
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no live table.")]
 
 
 def run(
     matrix: Annotated[str, typer.Argument(help="A matrix file, or the name of a shipped one.")],
     detach: Annotated[
-        bool, typer.Option("--detach", help="Go on in the background; print the matrix's id.")
+        bool, typer.Option("--detach", help="Run in the background; print the matrix's id.")
     ] = False,
     queue: Annotated[
         bool, typer.Option("--queue", help="Leave the cells to workers ('diskbench worker').")
@@ -39,10 +39,10 @@ def run(
         bool, typer.Option("--keep-going", help="Leave out cells that cannot be measured.")
     ] = False,
     budget: Annotated[
-        float | None, typer.Option(help="US dollars that it may cost, in place of the file's.")
+        float | None, typer.Option(help="Limit of the cost in US dollars, instead of the file's.")
     ] = None,
     assume_price: Annotated[
-        float | None, typer.Option(help="US dollars an hour where no price is known.")
+        float | None, typer.Option(help="US dollars an hour to assume if no price is known.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
@@ -141,14 +141,14 @@ def retry(
     from diskbench.store.campaigns import find_campaign
 
     if not failed:
-        raise InvalidValue("nothing was chosen", advice="add --failed")
+        raise InvalidValue("no cells were selected", advice="add --failed")
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has its result", file=sys.stderr)
         leave(0)
-    print(f"{count} cells get their turn again", file=sys.stderr)
+    print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
         leave(0)

@@ -124,10 +124,7 @@ def render(
         if step is None or one.index == step:
             shown = stand_in(one)
             if shown is not one:
-                typer.echo(
-                    f"; rates below stand in for a measured rate: as if it were "
-                    f"{STAND_IN_IOPS:g} IOPS"
-                )
+                typer.echo(f"; rates below assume a measured rate of {STAND_IN_IOPS:g} IOPS")
             typer.echo(shown.job)
 
 
@@ -149,8 +146,7 @@ def validate(
     typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
     if any(stand_in(step) is not step for step in steps):
         typer.echo(
-            "  rates that depend on an earlier step were checked as if it reached "
-            f"{STAND_IN_IOPS:g} IOPS"
+            f"  rates that depend on an earlier step were checked with {STAND_IN_IOPS:g} IOPS"
         )
 
 

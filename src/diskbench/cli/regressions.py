@@ -55,7 +55,7 @@ def regressions(
         print_json(regressed.model_dump_json(indent=2))
         return
     if not regressed.histories:
-        print("nothing was measured twice that meets that", file=sys.stderr)
+        print("no configuration that matches was measured twice", file=sys.stderr)
     from diskbench.report.terminal.history_text import regression_lines
 
     for line in regression_lines(regressed, width=terminal_width()):

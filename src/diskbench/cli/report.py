@@ -42,7 +42,7 @@ def report(
         typer.Option(
             "--published",
             metavar="POST",
-            help="A chart of a post's figures, with the runs of SELECTION (if any) laid over.",
+            help="A chart of a post's figures, together with the runs of SELECTION, if any.",
         ),
     ] = None,
     chart: Annotated[
@@ -62,7 +62,7 @@ def report(
         bool,
         typer.Option(
             "--include-emulated",
-            help="Lay emulated, imported and unverified runs over published figures, too.",
+            help="Also draw emulated, imported and unverified runs in charts of published figures.",
         ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
@@ -90,12 +90,12 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated is of published figures",
+            "--include-emulated needs --published",
             advice="name the post: --published iaas-2018 --chart list",
         )
     if axis is not None and chart is None:
         raise InvalidValue(
-            "--axis is of one chart", advice="name it: --chart NAME; --chart list shows all"
+            "--axis needs --chart NAME", advice="name it: --chart NAME; --chart list shows all"
         )
     from diskbench.report.charts.registry import LIST, chart_lines, find_chart
 

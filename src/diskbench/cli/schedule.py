@@ -42,14 +42,15 @@ def add(
         typer.Option(help="What to do when an earlier one still runs."),
     ] = "skip",
     backfill: Annotated[
-        bool, typer.Option("--backfill", help="Make up for times when no worker was there.")
+        bool,
+        typer.Option("--backfill", help="Run the times that were missed because no worker ran."),
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option(help="US dollars that each time may cost, in place of the file's."),
+        typer.Option(help="Limit of the cost of each time in US dollars, instead of the file's."),
     ] = None,
     assume_price: Annotated[
-        float | None, typer.Option(help="US dollars an hour where no price is known.")
+        float | None, typer.Option(help="US dollars an hour to assume if no price is known.")
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -83,7 +84,7 @@ def add(
 
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
-    """List the schedules: the next time of each, the last one, and what became of it."""
+    """List the schedules with their next time and the outcome of the last one."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
@@ -151,7 +152,7 @@ def backfill(
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Make up for times that were missed, skipped or failed, one after the other."""
+    """Run missed, skipped or failed times now, one after the other."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import backfill
@@ -159,7 +160,7 @@ def backfill(
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
     for moment in times:
         print(moment.strftime("%a %Y-%m-%d %H:%M %Z"))
-    waiting = f"{len(times)} wait for a worker" if times else "nothing to make up for"
+    waiting = f"{len(times)} wait for a worker" if times else "no time was missed"
     print(waiting, file=sys.stderr)
 
 

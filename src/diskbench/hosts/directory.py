@@ -73,7 +73,7 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
         case "file":
             raise TargetRefused(
                 f"{where} is no directory",
-                advice="name the directory it lies in; for a disk use --device and --destroy-data",
+                advice="name the directory that holds it; for a disk use --device",
             )
         case "closed":
             raise TargetRefused(

@@ -90,8 +90,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
         _run(host, trial_id, "remove", [(m, _ANY_NUMBER) for m in members])
     except MeasurementFailed as error:
         raise ReleaseFailed(
-            f"the stripe of trial {trial_id} on {host.name} could not be taken apart: "
-            f"{error.message}",
+            f"the stripe of trial {trial_id} on {host.name} could not be removed: {error.message}",
             advice=error.advice,
         ) from error
 

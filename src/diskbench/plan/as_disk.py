@@ -60,7 +60,7 @@ def _way(
     cache = more.get("cache", "none").lower().replace("-", "")
     if cache not in _CACHES:
         raise InvalidValue(
-            f"{words!r}: {more['cache']!r} is no host cache",
+            f"{words!r}: {more['cache']!r} is not a host cache",
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
     on = machine_of(books, cloud, machine, disk_limits.disk_type)

@@ -176,7 +176,7 @@ def _entries(path: Path) -> dict[str, Entry]:
         if name.startswith("/") or ".." in parts or not parts:
             raise InvalidValue(
                 f"{manifest} names {name!r}, which is not inside the site",
-                advice="somebody changed it; publish into another folder",
+                advice="another program changed it: publish into another folder",
             )
     return entries
 

@@ -22,7 +22,7 @@ from diskbench.analysis.shown import (
     verdict_doubts,
     verdicts_by_step,
 )
-from diskbench.model.doubts import doubt_words
+from diskbench.model.doubts import doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName
 from diskbench.report.assemble.phase_lines import clock

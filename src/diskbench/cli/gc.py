@@ -26,7 +26,9 @@ def gc(
             "them that fit one. Of others, listed by --provider: full ids alone."
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be given back.")
+    ] = False,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "text",
@@ -50,7 +52,7 @@ def gc(
     *,
     where: Where,
 ) -> None:
-    """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
+    """Give back resources of runs whose lease has expired. Exit 3: some could not be given back."""
     import sys
 
     from diskbench.cli.foreground import leave

@@ -50,7 +50,7 @@ def run(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure every cell of a matrix; Ctrl-C stops in order, 'matrix resume' goes on."""
+    """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
@@ -84,7 +84,7 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with a matrix whose process is gone; finished cells are not measured again."""
+    """Resume a matrix whose process ended; finished cells are not measured again."""
     from diskbench.cli.foreground import leave
     from diskbench.store.campaigns import find_campaign
 
@@ -95,12 +95,12 @@ def resume(
 
 def status(
     matrix: Which = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Until it is over.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="A line for every matrix.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Update until the matrix ends.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print one line for each matrix.")] = False,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Where every cell of a matrix stands, what was spent, and when it should end."""
+    """Show the state of every cell, the money spent and the expected end."""
     from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
@@ -128,13 +128,15 @@ def status(
 
 def retry(
     matrix: Which = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Every cell without a result.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Select every cell without a result.")
+    ] = False,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure the cells again that failed, were refused or cancelled."""
+    """Measure again the cells that failed, were refused or were cancelled."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.errors import InvalidValue

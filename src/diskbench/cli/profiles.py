@@ -14,7 +14,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
 
-app = typer.Typer(help="What can be measured: list, show, render and validate profiles.")
+app = typer.Typer(help="List, show, render and validate profiles: what can be measured.")
 
 FORMAT = 1
 """Format number of the JSON documents printed here."""
@@ -65,7 +65,7 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
 
 @app.command()
 def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
-    """Show what a profile asks, where it comes from, and its parameters."""
+    """Show the question that a profile answers, its source and its parameters."""
     from diskbench.report.terminal.hanging import hanging
     from diskbench.store.profile_file import find_profile
 
@@ -97,7 +97,7 @@ def render(
     settings: Set = None,
     step: Annotated[int | None, typer.Option("--step", help="One step, from 0.")] = None,
 ) -> None:
-    """Print the exact job files that would run on this machine, one a step."""
+    """Print the exact job files that would run on this machine, one per step."""
     from diskbench.engine.profile_jobs import built, difference, typed_parameters, typed_target
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
     from diskbench.store.profile_file import find_profile

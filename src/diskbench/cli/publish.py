@@ -44,9 +44,9 @@ def publish(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Make a site of the history: an index, a page a configuration, a page a run.
+    """Write a static site of all runs: an index, and a page for each configuration and run.
 
-    It works from files and from any static host. Called again, it writes only what has changed.
+    The site works from files and from any static host. Called again, it writes only changes.
     """
     from diskbench.cli.stores import database, evidence
     from diskbench.errors import InvalidValue

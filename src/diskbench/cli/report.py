@@ -30,12 +30,12 @@ def report(
             "-o",
             "--to",
             metavar="FILE",
-            help="Where to, by its ending (default: diskbench-RUN.html).",
+            help="The file to write; its suffix is the format (default: diskbench-RUN.html).",
         ),
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="What to write, where the name of the file does not say it."),
+        typer.Option("--format", help="The format, if the suffix of the file does not name it."),
     ] = None,
     published: Annotated[
         str | None,
@@ -69,9 +69,9 @@ def report(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show runs on a page that needs nothing but a browser: verdict, table, charts, provenance.
+    """Write a page for a browser about runs: verdict, table, charts, provenance.
 
-    With a run its whole trial is shown. Several trials of one subject are replicates.
+    A run is shown with its whole trial. Several trials of one subject are replicates.
     """
     if published is not None:
         report_published(

@@ -56,7 +56,7 @@ def list_(
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """List runs, newest first; those without a date last.
+    """List runs, newest first; runs without a date come last.
 
     On a terminal the table fits its width. `--wide` has every column, `--output json` every field.
     """

@@ -29,7 +29,7 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with runs and matrices whose process was killed; finished steps are not run again.
+    """Resume runs and matrices whose process was killed; finished steps are not run again.
 
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.

@@ -15,7 +15,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from diskbench.model.schedule import ScheduleStanding
 
-app = typer.Typer(help="A matrix measured again and again: nightly, weekly, by workers.")
+app = typer.Typer(help="Measure a matrix regularly (nightly, weekly) with workers.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 Output = Annotated[
@@ -54,7 +54,7 @@ def add(
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Keep a matrix to be measured again and again; a name that is there is changed."""
+    """Add a schedule for a matrix; an existing name is changed."""
     from datetime import UTC, datetime
 
     from diskbench.cli.matrix_foreground import with_money
@@ -103,7 +103,7 @@ def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None)
 
 @app.command()
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Begin nothing until it is resumed; a matrix that runs goes on."""
+    """Start nothing until the schedule is resumed; a running matrix continues."""
     from diskbench.engine.schedule.schedules import pause_schedule
 
     pause_schedule(database(database_url), name)
@@ -112,7 +112,7 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Begin again at the next time; those in between stay left out."""
+    """Start again at the next time; missed times are not made up."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import resume_schedule
@@ -123,7 +123,7 @@ def resume(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def remove(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Forget a schedule; what it measured stays, and a matrix that runs goes on."""
+    """Remove a schedule; its results stay, and a running matrix continues."""
     from diskbench.engine.schedule.schedules import remove_schedule
 
     remove_schedule(database(database_url), name)
@@ -132,7 +132,7 @@ def remove(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Let a worker begin it now, or after the one that runs; also while it is paused."""
+    """Let a worker start it now, or after the running one; works while it is paused."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import trigger

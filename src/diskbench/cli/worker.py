@@ -44,8 +44,8 @@ def worker(
 ) -> None:
     """Measure cells of matrices until SIGTERM or Ctrl-C, and resume those of dead workers.
 
-    Told to end, it leaves at once: fio goes on, and another worker goes on with its cells. With
-    --drain it takes no more and ends with its last cell; told twice, it leaves at once.
+    On SIGTERM it ends at once: fio continues, and another worker resumes its cells. With --drain
+    it takes no new cells and ends after its last one; a second signal ends it at once.
     """
     import socket
 

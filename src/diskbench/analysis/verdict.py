@@ -168,8 +168,8 @@ def _regime(
         return [
             MIXED.reason(
                 f"the figure is a mean of burst and baseline: the credit lasts "
-                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, then the disk keeps "
-                f"{shown_rate(expected.lasting.iops, setting)}",
+                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, then the rate falls "
+                f"to {shown_rate(expected.lasting.iops, setting)}",
             )
         ]
     if expected is None or not expected.bursts or any(stretch.used_up for stretch in stretches):
@@ -180,7 +180,7 @@ def _regime(
     return [
         BURST_ONLY.reason(
             f"burst only: the credit allows {shown_rate(expected.begin.iops, setting)}{lasts} at "
-            f"full load, then the disk keeps {shown_rate(expected.lasting.iops, setting)}",
+            f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}",
         )
     ]
 

@@ -58,8 +58,8 @@ def mount(app: typer.Typer) -> None:
 def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
     """Rebuild all rows from the evidence, in an empty or an existing database.
 
-    Runs, their trials, leases and times, matrices and their cells. A step that a finished run had
-    and that cannot be found is said, its run is left as it is, and the exit code is 1.
+    Runs, their trials, leases and times, matrices and their cells. If a step of a finished run
+    cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
     from diskbench.cli.stores import database, evidence
     from diskbench.store.rebuild import rebuild as make_again
@@ -103,7 +103,8 @@ def import_(
     JSON file are its logs where its jobs name them
     (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
     not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    What was left is said, and one line at the end says what was imported and which checks hold.
+    Files that were not imported are listed. The last line says what was imported and which checks
+    hold.
     """
     from importlib.metadata import version
 

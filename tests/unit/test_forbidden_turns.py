@@ -31,7 +31,7 @@ TURNS = (
     r"\bpromised at most\b",
     r"\bis promised\b.*\bis promised\b",
     r"\bheld against\b",
-    r"\b(is|are) no(?= (date|sum|setting|host|http|cloud|share|interval|samples|number|id)\b)",
+    r"(?<!there )\bis no (?!longer|more|such|less)",
     r"\bmeets? that\b",
     r"\b(lies|lie|lay|lays|laid) (on|over|at|in)\b",
     r"\bwhere that (stands|one)\b",

@@ -94,7 +94,7 @@ def parse_book(
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is no {wanted}: {error}",
+            f"{where} is not a valid {wanted}: {error}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
 

@@ -60,7 +60,7 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
     that the user who called sudo could replace."""
     if not path.startswith("/"):
         raise TargetRefused(
-            f"{path!r} is no absolute path", advice="write it out from the root: /mnt/disk"
+            f"{path!r} is not an absolute path", advice="write it out from the root: /mnt/disk"
         )
     done = host.run(f"path={shlex.quote(path)}\n{_LOOK}")
     *leading, last = done.text.strip().splitlines() or [""]
@@ -72,7 +72,7 @@ def check_directory(host: Host, path: str, size_bytes: int | None) -> int:
             raise TargetRefused(f"{where} does not exist", advice="make it, or name another --path")
         case "file":
             raise TargetRefused(
-                f"{where} is no directory",
+                f"{where} is not a directory",
                 advice="name the directory that holds it; for a disk use --device",
             )
         case "closed":

@@ -132,7 +132,7 @@ def row(
     }
     for name, value in figures.items():
         if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
-            raise InvalidValue(f"{where}: {name} of {value!r} ns is no latency")
+            raise InvalidValue(f"{where}: {name} of {value!r} ns is not a latency")
     runtime_ns = max(round(seconds * NS_PER_S), 1)
     return Measurement(
         run_id=run_id,
@@ -161,7 +161,7 @@ def row(
 def check_rates(ios: int, size: int, seconds: float, *, where: str) -> None:
     """Raise InvalidValue for `ios` I/Os and `size` bytes in a time in which no disk does them."""
     if not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_RUN_S:
-        raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
+        raise InvalidValue(f"{where}: {seconds!r} s is not a run time of a step")
     for name, count in (("I/Os", ios), ("bytes", size)):
         if not 0 <= count <= COUNTER or count / seconds > FASTEST:
             raise InvalidValue(
@@ -185,7 +185,7 @@ def number(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise InvalidValue(f"{where}: {text.strip()[:40]!r} is no figure")
+        raise InvalidValue(f"{where}: {text.strip()[:40]!r} is not a figure")
     return value
 
 

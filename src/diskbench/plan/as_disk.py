@@ -164,6 +164,6 @@ def _number(words: str, text: str) -> float:
         value = 0.0
     if not 0 < value < 1e9:
         raise InvalidValue(
-            f"{words!r}: {text!r} is no size or rate above 0", advice=f"write {FORM}"
+            f"{words!r}: {text!r} is not a size or rate above 0", advice=f"write {FORM}"
         )
     return value

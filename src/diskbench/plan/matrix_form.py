@@ -158,7 +158,7 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
         return f"{what}: {_shown(value)} is not {wanted}", hint, _Meant(value=number)
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
-        return f"{what}: {_shown(value)} is no name", allowed, nothing
+        return f"{what}: {_shown(value)} is not a name", allowed, nothing
     bounds = error.get("ctx", {})
     words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]
     advice = f"it must be {' and '.join(words)}" if words else str(error["msg"])

@@ -154,7 +154,7 @@ def _entries(path: Path) -> dict[str, Entry]:
         stray = next((child for child in sorted(path.iterdir()) if child != _part(manifest)), None)
         if stray is not None:
             raise InvalidValue(
-                f"{path} is no site of diskbench's, and holds {stray.name}",
+                f"{path} is not a site of diskbench's, and holds {stray.name}",
                 advice="name an empty folder, or one that does not exist",
             )
         return {}

@@ -167,11 +167,11 @@ def test_what_only_one_side_measured_is_named(database, call):
     [
         (("disk=gp2",), "two things are compared, not 1"),
         (("disk=gp2", "disk=gp9"), "'disk=gp9' has no finished run"),
-        (("disk=gp2", "colour=red"), "'colour' is no key of a selection"),
+        (("disk=gp2", "colour=red"), "'colour' is not a valid key of a selection"),
         (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
         (("disk=gp2", "profile=quick"), "10 trials are in both"),
         (("disk=gp2", "disk=gp2 "), "A and B are both"),
-        (("disk=gp2", "2026-13-01..2026-14-01"), "is no time"),
+        (("disk=gp2", "2026-13-01..2026-14-01"), "is not a time"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_with_its_reason(database, call, arguments, told):

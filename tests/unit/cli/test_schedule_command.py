@@ -94,7 +94,7 @@ def test_nothing_is_kept_of_one_that_was_removed(call):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is no hour"),
+        (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is not a valid hour"),
         (
             ("add", "x", "nightly.yaml", "--cron", "@daily", "--timezone", "Europe/Berln"),
             "did you mean Europe/Berlin",

@@ -20,7 +20,7 @@ def commands() -> Iterator[str]:
             yield f"{name} {inner}"
 
 
-@pytest.mark.parametrize("words", commands(), ids=lambda words: words or "diskbench")
+@pytest.mark.parametrize("words", [*commands()], ids=lambda words: words or "diskbench")
 def test_the_help_says_what_its_file_says(
     words: str,
     golden: Golden,

@@ -77,14 +77,14 @@ UNWRITTEN = Doubt(
     "a disk answers such reads without I/O: run --profile fill first, then repeat",
     rule="device-share",
     profile="fill",
-    because="some blocks that were read had never been written: fill the disk, then repeat",
+    because="some blocks that were read had never been written; fill the disk, then repeat",
 )  # fmt: skip
 RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",
     "read the runs in order. A fall that stays is used-up credit or a throttle. Figures that go up "
     "and down are load from neighbours: repeat at a quiet time",
     profile="sustained",
-    because="the runs disagree: measure the rate that is left without credit",
+    because="the runs disagree; measure the rate that is left without credit",
 )  # fmt: skip
 PAGE_CACHE = Doubt(
     "page-cache", "no", "served from cache",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BURST_ONLY = frozenset({"quick"})
 """Profiles too short to outlast a burst (method.md B10): their figures describe burst credit."""
 RUNS = 5
-GO_ON = "the run is suspended: resume it"
+GO_ON = "the run is suspended; resume it"
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ def next_step(
     if subject.state == SUSPENDED:
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
-        return NextStep("the run ended early: repeat it", run_again(subject, subject.runs_planned))
+        return NextStep("the run ended early; repeat it", run_again(subject, subject.runs_planned))
     if not lines:
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
-        return NextStep("the run has not ended: look again later", f"diskbench results show {last}")
+        return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
     for doubt in DOUBTS.values():
         if doubt.profile and doubt.code in codes and subject.profile != doubt.profile:
             return NextStep(doubt.because, _run_other(subject, doubt.profile))
     if subject.profile in BURST_ONLY:
-        reason = "this run was too short to use up burst credit: measure longer"
+        reason = "this run was too short to use up burst credit; measure longer"
         return NextStep(reason, _run_other(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
-        reason = "one run shows no variation: repeat it on the same disk"
+        reason = "one run shows no variation; repeat it on the same disk"
         return NextStep(reason, run_again(subject, RUNS))
     if on_page:
         return NextStep("export the figures", "diskbench results export --to rows.csv")

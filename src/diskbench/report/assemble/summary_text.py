@@ -167,7 +167,8 @@ def _bought(trial: TrialFacts) -> str:
         return f"Imported: {subject.title}. No limits of its disk are known."
     if promise is None:
         what = subject.target or subject.disk or subject.machine
-        return f"Measured: {what}. No limits of this disk are known."
+        is_known = any(level.promised for one in trial.verdicts for level in one.stretches)
+        return f"Measured: {what}." + ("" if is_known else " No limits of this disk are known.")
     offer = promise.offer or subject.disk or subject.target
     if promise.offer:
         verb = "You tried" if "emulated" in subject.marks else "You bought"

@@ -140,7 +140,7 @@ def test_a_run_that_ended_early_says_so_above_its_table_and_is_started_again(sta
     found = text(ended(state), [fill], ())
     assert found.index(f"{word}: 1 of 4 steps measured") < found.index("IOPS")
     assert (
-        "the run ended early: repeat it:\n  diskbench run --path /data --profile quick\n" in found
+        "the run ended early; repeat it:\n  diskbench run --path /data --profile quick\n" in found
     )
     assert "spread" not in found
 

@@ -88,7 +88,7 @@ class UnknownName(UserError):
         listed = ", ".join(self.known) or "none"
         whole = kind.partition(" of ")[2]
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
-        told = f"{value!r} is no {kind}" if whole else f"unknown {kind} {value!r}"
+        told = f"{value!r} is not a valid {kind}" if whole else f"unknown {kind} {value!r}"
         super().__init__(told, advice=advice or f"{hint}known: {listed}", field=field)
         # For messages that already list the known names: the nearest ones are advice enough.
         self.short_advice = advice or hint.rstrip() or f"known: {listed}"

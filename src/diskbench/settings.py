@@ -147,13 +147,13 @@ def _file(path: Path) -> list[_Value]:
     except OSError as error:
         raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
-        raise InvalidValue(f"{path} is no TOML: {error}") from error
+        raise InvalidValue(f"{path} is not valid TOML: {error}") from error
     try:
         table = tomllib.loads(text)
     except RecursionError:
-        raise InvalidValue(f"{path} is no TOML that can be read: nested too deeply") from None
+        raise InvalidValue(f"{path} is not readable TOML: nested too deeply") from None
     except ValueError as error:  # of TOML, and of numbers with thousands of digits
-        raise InvalidValue(f"{path} is no TOML: {error}") from error
+        raise InvalidValue(f"{path} is not valid TOML: {error}") from error
     for name in table:
         if name not in Settings.model_fields:
             raise UnknownName(f"setting in {path}:", name, Settings.model_fields)

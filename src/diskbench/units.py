@@ -29,7 +29,7 @@ def parse_size_bytes(text: str) -> int:
     match = _SIZE.match(text.strip())
     if not match:
         raise InvalidValue(
-            f"{text!r} is no size", advice="write a number with k, m, g or t, such as 64k or 20g"
+            f"{text!r} is not a size", advice="write a number with k, m, g or t, such as 64k or 20g"
         )
     number, prefix, _, _ = match.groups()
     return int(float(number) * 1024 ** _POWER[prefix.lower()])
@@ -39,7 +39,9 @@ def parse_duration_s(text: str) -> float:
     """Seconds of `90`, `90s`, `5m`, `24h` or `1d`. Raises InvalidValue for anything else."""
     match = _DURATION.match(text.strip())
     if not match:
-        raise InvalidValue(f"{text!r} is no duration", advice="write seconds, or 90s, 5m, 24h, 1d")
+        raise InvalidValue(
+            f"{text!r} is not a duration", advice="write seconds, or 90s, 5m, 24h, 1d"
+        )
     return float(match.group(1)) * _SECONDS[match.group(2) or "s"]
 
 

@@ -205,7 +205,7 @@ class _Reader:
         value = self._scalar(node) if isinstance(node, ScalarNode) else None
         if not isinstance(value, str):
             shown = node.value if isinstance(node, ScalarNode) else "a list or mapping"
-            self._complain(node, f"the key {quoted(shown)} is no text", "put it in quotes")
+            self._complain(node, f"the key {quoted(shown)} is not text", "put it in quotes")
             return None
         return value
 
@@ -222,7 +222,7 @@ class _Reader:
         except (ArithmeticError, AttributeError, LookupError, TypeError):
             # PyYAML on a value that its tag does not fit (`!!int ""`), or past any float.
             kind = node.tag.rpartition(":")[2]
-            self._complain(node, f"{quoted(node.value)} is no {kind}", "put it in quotes")
+            self._complain(node, f"{quoted(node.value)} is not a valid {kind}", "put it in quotes")
             return None
         if isinstance(value, int) and abs(value) > COUNTER:
             self._complain(

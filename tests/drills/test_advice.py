@@ -96,7 +96,7 @@ def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     out, err = capsys.readouterr()
     for text in (out, err):
         assert f"diskbench resume {plan.trial_id}" in text
-        assert "start it again" not in text
+        assert "ended early" not in text
         assert "diskbench run" not in text
 
 

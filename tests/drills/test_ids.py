@@ -387,7 +387,7 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
     assert "diskbench gc --dry-run" in user.call("status").stdout
     done = user.call("gc", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert "go on with 'diskbench resume'" in done.stderr
+    assert "resume with 'diskbench resume'" in done.stderr
     assert f"diskbench gc {plan.trial_id}" in done.stderr
 
 

@@ -258,7 +258,7 @@ def test_a_device_unfit_to_measure_is_refused(
         refused(measure(root_disk(), "x"), "is the disk this system runs from")
     else:
         path = "/dev/null" if kind == "a character device" else str(image)
-        refused(measure(path, str(image)), "is no block device")
+        refused(measure(path, str(image)), "is not a block device")
     assert image.stat().st_blocks == 0
 
 

@@ -80,7 +80,7 @@ def test_below_99_percent_served_the_latency_is_called_that_of_a_queue():
 @pytest.mark.parametrize(
     ("role", "told"),
     [
-        ("measure", "latency is at full load (closed loop)"),
+        ("measure", "latency is at full load;"),
         ("offered", "latency of offered steps: arrivals at a fixed rate"),
     ],
 )

@@ -177,7 +177,7 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
     assert state_directories(document["runs"][0]) == []
     again = user.run("resume")
     assert again.returncode == 0
-    assert "nothing to go on with" in again.stderr
+    assert "nothing to resume" in again.stderr
 
 
 def test_finished_steps_are_not_run_again_after_a_kill(
@@ -205,7 +205,7 @@ def test_a_live_run_is_not_taken_over(
         named = user.run("resume", str(run["run_id"]))
         os.kill(fio, signal.SIGCONT)
         _, err = process.communicate(timeout=120)
-    assert "nothing to go on with" in every.stderr
+    assert "nothing to resume" in every.stderr
     assert named.returncode == 2
     assert "live process" in named.stderr
     assert process.returncode == 0, err

@@ -102,7 +102,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     assert "promised 100 IOPS, bursts to 3,000" in done.stderr
     assert "rent\n" in done.stderr, "the time it took to rent is told"
     assert "[emulated]" in done.stdout
-    assert "baseline not measured, promised 100 IOPS" in done.stdout
+    assert "baseline not measured (promised: 100 IOPS)" in done.stdout
     run = the_run(user)
     assert (run["state"], run["emulated"], run["provider"]) == ("done", True, "lab")
     shown = user.json("results", "show", run["run_id"])["runs"][0]

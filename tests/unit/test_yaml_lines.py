@@ -58,9 +58,9 @@ def test_a_key_that_is_given_twice_is_told_with_both_lines():
         ("a: [1, ~]\n", "f:1: an entry has no value"),
         ("x: 1\na: 2018-12-01\n", "f:2: '2018-12-01' reads as a date; put it in quotes"),
         ("a: 2018-13-01\n", "f:1: '2018-13-01': month must be in"),
-        ("1: a\n", "f:1: the key '1' is no text; put it in quotes"),
-        ("on: a\n", "f:1: the key 'on' is no text"),
-        ("? [a]\n: b\n", "f:1: the key 'a list or mapping' is no text"),
+        ("1: a\n", "f:1: the key '1' is not text; put it in quotes"),
+        ("on: a\n", "f:1: the key 'on' is not text"),
+        ("? [a]\n: b\n", "f:1: the key 'a list or mapping' is not text"),
         ("a: !!python/object:os.system x\n", "f:1: 'x': could not determine a constructor"),
         ("a: !mine {b: 1}\n", "f:1: the tag '!mine' means nothing here"),
         ("a: &a [*a]\n", "f:1: an anchor that holds itself"),
@@ -117,11 +117,11 @@ def test_whatever_is_written_is_read_or_told(text):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ('!!int ""', "'' is no int"),
-        ('!!float ""', "'' is no float"),
-        ("!!bool x", "'x' is no bool"),
-        ("!!timestamp x", "'x' is no timestamp"),
-        ("1" + ":1" * 300 + ".5", "is no float"),
+        ('!!int ""', "'' is not a valid int"),
+        ('!!float ""', "'' is not a valid float"),
+        ("!!bool x", "'x' is not a valid bool"),
+        ("!!timestamp x", "'x' is not a valid timestamp"),
+        ("1" + ":1" * 300 + ".5", "is not a valid float"),
         ("0x" + "f" * 16, "is too large"),
         ("-0x" + "f" * 50_000, "is too large"),
     ],
@@ -134,7 +134,7 @@ def test_a_value_that_its_tag_does_not_fit_is_a_mistake(value, words):
 
 
 def test_a_key_that_its_tag_does_not_fit_is_a_mistake():
-    assert told('!!int "": 1\n')[0].startswith("f:1: '' is no int")
+    assert told('!!int "": 1\n')[0].startswith("f:1: '' is not a valid int")
 
 
 def test_the_largest_whole_number_is_taken():

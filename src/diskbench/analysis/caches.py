@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate
+from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
 from diskbench.model.verdict import Limiter
-from diskbench.units import format_iops
 
 DEVICE_SHARE = 0.95
 FASTEST_S = 8e-6
@@ -45,7 +44,7 @@ def too_fast(stretch: Stretch, setting: Setting) -> str:
     each_s = load.depth / measured
     if each_s >= FASTEST_S:
         return ""
-    return f"a buffered read at random took {each_s * 1e6:.1f} µs, faster than any disk answers"
+    return f"each buffered random read took {each_s * 1e6:.1f} µs, faster than any disk"
 
 
 def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -59,10 +58,12 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
             return None
         return Limiter(
             name="page-cache",
-            evidence=(f"the device moved {share:.0%} of the bytes that fio did, buffered",),
+            evidence=(f"buffered I/O: the device moved only {share:.0%} of fio's bytes",),
         )
     if setting.keeps_cache:
-        return Limiter(name="page-cache", evidence=("the step is there to measure it",))
+        return Limiter(
+            name="page-cache", evidence=("this step measures the page cache on purpose",)
+        )
     if promised := too_fast(stretch, setting):
         return Limiter(name="page-cache", evidence=(promised,))
     measured = rate(stretch, setting)
@@ -72,10 +73,10 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     share = 1.0 if setting.memory_share is None else min(setting.memory_share, 1.0)
     device = measured * (1 - share)
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
-        promised = f"{format_iops(stretch.level.high_iops)} are promised at most"
+        most = shown_rate(stretch.level.high_iops, setting)
         return Limiter(
             name="page-cache",
-            evidence=(f"buffered writes: {_figure(stretch, setting)}, where {promised}",),
+            evidence=(f"memory took the writes: the disk allows {most}",),
         )
     return None
 
@@ -85,17 +86,12 @@ def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
     promise."""
     if not setting.host_cache or not is_above(stretch, setting) or stretch.level is None:
         return None
+    most = shown_rate(stretch.level.high_iops, setting)
     return Limiter(
         name="host-cache",
-        evidence=(
-            (
-                f"{_figure(stretch, setting)}, above the "
-                f"{format_iops(stretch.level.high_iops)} that "
-                "are promised at most, on a disk with host caching"
-            ),
-        ),
+        evidence=(f"host caching is on, and the disk alone allows at most {most}",),
     )
 
 
 def _figure(stretch: Stretch, setting: Setting) -> str:
-    return f"{format_iops(rate(stretch, setting) or 0.0)} IOPS"
+    return shown_rate(rate(stretch, setting) or 0.0, setting)

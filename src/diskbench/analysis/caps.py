@@ -16,13 +16,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.setting import Setting, Stretch, device_rate, rate
+from diskbench.analysis.setting import (
+    SHOWN_AS_BYTES,
+    Setting,
+    Stretch,
+    device_rate,
+    rate,
+    shown_rate,
+)
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Limiter
-from diskbench.units import KIB, format_iops, format_mb_per_s
+from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.expectation import Bound, ExpectedLevel, LimitName
+    from diskbench.model.expectation import Bound, ExpectedLevel
 
 NEAR = 0.10
 """A measured rate within this fraction of a cap is at the cap (MR-12)."""
@@ -31,7 +38,6 @@ SAVED_S = 1.0
 promise on two disk types of a cloud in 2018, where 6/5 is 1.20."""
 SHORT_S = 30.0
 _TOKENS_OFF = 0.02
-_SHOWN_AS_BYTES = 64 * KIB
 _HALF = 0.5
 NOT_CAPS = frozenset({"latency", "offered"})
 
@@ -43,7 +49,7 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if level is None or level.limited_by is None or not setting.knows_buckets:
         if is_writing(setting) and not setting.is_like_bucket:
             return None  # a full write cache of the disk explains the fall, too
-        unpromised = ("no promise is known",) if level is None else ()
+        unpromised = ("no limit of this disk is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
     if measured is None:
         return None
@@ -51,14 +57,14 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if is_documented and (told_fall or not stretch.is_guess):
         began = setting.credit.get(level.limited_by, 1.0)
         if not told_fall and began < _HALF:
-            told_fall = (f"{began:.0%} of its credit was left when the step began",)
+            told_fall = (f"the step began with {began:.0%} of the credit",)
         near = _near(measured, level)
         if near is not None:
-            return Limiter(name="credit", evidence=(_at(measured, near, setting), *told_fall))
+            return Limiter(name="credit", evidence=(*told_fall, _keeps(near, setting)))
         if told_fall and stretch.fell_from is None:
             return None
         if told_fall and measured >= (1 - NEAR) * level.low_iops:
-            lasting = f"the baseline is {format_iops(level.iops)} IOPS"
+            lasting = f"the documented baseline is {shown_rate(level.iops, setting)}"
             return Limiter(name="credit", evidence=(*told_fall, lasting))
     if not told_fall or stretch.fell_from is None:
         return None
@@ -69,8 +75,8 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
 
 def _undocumented(setting: Setting) -> str:
     if setting.credit:
-        return "the documented bucket does not explain it"
-    return "no bucket is documented for this disk"
+        return "the documented credit does not explain the fall"
+    return "no burst credit is documented for this disk"
 
 
 def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
@@ -79,7 +85,7 @@ def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     if stretch.fell_from is None:
         return ()
     now, block = stretch.iops, setting.load.block_bytes if setting.load else 0
-    if now is None or block >= _SHOWN_AS_BYTES:
+    if now is None or block >= SHOWN_AS_BYTES:
         factor = 1 if now is None else block
         rates = (
             stretch.fell_from * factor,
@@ -90,8 +96,8 @@ def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
         shown, unit = [format_iops(stretch.fell_from), format_iops(now)], "IOPS"
     done = ""
     if stretch.credits and now is not None:
-        done = f", after {stretch.credits:,.0f} I/Os above that level"
-    return (f"it fell at once from {shown[0]} to {shown[1]} {unit}{done}",)
+        done = f" after {stretch.credits:,.0f} I/Os above the lower level"
+    return (f"it fell from {shown[0]} to {shown[1]} {unit}{done}",)
 
 
 def is_writing(setting: Setting) -> bool:
@@ -115,8 +121,7 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
         _, reading, near, words = min(found, key=lambda one: one[0])
         evidence = [_at(reading, near, setting)]
         if words:
-            shown = _shown(measured, near, setting)
-            evidence.append(f"{shown} {words}")
+            evidence.append(f"{shown_rate(measured, setting)} {words}")
         if near in level.others and setting.host_cache:
             evidence.append("the host cache did not help")
         return Limiter(name=near.limit, evidence=tuple(evidence))
@@ -124,13 +129,14 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
     if tokens is None:
         return None
     evidence_words = (
-        f"{format_iops(measured)} IOPS in {_seconds(stretch, setting):.0f} s: the "
-        f"{format_iops(tokens.iops)} that {allows(tokens.limit)}, and a second of saved tokens"
+        f"{shown_rate(measured, setting)} in {_seconds(stretch, setting):.0f} s is the "
+        f"{LIMIT_WORDS[tokens.limit]} limit of {shown_rate(tokens.iops, setting)} plus one second "
+        "of saved tokens"
     )
     return Limiter(name=tokens.limit, evidence=(evidence_words,))
 
 
-_UNWRITTEN = "were measured, less what memory still held at the end (20 % of it, vm.dirty_ratio)"
+_UNWRITTEN = "was measured, of which up to 20 % of memory (vm.dirty_ratio) was not yet written"
 
 
 def saved_tokens(stretch: Stretch, setting: Setting) -> Bound | None:
@@ -178,28 +184,26 @@ def _near_other(measured: float, level: ExpectedLevel) -> Bound | None:
     return next((bound for bound in level.others if _is_near(measured, bound.iops)), None)
 
 
-def _shown(measured: float, bound: Bound, setting: Setting) -> str:
-    block = setting.load.block_bytes if setting.load else None
-    if bound.limit.endswith("throughput") and block is not None:
-        return f"{format_mb_per_s(measured * block)} MB/s"
-    return f"{format_iops(measured)} IOPS"
+def _keeps(baseline: Bound, setting: Setting) -> str:
+    """`after its credit this disk keeps 13.1 MB/s (200 requests/s)`; of a limit of the machine
+    `after its credit this machine keeps 144 MB/s (VM throughput, 137 requests/s)`."""
+    shown = shown_rate(baseline.iops, setting)
+    is_machine = baseline.limit.startswith("vm-")
+    more = [LIMIT_WORDS[baseline.limit]] if is_machine else []
+    if shown.endswith("MB/s"):
+        more.append(f"{format_iops(baseline.iops)} requests/s")
+    if baseline.counts > 1:
+        more.append(f"each counts as {baseline.counts:g} I/Os")
+    words = f" ({', '.join(more)})" if more else ""
+    return f"after its credit this {'machine' if is_machine else 'disk'} keeps {shown}{words}"
 
 
 def _at(measured: float, cap: Bound, setting: Setting) -> str:
-    counted = f", a block counted as {cap.counts:g}" if cap.counts > 1 else ""
-    off, block = _off(measured, cap.iops), setting.load.block_bytes if setting.load else None
-    if cap.limit.endswith("throughput") and block is not None:
-        rates = (format_mb_per_s(measured * block), format_mb_per_s(cap.iops * block))
-        return f"{rates[0]} MB/s, {off} the {rates[1]} that {allows(cap.limit)}{counted}"
-    return (
-        f"{format_iops(measured)} IOPS, {off} the {format_iops(cap.iops)} that "
-        f"{allows(cap.limit)}{counted}"
-    )
-
-
-def allows(limit: LimitName) -> str:
-    """`disk IOPS allow`, `VM throughput allows`."""
-    return f"{LIMIT_WORDS[limit]} {'allow' if limit.endswith('iops') else 'allows'}"
+    """`2,950 IOPS, 2% below the disk IOPS limit of 3,000 IOPS`."""
+    counted = f", where a block counts as {cap.counts:g} I/Os" if cap.counts > 1 else ""
+    off, name = _off(measured, cap.iops), f"{LIMIT_WORDS[cap.limit]} limit"
+    shown = (shown_rate(measured, setting), shown_rate(cap.iops, setting))
+    return f"{shown[0]}, {off} the {name} of {shown[1]}{counted}"
 
 
 def _off(measured: float, promised: float) -> str:

@@ -29,18 +29,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
-from diskbench.analysis.caps import NEAR, NOT_CAPS, allows, cap, credit, fell, is_writing
+from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
 from diskbench.analysis.queue_depth import queue_depth
-from diskbench.analysis.setting import Setting, Stretch, is_flat, rate
+from diskbench.analysis.setting import SHOWN_AS_BYTES, Setting, Stretch, is_flat, rate, shown_rate
+from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.processor import busy_with, percent
 from diskbench.model.verdict import Limiter
-from diskbench.units import KIB, format_iops, format_mb_per_s
+from diskbench.units import format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.processor import Worker
     from diskbench.model.verdict import LimiterName
 
-_SHOWN_AS_BYTES = 64 * KIB
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that
 their Poisson variation is larger (fio/offered.py)."""
@@ -89,7 +89,7 @@ def _offered(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     return Limiter(
         name="offered",
-        evidence=(f"{format_iops(measured)} of the {format_iops(held)} IOPS that it asked for",),
+        evidence=(f"the load asked for {format_iops(held)} IOPS and got {format_iops(measured)}",),
     )
 
 
@@ -122,11 +122,11 @@ def _fixed(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     block = setting.load.block_bytes if setting.load else None
     moved = stretch.bytes_per_s
-    if stretch.iops is None or (block is not None and block >= _SHOWN_AS_BYTES and moved):
+    if stretch.iops is None or (block is not None and block >= SHOWN_AS_BYTES and moved):
         shown = f"{format_mb_per_s(moved or 0.0)} MB/s"
     else:
         shown = f"{format_iops(stretch.iops)} IOPS"
-    evidence = f"{shown}, which varies by {stretch.cov:.1%}: a fixed limit that nobody documents"
+    evidence = f"{shown} varies by only {stretch.cov:.1%}: a fixed limit that is not documented"
     return Limiter(name="fixed-limit", evidence=(evidence,))
 
 
@@ -135,12 +135,14 @@ def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     for gbit, carried in _LINES.items():
         if stretch.bytes_per_s and abs(stretch.bytes_per_s / carried - 1) <= NEAR:
-            evidence = f"{format_mb_per_s(stretch.bytes_per_s)} MB/s is what {gbit} Gbit/s carry"
-            return Limiter(name="network", evidence=(f"{evidence}, over {setting.network}",))
+            shown = f"{format_mb_per_s(stretch.bytes_per_s)} MB/s"
+            evidence = f"{shown} over {setting.network} is the rate of a {gbit} Gbit/s link"
+            return Limiter(name="network", evidence=(evidence,))
     if setting.network in BLOCK_TRANSPORTS:
         return None
     return Limiter(
-        name="network", evidence=(f"the target lies on {setting.network}: a server and a network",)
+        name="network",
+        evidence=(f"the target is on {setting.network}: a server and a network set the rate",),
     )
 
 
@@ -149,25 +151,28 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     measured, level = rate(stretch, setting), stretch.level
     told_of_no_bucket = level is None or not setting.knows_buckets
     if evidence and told_of_no_bucket and is_writing(setting):
-        evidence.append("credit is used up, or the disk's own cache for writes is full")
+        evidence.append("either burst credit or the disk's write cache was used up")
     if stretch.kind in ("ramp", "stall"):
-        evidence.append("it has no level")
+        evidence.append("it never settled at one rate")
     elif level is not None and level.limited_by is not None and measured is not None:
         most = next((bound for bound in level.bounds if bound.limit not in NOT_CAPS), None)
-        if most is not None:
+        if most is not None and most.limit != level.limited_by:
             evidence.append(
-                f"{measured / most.iops:.0%} of the {format_iops(most.iops)} IOPS that "
-                f"{allows(most.limit)}"
+                f"the lowest known limit is {LIMIT_WORDS[most.limit]}: "
+                f"{shown_rate(most.iops, setting)}"
             )
     else:
-        evidence.append("no promise is known")
+        evidence.append("no limit of this disk is known")
     if stretch.kind == "burst" and level is None:
-        evidence.append("it did not last")
+        evidence.append("the rate did not last")
     used = setting.processor
     if used.busiest_core is not None:
-        evidence.append(f"the busiest core was {percent(used.busiest_core)} busy")
+        evidence.append(
+            f"the CPU is not the limit: the busiest core was {percent(used.busiest_core)} busy"
+        )
     elif used.busiest_job is not None:
-        evidence.append(f"fio's busiest job used {percent(used.busiest_job)} of a core")
+        share = percent(used.busiest_job)
+        evidence.append(f"the CPU is not the limit: fio's busiest job used {share} of a core")
     else:
         evidence.append("CPU use was not recorded")
     return Limiter(name="unknown", evidence=tuple(evidence))

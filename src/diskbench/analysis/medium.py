@@ -42,18 +42,18 @@ class Medium:
         name = self.link.upper()
         if bytes_per_s is not None and bytes_per_s > carries:
             return (
-                f"{format_mb_per_s(bytes_per_s)} MB/s, and {name} carries "
-                f"{format_mb_per_s(carries)} MB/s at most"
+                f"{format_mb_per_s(bytes_per_s)} MB/s is more than the {name} link carries "
+                f"({format_mb_per_s(carries)} MB/s)"
             )
         most = carries / (block_bytes or _LEAST_BLOCK)
         if iops is not None and iops > most:
             return (
-                f"{format_iops(iops)} IOPS, and {name} carries {format_iops(most)} blocks of "
-                f"{(block_bytes or _LEAST_BLOCK) / KIB:g} KiB a second at most"
+                f"{format_iops(iops)} IOPS is more than the {name} link carries "
+                f"({format_iops(most)} IOPS of {(block_bytes or _LEAST_BLOCK) / KIB:g} KiB)"
             )
         if self.turns and random and iops is not None and iops > TURNING_IOPS:
             return (
-                f"{format_iops(iops)} random IOPS, and no turning disk does more than "
-                f"{format_iops(TURNING_IOPS)}"
+                f"{format_iops(iops)} random IOPS is more than any rotating disk does "
+                f"({format_iops(TURNING_IOPS)} IOPS)"
             )
         return ""

@@ -55,31 +55,36 @@ def queue_depth(
     deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
     if deeper is not None and deeper.iops >= MORE * iops:
         return _named(
-            per_io, f"{deeper.step} did {format_iops(deeper.iops)} IOPS at depth {deeper.depth}"
+            per_io, f"at depth {deeper.depth}, {deeper.step} did {format_iops(deeper.iops)} IOPS"
         )
     shallower = [one for one in siblings if one.depth < depth]
     if any(one.iops >= AS_MUCH * iops for one in shallower):
         return None
     if depth == 1:
-        return _named(per_io, "one at a time")
+        return _named(per_io)
     for one in shallower:
         if depth / iops <= NO_LONGER * one.depth / one.iops:
             took = format_latency_ns(one.depth / one.iops * NS_PER_S)
-            return _named(per_io, f"no longer than at depth {one.depth} ({took} in {one.step})")
+            return _named(
+                per_io,
+                f"at depth {one.depth} it takes {took} ({one.step}): a deeper queue gives more",
+            )
     caps = [one for one in level.bounds if one.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:
         return None
     # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
     usual = next((one for one in level.bounds if one.limit == "latency"), None)
     if usual is not None and iops >= (1 - _NEAR) * usual.iops:
-        cap = f"{LIMIT_WORDS[caps[0].limit]} allow {format_iops(caps[0].iops)}"
-        return _named(per_io, f"as long as an idle disk usually takes; {cap}")
+        cap = f"{LIMIT_WORDS[caps[0].limit]} limit is {format_iops(caps[0].iops)} IOPS"
+        return _named(per_io, f"an idle disk usually takes as long; its {cap}")
     return None
 
 
 def _each(depth: int, iops: float) -> str:
     took = format_latency_ns(depth / iops * NS_PER_S)
-    return f"{depth} at once, each {took}: {format_iops(iops)} IOPS"
+    if depth == 1:
+        return f"one I/O at a time, by design: each takes {took}"
+    return f"with {depth} I/Os in flight, each takes {took}"
 
 
 def _named(*evidence: str) -> Limiter:

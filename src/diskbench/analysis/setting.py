@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.model.processor import Processor
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.analysis.medium import Medium
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import ExpectedLevel, LimitName, Load
     from diskbench.model.phase import PhaseKind
 
+SHOWN_AS_BYTES = 64 * KIB
+"""From this block size on, rates are shown in MB/s, in tables and sentences alike."""
 DIRTY_SHARE = 0.2
 """Of the memory: what writers may leave unwritten before they are made to wait (vm.dirty_ratio, 20
 by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
@@ -90,6 +93,14 @@ def rate(stretch: Stretch, setting: Setting) -> float | None:
     if stretch.bytes_per_s is None or setting.load is None:
         return None
     return stretch.bytes_per_s / setting.load.block_bytes
+
+
+def shown_rate(blocks_per_s: float, setting: Setting) -> str:
+    """Return `3,000 IOPS`, or `98.0 MB/s` of large blocks: the unit of the table of verdicts."""
+    block = setting.load.block_bytes if setting.load else 0
+    if block >= SHOWN_AS_BYTES:
+        return f"{format_mb_per_s(blocks_per_s * block)} MB/s"
+    return f"{format_iops(blocks_per_s)} IOPS"
 
 
 def device_rate(stretch: Stretch, setting: Setting) -> float | None:

@@ -61,13 +61,22 @@ def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
     merged."""
     first = shown(verdicts)
     by_code = {reason.code: reason for reason in first.reasons}
-    for verdict in verdicts:
-        for reason in verdict.reasons:
-            if reason.weight != "note":
-                known = by_code.get(reason.code)
-                if known is None or known.weight == "note":
-                    by_code[reason.code] = reason
+    serious = {r.code: None for one in verdicts for r in one.reasons if r.weight != "note"}
+    for code in serious:
+        if code not in by_code or by_code[code].weight == "note":
+            by_code[code] = doubted_run(verdicts, code)[1]
     return in_order(by_code.values())
+
+
+def doubted_run(verdicts: Sequence[Verdict], code: str) -> tuple[int, Reason]:
+    """Return, of the runs of a step that a doubt is about, the index of the one that is shown, and
+    its reason. A note counts only where no run has a heavier one. Raises ValueError if none has
+    it."""
+    found = [(at, r) for at, one in enumerate(verdicts) for r in one.reasons if r.code == code]
+    heavier = [(at, reason) for at, reason in found if reason.weight != "note"] or found
+    kept = {verdicts[at].run_id: (at, reason) for at, reason in reversed(heavier)}
+    run_id = shown([verdicts[at] for at, _ in heavier]).run_id
+    return kept[run_id]
 
 
 def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:

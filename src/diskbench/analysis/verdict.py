@@ -12,14 +12,21 @@ right, but nothing documents that it lasts, so it is not to be planned with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.limiter import limiter
-from diskbench.analysis.setting import Setting, Stretch, is_above, rate
+from diskbench.analysis.setting import (
+    SHOWN_AS_BYTES,
+    Setting,
+    Stretch,
+    is_above,
+    rate,
+    shown_rate,
+)
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
 from diskbench.model.doubts import (
@@ -33,7 +40,7 @@ from diskbench.model.doubts import (
     TOO_SHORT,
 )
 from diskbench.model.phase import MOST_STALLED
-from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
+from diskbench.model.verdict import Judged, LimiterName, Promised, Verdict, trust_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
@@ -43,6 +50,11 @@ if TYPE_CHECKING:
 BY_OWNER = "--promise"
 _BELOW = 0.9
 _TWICE = 2.0
+_TEN = 9.95
+_BY_CACHE: Mapping[LimiterName, str] = {
+    "page-cache": "the rate of the cache, not of the disk",
+    "host-cache": "the rate of the cache, not of the disk",
+}
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 
 
@@ -72,7 +84,7 @@ def verdict(
                 processor=setting.processor,
             ),
             *_cached(stretches[main], judged[main], setting, warnings),
-            *_regime(stretches, judged, promise, main),
+            *_regime(stretches, judged, promise, main, setting),
             *_beside_promise(stretches[main], setting, judged[main]),
         )
     )
@@ -97,8 +109,9 @@ def sentence(verdict_: Verdict) -> str:
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """Return `3,000 IOPS`, or `98.0 MB/s` if there are no IOPS."""
-    if iops is not None:
+    """Return `3,000 IOPS`, or `98.0 MB/s` of large blocks and if there are no IOPS."""
+    is_large = iops and bytes_per_s and round(bytes_per_s / iops) >= SHOWN_AS_BYTES - 1
+    if iops is not None and not is_large:
         return f"{format_iops(iops)} IOPS"
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 
@@ -107,7 +120,8 @@ def _of_stretch(judged: Judged) -> str:
     where = f" ({judged.kind})" if judged.kind in ("burst", "baseline") else ""
     beside = ""
     if judged.ratio is not None and judged.promised is not None:
-        beside = f", {judged.ratio:.0%} of the {format_iops(judged.promised.iops)} promised"
+        promised = figure_words(judged.promised.iops, judged.promised.bytes_per_s)
+        beside = f", {judged.ratio:.0%} of the promised {promised}"
     by = (
         "limit unknown"
         if judged.limiter.name == "unknown"
@@ -142,16 +156,20 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
 
 
 def _regime(
-    stretches: Sequence[Stretch], judged: Sequence[Judged], promise: StepPromise | None, main: int
+    stretches: Sequence[Stretch],
+    judged: Sequence[Judged],
+    promise: StepPromise | None,
+    main: int,
+    setting: Setting,
 ) -> list[Reason]:
     """Return a reason if only the burst or only the baseline was measured."""
     expected = promise.expected if promise else None
     if expected is not None and stretches[main].is_mixed:
         return [
             MIXED.reason(
-                f"a mean of burst and baseline: its credit lasts "
-                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, and then "
-                f"{format_iops(expected.lasting.iops)} IOPS are left",
+                f"the figure is a mean of burst and baseline: the credit lasts "
+                f"{format_duration_s(expected.lasts_s or 0.0)} at full load, then the rate falls "
+                f"to {shown_rate(expected.lasting.iops, setting)}",
             )
         ]
     if expected is None or not expected.bursts or any(stretch.used_up for stretch in stretches):
@@ -161,9 +179,8 @@ def _regime(
     lasts = f" for {format_duration_s(expected.lasts_s)}" if expected.lasts_s else ""
     return [
         BURST_ONLY.reason(
-            f"burst only: the credit left gives {format_iops(expected.begin.iops)} IOPS"
-            f"{lasts} at full load; the baseline, {format_iops(expected.lasting.iops)} IOPS, was "
-            "not reached",
+            f"burst only: the credit allows {shown_rate(expected.begin.iops, setting)}{lasts} at "
+            f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}",
         )
     ]
 
@@ -176,9 +193,8 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
     share = course.stalled_s / course.seconds
     return (
         STALLED.reason(
-            f"it stalled in {course.stalled_s:,.0f} of {course.seconds:,.0f} s "
-            f"({share:.1%}): the figure is the mean of all its seconds, and none of them was like "
-            "it",
+            f"no I/O in {course.stalled_s:,.0f} of {course.seconds:,.0f} s ({share:.1%}): the "
+            "figure is the mean of all seconds, and no second ran at that rate",
         ),
     )
 
@@ -189,7 +205,7 @@ def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
         return []
     return [
         SERVED_FROM_CACHE.reason(
-            f"{evidence}: a cache answered for it",
+            f"{evidence}: a cache served it",
         )
     ]
 
@@ -221,33 +237,45 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if tokens is not None and judged.limiter.name == tokens.limit:
         return [
             TOO_SHORT.reason(
-                f"{judged.ratio:.2f} times the promise in {setting.seconds or 0:.0f} s: "
-                "a second of saved tokens; a minute shows the limit itself",
+                f"{setting.seconds or 0:.0f} s are short: one second of saved tokens makes the "
+                f"rate {judged.ratio:.2f} times the limit",
             )
         ]
     if is_above(stretch, setting):
-        return [ABOVE_PROMISE.reason(_above_words(judged.ratio, judged.promised, setting))]
+        words = _above_words(stretch, judged, judged.promised, setting)
+        advice = "do not plan with it" if judged.limiter.name in _BY_CACHE else ""
+        return [ABOVE_PROMISE.reason(words, advice=advice)]
     if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW:
         return [
             BELOW_PROMISE.reason(
-                f"{judged.ratio:.0%} of the promise, and what stood in the way was not found",
+                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the "
+                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}, and "
+                "nothing measured explains it",
             )
         ]
     if judged.limiter.name == "credit" and judged.ratio < _BELOW and not stretch.is_mixed:
         return [
             BELOW_PROMISE.reason(
-                f"{judged.ratio:.0%} of the lasting rate that is promised, after a fall that the "
-                "documents do not explain",
+                f"{_figure(stretch, setting)} after the fall is {judged.ratio:.0%} of the "
+                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}",
             )
         ]
     return []
 
 
-def _above_words(ratio: float, promised: Promised, setting: Setting) -> str:
-    if setting.load is not None and promised.limited_by in ("disk-throughput", "vm-throughput"):
-        shown = f"{format_mb_per_s(promised.bytes_per_s)} MB/s"
-    else:
-        shown = f"{format_iops(promised.iops)} IOPS"
-    if ratio <= _TWICE:
-        return f"{ratio:.2f} times the {shown} that are documented, for a reason that was not found"
-    return f"{ratio:.2g} times the {shown} that are documented: an undocumented burst"
+def _above_words(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> str:
+    """`135 MB/s is 54 times the documented 2.5 MB/s: an undocumented burst`."""
+    ratio = judged.ratio or 0.0
+    why = "the cause is not known" if ratio <= _TWICE else "an undocumented burst"
+    why = _BY_CACHE.get(judged.limiter.name, why)
+    documented = f"{_documented(promised)} {shown_rate(promised.iops, setting)}"
+    times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
+    return f"{_figure(stretch, setting)} is {times} times the {documented}: {why}"
+
+
+def _documented(promised: Promised) -> str:
+    return "expected" if promised.source == BY_OWNER else "documented"
+
+
+def _figure(stretch: Stretch, setting: Setting) -> str:
+    return shown_rate(rate(stretch, setting) or 0.0, setting)

@@ -106,7 +106,7 @@ def parse_book(
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is no {wanted}: {value_faults(error, 'file')}",
+            f"{where} is not a valid {wanted}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
 

@@ -17,8 +17,8 @@ def cancel(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Stop a run, a cell or a matrix as Ctrl-C would: fio is stopped, what is finished is kept, the
-    target cleaned, what was rented given back.
+    """Stop a run, a cell or a matrix as Ctrl-C would: fio stops, finished steps are kept, the
+    target is cleaned, and rented resources are given back.
 
     A cell of a matrix counts as cancelled, and the others go on. The cells of a matrix that no
     process works on are ended here.
@@ -43,7 +43,7 @@ def cancel_matrix(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Stop every cell of a matrix, give everything back, and let none begin."""
+    """Stop every cell of a matrix, give everything back and start no more."""
     from diskbench.engine.matrix.campaign import check_running
     from diskbench.store.campaigns import find_campaign
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.listing import CatalogItem
 
-app = typer.Typer(help="What disks and machines promise and cost, and where that stands.")
+app = typer.Typer(help="Documented limits and prices of disks and machines, with their sources.")
 
 FORMAT = 1
 """Format number of the JSON documents."""

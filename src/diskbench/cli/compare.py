@@ -22,20 +22,26 @@ def compare(
         ),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Beside what others published of the same disk.")
+        bool,
+        typer.Option(
+            "--published", help="Compare with figures that others published of the same disk."
+        ),
     ] = False,
     alone: Annotated[
-        bool, typer.Option("--alone", help="Without the other runs of their trials.")
+        bool,
+        typer.Option(
+            "--alone", help="Take these runs only, without the other runs of their trials."
+        ),
     ] = False,
     include_emulated: Annotated[
         bool,
         typer.Option(
-            "--include-emulated", help="Emulated, imported and unverified runs, too; marked."
+            "--include-emulated", help="Include emulated, imported and unverified runs, marked."
         ),
     ] = False,
     metric: Annotated[
         Metric,
-        typer.Option(help="What to compare of A and B."),
+        typer.Option(help="The figure to compare."),
     ] = "iops",
     pool: Annotated[
         list[str] | None,
@@ -50,10 +56,9 @@ def compare(
     ] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Set B beside A, or runs beside published figures of the same disk and workload.
+    """Compare B with A, or runs with published figures of the same disk and workload.
 
-    Only replicates count: trials on machines of their own. Differences smaller than the noise are
-    called so.
+    Only replicates count: trials on different machines. Differences below the noise are marked.
     """
     from diskbench.cli.compare_published import compare_published
     from diskbench.cli.compare_selections import compare_two

@@ -43,4 +43,4 @@ def config(
             table.add_row(*row)
         print_trimmed(screen(), table)
     for name in loaded.unknown_variables:
-        print(f"warning: the environment variable {name} is no setting", file=sys.stderr)
+        print(f"warning: the environment variable {name} is not a setting", file=sys.stderr)

@@ -24,7 +24,7 @@ def devices(
 ) -> None:
     """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
 
-    Looks only; nothing is written. Needs root there, to read signatures and see who uses a disk.
+    Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk.
     """
     from diskbench.hosts.device import list_devices
 

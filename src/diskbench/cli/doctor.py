@@ -40,7 +40,7 @@ Live = Annotated[
     bool,
     typer.Option(
         _LIVE,
-        help="Try a rental without making it: takes the options of run, writes a recording.",
+        help="Check a rental with dry-run calls: takes the options of run, writes a recording.",
     ),
 ]
 RecordingFile = Annotated[
@@ -115,19 +115,22 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 def doctor(
     provider: Annotated[
         list[str] | None,
-        typer.Option(help="Examine this provider too: credentials, permissions, quota."),
+        typer.Option(help="Also check this provider: credentials, permissions, quota."),
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="Look there (default: the cloud's own configuration).")
+        str | None, typer.Option(help="Region to check (default: the cloud's own configuration).")
     ] = None,
     matrix: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Hold quotas against this matrix: a file or a name."),
+        typer.Option(
+            metavar="FILE", help="Check that quotas suffice for this matrix: a file or a name."
+        ),
     ] = None,
     print_policy: Annotated[
         str | None,
         typer.Option(
-            metavar="PROVIDER", help="Print the least that the provider must allow, and end."
+            metavar="PROVIDER",
+            help="Print the smallest policy that the provider must allow, and exit.",
         ),
     ] = None,
     live: Live = False,  # noqa: ARG001 - `function_for` has another command for it
@@ -139,7 +142,7 @@ def doctor(
     *,
     where: Where,
 ) -> None:
-    """Examine this machine, the stores and providers; nothing is rented. Exit 2: a problem."""
+    """Check this machine, the stores and providers; rents nothing. Exit 2: a problem."""
     if print_policy is not None:
         print(policy_of(print_policy))
         return

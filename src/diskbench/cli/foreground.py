@@ -68,7 +68,7 @@ def drive(
     displays: list[Progress] = []
 
     def stopping() -> None:
-        text = "stopping; press Ctrl-C again to leave at once"
+        text = "stopping; press Ctrl-C again to stop at once"
         for display in displays:
             for plan in plans:
                 display.note(plan.trial_id, text)
@@ -81,7 +81,7 @@ def drive(
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
         give_back = f"  give back:  diskbench gc {ids}"
-        return f"Left behind: {paths}\n  go on:      diskbench resume\n{give_back}"
+        return f"Left behind: {paths}\n  resume:     diskbench resume\n{give_back}"
 
     reports: list[TrialEnding] = []
     try:

@@ -26,13 +26,17 @@ def gc(
             "them that fit one. Of others, listed by --provider: full ids alone."
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would be given back.")
+    ] = False,
     output: Annotated[
         Literal["text", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "text",
     provider: Annotated[
         str | None,
-        typer.Option(help="Also list what this provider has of anybody's, and take the expired."),
+        typer.Option(
+            help="Also list what any diskbench left at this provider, and give back what expired."
+        ),
     ] = None,
     region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
     not_mine: Annotated[
@@ -48,7 +52,7 @@ def gc(
     *,
     where: Where,
 ) -> None:
-    """Take away what runs left that outlived their lease. Exit 3: some of it stays."""
+    """Give back resources of runs whose lease has expired. Exit 3: some could not be given back."""
     import sys
 
     from diskbench.cli.foreground import leave
@@ -85,7 +89,7 @@ def gc(
     waiting = [trial_id for trial_id in left if trial_id not in going]
     if waiting:
         print(
-            f"{len(waiting)} abandoned, not expired; go on with 'diskbench resume', or give back:"
+            f"{len(waiting)} abandoned, not expired; resume with 'diskbench resume', or give back:"
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )

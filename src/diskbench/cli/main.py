@@ -50,10 +50,12 @@ def diskbench(
         Literal["human", "json"] | None,
         typer.Option(help="How events are written to stderr.", show_default=False),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print more to stderr.")] = False,
     debug: Annotated[
         bool,
-        typer.Option("--debug", envvar="DISKBENCH_DEBUG", help="Tell all, with tracebacks."),
+        typer.Option(
+            "--debug", envvar="DISKBENCH_DEBUG", help="Print everything to stderr, with tracebacks."
+        ),
     ] = False,
 ) -> None:
     """Measure how fast a disk really is: fio runs, the evidence is kept, the limits are named."""

@@ -65,7 +65,7 @@ def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
 
 @app.command()
 def show(file: File) -> None:
-    """Print a matrix file as it is: a start for one of your own."""
+    """Print a matrix file, for example to start your own."""
     from diskbench.engine.matrix.matrix_file import load_matrix
 
     typer.echo(load_matrix(file).text, nl=False)
@@ -73,7 +73,7 @@ def show(file: File) -> None:
 
 @app.command()
 def schema() -> None:
-    """Print the JSON schema of a matrix file, so that your editor completes it."""
+    """Print the JSON schema of matrix files, for completion in an editor."""
     from diskbench.plan.matrix_schema import matrix_schema
 
     typer.echo(json.dumps(matrix_schema(_known()), indent=2))
@@ -84,11 +84,11 @@ def plan(
     file: File,
     output: OutputOption = MatrixOutput.table,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no cloud: plan by the catalogue alone.")
+        bool, typer.Option("--offline", help="Ask no cloud: plan from the catalogue only.")
     ] = False,
     seed: Seed = None,
 ) -> None:
-    """Tell what a matrix will do: cells, order, time, cost, quota, credit. Rents nothing."""
+    """Show cells, order, duration, cost, quota and credit of a matrix. Rents nothing."""
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.results.refreshed_catalogue import open_books

@@ -33,7 +33,10 @@ def with_money(file: MatrixFile, budget: float | None, assume_price: float | Non
     for name, value in change.items():
         if not 0 < value < float("inf"):
             flag = "--budget" if name == "budget_usd" else "--assume-price"
-            raise InvalidValue(f"{flag} {value:g} is no sum", advice="give US dollars, more than 0")
+            raise InvalidValue(
+                f"{flag} {value:g} is not an amount of money",
+                advice="write an amount in US dollars above 0",
+            )
     limits = file.matrix.limits.model_copy(update=change)
     return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
 
@@ -59,10 +62,10 @@ def foreground(
     shows_table = sys.stderr.isatty() and not quiet
 
     def stopping() -> None:
-        print("stopping in order; press Ctrl-C again to leave at once", file=sys.stderr)
+        print("stopping cleanly; press Ctrl-C again to stop at once", file=sys.stderr)
 
     def left() -> str:
-        return f"go on: diskbench matrix resume {name}\n  give back: diskbench gc"
+        return f"resume:    diskbench matrix resume {name}\n  give back: diskbench gc"
 
     last: MatrixStanding | None = None
 
@@ -134,7 +137,7 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
         )
         return 3
     if stopped and last.state != "done":
-        print(f"go on with: diskbench matrix resume {last.campaign_id}", file=sys.stderr)
+        print(f"resume: diskbench matrix resume {last.campaign_id}", file=sys.stderr)
         return 130
     bad = {state for state in last.counts if state in ("failed", "refused", "cancelled")}
     return 1 if bad else 0
@@ -210,7 +213,7 @@ def in_background(session: Session, campaign: CampaignRow) -> None:
         )
     print(campaign.campaign_id)
     print(
-        f"going on in the background, telling {log}\n"
+        f"running in the background; progress: {log}\n"
         f"  see:  diskbench matrix status --watch {campaign.campaign_id}\n"
         f"  stop: diskbench matrix cancel {campaign.campaign_id}",
         file=sys.stderr,

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no live table.")]
 
 
 def run(
     matrix: Annotated[str, typer.Argument(help="A matrix file, or the name of a shipped one.")],
     detach: Annotated[
-        bool, typer.Option("--detach", help="Go on in the background; print the matrix's id.")
+        bool, typer.Option("--detach", help="Run in the background; print the matrix's id.")
     ] = False,
     queue: Annotated[
         bool, typer.Option("--queue", help="Leave the cells to workers ('diskbench worker').")
@@ -40,11 +40,13 @@ def run(
     ] = False,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="USD", help="US dollars that it may cost, in place of the file's."),
+        typer.Option(metavar="USD", help="Limit of the cost in US dollars, instead of the file's."),
     ] = None,
     assume_price: Annotated[
         float | None,
-        typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour where no price is known."),
+        typer.Option(
+            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
@@ -52,7 +54,7 @@ def run(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure every cell of a matrix; Ctrl-C stops in order, 'matrix resume' goes on."""
+    """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
@@ -86,7 +88,7 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with a matrix whose process is gone; finished cells are not measured again."""
+    """Resume a matrix whose process ended; finished cells are not measured again."""
     from diskbench.cli.foreground import leave
     from diskbench.store.campaigns import find_campaign
 
@@ -97,12 +99,12 @@ def resume(
 
 def status(
     matrix: Which = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Until it is over.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="A line for every matrix.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Update until the matrix ends.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print one line for each matrix.")] = False,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Where every cell of a matrix stands, what was spent, and when it should end."""
+    """Show the state of every cell, the money spent and the expected end."""
     from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
@@ -130,27 +132,29 @@ def status(
 
 def retry(
     matrix: Which = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Every cell without a result.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Select every cell without a result.")
+    ] = False,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure the cells again that failed, were refused or cancelled."""
+    """Measure again the cells that failed, were refused or were cancelled."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.errors import InvalidValue
     from diskbench.store.campaigns import find_campaign
 
     if not failed:
-        raise InvalidValue("nothing was chosen", advice="add --failed")
+        raise InvalidValue("no cells were selected", advice="add --failed")
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has its result", file=sys.stderr)
         leave(0)
-    print(f"{count} cells get their turn again", file=sys.stderr)
+    print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
         leave(0)

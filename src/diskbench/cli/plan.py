@@ -22,9 +22,9 @@ PROBLEM = 2
 
 
 def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each with its type there
-    """Tell what a run would find, take and cost, and what would limit it. Rents nothing.
+    """Show what a run should find, how long it takes, what it costs and what limits it.
 
-    The flags are those of `diskbench run`: change the word and the plan becomes the run.
+    Takes the options of `diskbench run`. Rents nothing.
     """
     from diskbench.cli.asked import asked_for
     from diskbench.cli.run_until import check_until, outlook_until
@@ -95,7 +95,7 @@ _OFFLINE = inspect.Parameter(
         bool,
         typer.Option(
             "--offline",
-            help="Ask no cloud: plan by the catalogue alone.",
+            help="Ask no cloud: plan from the catalogue only.",
             rich_help_panel="How it is measured",
         ),
     ],

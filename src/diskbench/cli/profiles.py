@@ -14,7 +14,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
 
-app = typer.Typer(help="What can be measured: list, show, render and validate profiles.")
+app = typer.Typer(help="List, show, render and validate profiles: what can be measured.")
 
 FORMAT = 1
 """Format number of the JSON documents printed here."""
@@ -71,7 +71,7 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
 
 @app.command()
 def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
-    """Show what a profile asks, where it comes from, and its parameters."""
+    """Show the question that a profile answers, its source and its parameters."""
     from diskbench.report.terminal.hanging import hanging
     from diskbench.store.profile_file import find_profile
 
@@ -104,7 +104,7 @@ def render(
     allow: Allow = None,
     step: Annotated[int | None, typer.Option("--step", help="One step, from 0.")] = None,
 ) -> None:
-    """Print the exact job files that would run on this machine, one a step."""
+    """Print the exact job files that would run on this machine, one per step."""
     from diskbench.engine.profile_jobs import built, difference, typed_parameters, typed_target
     from diskbench.fio.offered import STAND_IN_IOPS, stand_in
     from diskbench.store.profile_file import find_profile
@@ -131,10 +131,7 @@ def render(
         if step is None or one.index == step:
             shown = stand_in(one)
             if shown is not one:
-                typer.echo(
-                    f"; rates below stand in for a measured rate: as if it were "
-                    f"{STAND_IN_IOPS:g} IOPS"
-                )
+                typer.echo(f"; rates below assume a measured rate of {STAND_IN_IOPS:g} IOPS")
             typer.echo(shown.job)
 
 
@@ -157,8 +154,7 @@ def validate(
     typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
     if any(stand_in(step) is not step for step in steps):
         typer.echo(
-            "  rates that depend on an earlier step were checked as if it reached "
-            f"{STAND_IN_IOPS:g} IOPS"
+            f"  rates that depend on an earlier step were checked with {STAND_IN_IOPS:g} IOPS"
         )
 
 

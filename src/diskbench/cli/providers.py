@@ -29,15 +29,15 @@ def abilities(provider: Provider) -> Iterator[str]:
     instance: object = provider
     yield "rents" if isinstance(instance, ports.Renter) else "measures what is there"
     if isinstance(instance, ports.Provisions):
-        yield f"sells performance apart from size: {', '.join(instance.provisioned())}"
+        yield f"sells performance independent of size: {', '.join(instance.provisioned())}"
     if isinstance(instance, ports.Caches):
         yield f"caches disks on their host: --cache {'|'.join(instance.host_caches())}"
     if isinstance(instance, ports.EndsMachines):
-        yield f"ends what nobody gives back: {instance.ends_by()}"
+        yield f"ends resources that were not given back: {instance.ends_by()}"
     if isinstance(instance, ports.Foresees):
-        yield "tells without a call what it would probably rent"
+        yield "names the machine it would rent without a call to the cloud"
     if isinstance(instance, ports.Refreshes):
-        yield "tells limits and prices by API: diskbench catalog instances --refresh"
+        yield "gets limits and prices by API: diskbench catalog instances --refresh"
     checks = [
         word
         for word, kind in (
@@ -52,6 +52,6 @@ def abilities(provider: Provider) -> Iterator[str]:
     if isinstance(instance, ports.SwapsDisks):
         yield "gives a machine other disks: reuse_host of a matrix"
     if isinstance(instance, ports.TellsTime):
-        yield "tells its time, by which gc judges what has expired"
+        yield "reports its time, by which gc decides what has expired"
     if isinstance(instance, ports.HoldsCredit):
         yield "holds burst credit while disks are filled"

@@ -15,12 +15,14 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 def publish(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Where to: a new or empty folder, or a site to renew."),
+        typer.Argument(
+            metavar="DIR", help="The folder of the site: new, empty, or an existing site to update."
+        ),
     ],
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    title: Annotated[str, typer.Option(help="What stands above every page.")] = "Disk benchmarks",
+    title: Annotated[str, typer.Option(help="The title of every page.")] = "Disk benchmarks",
     anonymous: Annotated[
         bool,
         typer.Option(
@@ -37,14 +39,14 @@ def publish(
             metavar="URL", help="Where readers find the evidence store: an http:// or https:// URL."
         ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Make every page again.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not say what was done.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Write every page again.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Make a site of the history: an index, a page a configuration, a page a run.
+    """Write a static site of all runs: an index, and a page for each configuration and run.
 
-    It works from files and from any static host. Called again, it writes only what has changed.
+    The site works from files and from any static host. Called again, it writes only changes.
     """
     from diskbench.cli.stores import database, evidence
     from diskbench.errors import InvalidValue
@@ -58,8 +60,8 @@ def publish(
         )
     if evidence_base is not None and not evidence_base.startswith(("http://", "https://")):
         raise InvalidValue(
-            f"--evidence-base {evidence_base!r} is no http:// or https:// URL",
-            advice="name the address under which readers find the evidence store",
+            f"--evidence-base {evidence_base!r} is not an http:// or https:// URL",
+            advice="write the address at which readers find the evidence store",
         )
     wishes = Wishes(
         title=title,

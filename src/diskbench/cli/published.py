@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
-    help="What others have published of cloud disks: list and show.", no_args_is_help=True
+    help="List and show measurements of cloud disks that others published.", no_args_is_help=True
 )
 
 Output = Annotated[
@@ -35,7 +35,7 @@ def list_(
     ] = None,
     output: Output = "table",
 ) -> None:
-    """List the figures, one a line; those marked ! are doubted."""
+    """List the figures, one per line; ! marks doubtful ones."""
     from diskbench.catalog.published.figures import filtered, load_published
 
     figures = filtered(load_published(), seed=seed, provider=provider, disk=disk)
@@ -55,7 +55,7 @@ def show(
     ],
     output: Output = "table",
 ) -> None:
-    """Show figures with all that is known of them: machine, method, samples, doubts, verdict."""
+    """Show figures with machine, method, samples, doubts and verdict."""
     from diskbench.catalog.published.figures import find_published
     from diskbench.results.refreshed_catalogue import open_books
 

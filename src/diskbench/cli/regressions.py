@@ -22,7 +22,7 @@ def regressions(
     since: Since = None,
     metric: Annotated[
         Metric,
-        typer.Option(help="What to follow."),
+        typer.Option(help="The figure to follow."),
     ] = "iops",
     pool: Annotated[
         list[str] | None,
@@ -35,7 +35,7 @@ def regressions(
     ] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Find when the level of what is measured again and again changed, and by how much.
+    """Find when the figures of a repeated measurement changed, and by how much.
 
     Each matrix of a schedule (and each other command) is one time. A change needs three times on
     the new level and 5 %.
@@ -55,7 +55,7 @@ def regressions(
         print_json(regressed.model_dump_json(indent=2))
         return
     if not regressed.histories:
-        print("nothing was measured twice that meets that", file=sys.stderr)
+        print("no configuration that matches was measured twice", file=sys.stderr)
     from diskbench.report.terminal.history_text import regression_lines
 
     for line in regression_lines(regressed, width=terminal_width()):

@@ -30,19 +30,19 @@ def report(
             "-o",
             "--to",
             metavar="FILE",
-            help="Where to, by its ending (default: diskbench-RUN.html).",
+            help="The file to write; its suffix is the format (default: diskbench-RUN.html).",
         ),
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="What to write, where the name of the file does not say it."),
+        typer.Option("--format", help="The format, if the suffix of the file does not name it."),
     ] = None,
     published: Annotated[
         str | None,
         typer.Option(
             "--published",
             metavar="POST",
-            help="A chart of a post's figures, with the runs of SELECTION (if any) laid over.",
+            help="A chart of a post's figures, together with the runs of SELECTION, if any.",
         ),
     ] = None,
     chart: Annotated[
@@ -62,16 +62,16 @@ def report(
         bool,
         typer.Option(
             "--include-emulated",
-            help="Lay emulated, imported and unverified runs over published figures, too.",
+            help="Also draw emulated, imported and unverified runs in charts of published figures.",
         ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Show runs on a page that needs nothing but a browser: verdict, table, charts, provenance.
+    """Write a page for a browser about runs: verdict, table, charts, provenance.
 
-    With a run its whole trial is shown. Several trials of one subject are replicates.
+    A run is shown with its whole trial. Several trials of one subject are replicates.
     """
     if published is not None:
         report_published(
@@ -90,12 +90,12 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated is of published figures",
+            "--include-emulated needs --published",
             advice="name the post: --published iaas-2018 --chart list",
         )
     if axis is not None and chart is None:
         raise InvalidValue(
-            "--axis is of one chart", advice="name it: --chart NAME; --chart list shows all"
+            "--axis needs --chart NAME", advice="name it: --chart NAME; --chart list shows all"
         )
     from diskbench.report.charts.registry import LIST, chart_lines, find_chart
 

@@ -75,12 +75,12 @@ def report_published(
         kept = EvidenceOfRuns(evidence, evidence_url)
         own, left_out = own_trials(engine, runs, chosen, kept, books, include_emulated)
         for words in left_out:
-            print(f"not laid over: {words}", file=sys.stderr)
+            print(f"not drawn: {words}", file=sys.stderr)
         if not own.points:
             trials = counted(len({run.trial_id for run in runs}), "trial")
             raise InvalidValue(
-                f"none of {trials} can be laid over {chosen.post}'s chart {chosen.name}",
-                advice="the lines above say why; without runs the figures are drawn alone",
+                f"{trials} cannot be drawn in {chosen.post}'s chart {chosen.name}",
+                advice="the lines above say why; name no run to draw the published figures only",
             )
 
     def outlook(one: Published, runs: int) -> PlanExpectation | None:

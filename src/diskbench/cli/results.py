@@ -45,17 +45,18 @@ def list_(
     limit: Annotated[
         int | None,
         typer.Option(
-            min=0, help="At most so many, newest first; 0: all (default: table 50, else all)."
+            min=0,
+            help="List at most this many, newest first; 0 lists all (default: table 50, else all).",
         ),
     ] = None,
     wide: Annotated[
         bool,
-        typer.Option("--wide", help="All columns, however long their lines are."),
+        typer.Option("--wide", help="Print all columns, even if lines become long."),
     ] = False,
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """List runs, newest first; those without a date last.
+    """List runs, newest first; runs without a date come last.
 
     On a terminal the table fits its width. `--wide` has every column, `--output json` every field.
     """
@@ -76,9 +77,9 @@ def list_(
     elif not runs:
         total = count_runs(engine) if wanted else 0
         _say(
-            f"no run meets that, of {total:,} in all"
+            f"no run matches, of {total:,} in all"
             if total
-            else "no runs; 'diskbench run' makes one"
+            else "no runs yet: measure with 'diskbench run'"
         )
     else:
         _print_runs(runs, wide=wide)
@@ -96,10 +97,11 @@ def show(
         ),
     ] = "last",
     alone: Annotated[
-        bool, typer.Option("--alone", help="Without the other runs of its trial.")
+        bool,
+        typer.Option("--alone", help="Show this run only, without the other runs of its trial."),
     ] = False,
     timing: Annotated[
-        bool, typer.Option("--timing", help="Only where the time of its trial went.")
+        bool, typer.Option("--timing", help="Show only how long each part of the trial took.")
     ] = False,
     plot: Annotated[
         bool | None,
@@ -170,7 +172,9 @@ def show(
     labels = hint(as_disk, as_machine, promise, measured_on)
     plan = find_plan(engine, run.trial_id)
     if labels is not None and plan is not None and plan.expectation is not None:
-        _say("what is said of the disk is left out: the plan of this run knows what it should get")
+        _say(
+            "--as-disk, --as-machine and --promise are ignored: the plan of this run names its disk"
+        )
     kept = EvidenceOfRuns(evidence, evidence_url)
     suspended = is_abandoned(engine, run.trial_id)
     trial = read_trial(engine, runs, kept, open_books(), hint=labels, suspended=suspended)
@@ -246,7 +250,7 @@ def delete(
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     keep_evidence: Annotated[
         bool, typer.Option("--keep-evidence", help="Delete rows only; `rebuild` brings them back.")
     ] = False,
@@ -262,7 +266,7 @@ def delete(
     wanted = conditions(engine, filter_ or (), since=since, until=until)
     doomed = runs_to_delete(engine, tuple(run_ids or ()), wanted)
     if not doomed:
-        _say("no run meets that; nothing deleted")
+        _say("no run matches; nothing was deleted")
         return
     what = f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
     if not yes:
@@ -279,7 +283,7 @@ def _ask(what: str) -> None:
 
     if not sys.stdin.isatty():
         raise InvalidValue(f"not asked whether to delete {what}", advice="add --yes")
-    typer.confirm(f"Delete {what} for good?", abort=True, err=True)
+    typer.confirm(f"Delete {what} permanently?", abort=True, err=True)
 
 
 def _print_document(

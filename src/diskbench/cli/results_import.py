@@ -25,7 +25,7 @@ AsDisk = Annotated[
     str | None,
     typer.Option(
         metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue; behind it may stand "
+        help="Judge an imported run as one on this disk of the catalogue; may end in "
         ":iops=N, :throughput=N and :cache=readonly.",
     ),
 ]
@@ -36,7 +36,8 @@ AsMachine = Annotated[
 Promised = Annotated[
     str | None,
     typer.Option(
-        metavar="iops=N,mb_per_s=N", help="What the disk should give, where no catalogue knows it."
+        metavar="iops=N,mb_per_s=N",
+        help="The rates that you expect of a disk that is not in the catalogue.",
     ),
 ]
 MeasuredOn = Annotated[
@@ -55,10 +56,10 @@ def mount(app: typer.Typer) -> None:
 
 
 def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
-    """Make every row again from the evidence, into an empty or an existing database.
+    """Rebuild all rows from the evidence, in an empty or an existing database.
 
-    Runs, their trials, leases and times, matrices and their cells. A step that a finished run had
-    and that cannot be found is said, its run is left as it is, and the exit code is 1.
+    Runs, their trials, leases and times, matrices and their cells. If a step of a finished run
+    cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
     from diskbench.cli.stores import database, evidence
     from diskbench.store.rebuild import rebuild as make_again
@@ -96,13 +97,14 @@ def import_(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Take in what others measured, as runs marked `imported`; the same file twice is one run.
+    """Import measurements of other tools, as runs marked `imported`; a file is imported once.
 
     docs/importing.md lists the formats and what each lacks. Log files in the directory of a fio
     JSON file are its logs where its jobs name them
     (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
     not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    What was left is said, and one line at the end says what was imported and which checks hold.
+    Files that were not imported are listed. The last line says what was imported and which checks
+    hold.
     """
     from importlib.metadata import version
 

@@ -22,14 +22,14 @@ def resume(
         ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
     timing: Annotated[
-        bool, typer.Option("--timing", help="Say at the end where the time went.")
+        bool, typer.Option("--timing", help="Print at the end how long each part took.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Go on with runs and matrices whose process was killed; finished steps are not run again.
+    """Resume runs and matrices whose process was killed; finished steps are not run again.
 
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.
@@ -65,7 +65,7 @@ def resume(
     swept = [] if ids else sweep(session, [], dry_run=False)  # killed just before giving back
     print_swept(swept, stream=sys.stderr)
     if not (plans or matrices or swept or refused):
-        print("nothing to go on with: no run was abandoned", file=sys.stderr)
+        print("nothing to resume: no run was abandoned", file=sys.stderr)
     form = None if output == "csv" else output
     codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
     leave(worst([code, sweep_code(swept), *refused, *codes]))

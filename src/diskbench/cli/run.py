@@ -14,7 +14,7 @@ end_of_help = help_end
 
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
-    """Measure a disk: render a profile, run fio, keep the evidence, say what it means."""
+    """Measure a disk with fio, keep the evidence and give a verdict on each step."""
     from diskbench.cli.asked import asked_for
     from diskbench.cli.foreground import Show
     from diskbench.cli.run_until import check_until, start_until

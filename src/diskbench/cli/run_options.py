@@ -88,7 +88,7 @@ def _common(
     promise: Annotated[
         str | None,
         _what(
-            "What you expect of the disk, where no catalogue knows it.",
+            "The rates that you expect of a disk that is not in the catalogue.",
             metavar="iops=N,mb_per_s=N",
         ),
     ] = None,
@@ -100,7 +100,8 @@ def _common(
         str | None, _rent("Region (default: the cloud's own configuration).", metavar="NAME")
     ] = None,
     max_cost: Annotated[
-        float | None, _rent("Refuse before renting when all of it may cost more.", metavar="USD")
+        float | None,
+        _rent("Refuse to rent if the total may cost more US dollars than this.", metavar="USD"),
     ] = None,
     profile: Annotated[
         str, _how("A profile's name (`diskbench profiles list`) or a .fio file.", metavar="NAME")
@@ -112,7 +113,7 @@ def _common(
         int, _how("Consecutive fio runs on the same machine and disk.", metavar="N")
     ] = 1,
     replicates: Annotated[
-        int, _how("New machines with new disks, where they are rented.", metavar="N")
+        int, _how("Repeat on this many new machines with new disks (rented ones).", metavar="N")
     ] = 1,
     until_ci: Annotated[
         str | None,
@@ -165,11 +166,11 @@ def _common(
         Path | None,
         _show("Write the steps as a JUnit report, for CI.", "--junit", metavar="FILE"),
     ] = None,
-    quiet: Annotated[bool, _show("No plan, no progress.", "--quiet", "-q")] = False,
+    quiet: Annotated[bool, _show("Print no plan and no progress.", "--quiet", "-q")] = False,
     detach: Annotated[
-        bool, _show("Go on in the background; print the run's id.", "--detach")
+        bool, _show("Run in the background; print the run's id.", "--detach")
     ] = False,
-    timing: Annotated[bool, _show("Say at the end where the time went.", "--timing")] = False,
+    timing: Annotated[bool, _show("Print at the end how long each part took.", "--timing")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -211,12 +212,12 @@ def _renting(
     assume_price: Annotated[
         float | None,
         _rent(
-            "What an hour costs where no price is known (with --max-cost).",
+            "US dollars an hour to assume if no price is known (with --max-cost).",
             metavar="USD_PER_HOUR",
         ),
     ] = None,
     endpoint_url: Annotated[
-        str | None, _rent("Another API endpoint, as of an emulator.", metavar="URL")
+        str | None, _rent("Another API endpoint, for example an emulator.", metavar="URL")
     ] = None,
 ) -> None:
     """Options of `run` that say what to rent, whoever rents it out."""

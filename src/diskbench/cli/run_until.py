@@ -70,9 +70,9 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
     most = Limits().max_replicates if most is None else most
     if least < FIRST_REPLICATES:
         raise InvalidValue(
-            f"--replicates {least} with --until-ci: of fewer than {FIRST_REPLICATES} nothing is "
-            "said of how narrow their interval is (MR-7)",
-            advice="leave it out, or give 10 or more: the fewest that are measured",
+            f"--replicates {least} with --until-ci: fewer than {FIRST_REPLICATES} are too "
+            "few to judge the interval",
+            advice="leave it out, or write 10 or more",
             field="replicates",
         )
     for flag, value in (("--replicates", least), ("--max-replicates", most)):
@@ -96,7 +96,8 @@ def _share(text: str) -> float:
         share = 0.0
     if not 0.001 <= share < 1:
         raise InvalidValue(
-            f"--until-ci {text!r} is no share of the median", advice="it looks like --until-ci 5%"
+            f"--until-ci {text!r} is not a share of the median",
+            advice="write it like --until-ci 5%",
         )
     return share
 
@@ -169,7 +170,7 @@ def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
         raise InvalidValue(
             f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
             f"replicate, and --provider {provider} rents none",
-            advice="use --runs to repeat on one machine; its runs are no samples (MR-5)",
+            advice="use --runs to repeat on one machine; its runs are not independent samples",
             field="provider",
         )
     profile = typed["profile"]

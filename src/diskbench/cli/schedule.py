@@ -15,7 +15,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from diskbench.model.schedule import ScheduleStanding
 
-app = typer.Typer(help="A matrix measured again and again: nightly, weekly, by workers.")
+app = typer.Typer(help="Measure a matrix regularly (nightly, weekly) with workers.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 Output = Annotated[
@@ -42,21 +42,25 @@ def add(
         typer.Option(help="What to do when an earlier one still runs."),
     ] = "skip",
     backfill: Annotated[
-        bool, typer.Option("--backfill", help="Make up for times when no worker was there.")
+        bool,
+        typer.Option("--backfill", help="Run the times that were missed because no worker ran."),
     ] = False,
     budget: Annotated[
         float | None,
         typer.Option(
-            metavar="USD", help="US dollars that each time may cost, in place of the file's."
+            metavar="USD",
+            help="Limit of the cost of each time in US dollars, instead of the file's.",
         ),
     ] = None,
     assume_price: Annotated[
         float | None,
-        typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour where no price is known."),
+        typer.Option(
+            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Keep a matrix to be measured again and again; a name that is there is changed."""
+    """Add a schedule for a matrix; an existing name is changed."""
     from datetime import UTC, datetime
 
     from diskbench.cli.matrix_foreground import with_money
@@ -86,7 +90,7 @@ def add(
 
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
-    """List the schedules: the next time of each, the last one, and what became of it."""
+    """List the schedules with their next time and the outcome of the last one."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
@@ -105,7 +109,7 @@ def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None)
 
 @app.command()
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Begin nothing until it is resumed; a matrix that runs goes on."""
+    """Start nothing until the schedule is resumed; a running matrix continues."""
     from diskbench.engine.schedule.schedules import pause_schedule
 
     pause_schedule(database(database_url), name)
@@ -114,7 +118,7 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Begin again at the next time; those in between stay left out."""
+    """Start again at the next time; missed times are not made up."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import resume_schedule
@@ -125,7 +129,7 @@ def resume(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def remove(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Forget a schedule; what it measured stays, and a matrix that runs goes on."""
+    """Remove a schedule; its results stay, and a running matrix continues."""
     from diskbench.engine.schedule.schedules import remove_schedule
 
     remove_schedule(database(database_url), name)
@@ -134,7 +138,7 @@ def remove(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Let a worker begin it now, or after the one that runs; also while it is paused."""
+    """Let a worker start it now, or after the running one; works while it is paused."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import trigger
@@ -154,7 +158,7 @@ def backfill(
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Make up for times that were missed, skipped or failed, one after the other."""
+    """Run missed, skipped or failed times now, one after the other."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import backfill
@@ -162,7 +166,7 @@ def backfill(
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
     for moment in times:
         print(moment.strftime("%a %Y-%m-%d %H:%M %Z"))
-    waiting = f"{len(times)} wait for a worker" if times else "nothing to make up for"
+    waiting = f"{len(times)} wait for a worker" if times else "no time was missed"
     print(waiting, file=sys.stderr)
 
 

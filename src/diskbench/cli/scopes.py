@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _ENDPOINT = Annotated[
     str | None,
-    typer.Option("--endpoint-url", metavar="URL", help="Another API endpoint, as of an emulator."),
+    typer.Option(
+        "--endpoint-url", metavar="URL", help="Another API endpoint, for example an emulator."
+    ),
 ]
 
 

@@ -199,7 +199,7 @@ def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: s
     for plan in plans:
         print(plan.trial_id)
     print(
-        f"going on in the background, telling {log}\n"
+        f"running in the background; progress: {log}\n"
         f"  see:  diskbench status {plans[0].trial_id}\n"
         f"  stop: diskbench cancel {plans[0].trial_id}",
         file=sys.stderr,

@@ -37,15 +37,15 @@ def worker(
     ] = None,
     drain: Annotated[
         bool,
-        typer.Option("--drain", help="When told to end, finish its own cells first."),
+        typer.Option("--drain", help="On SIGTERM, finish its own cells before it ends."),
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure cells of matrices until SIGTERM or Ctrl-C, and go on with those of dead workers.
+    """Measure cells of matrices until SIGTERM or Ctrl-C, and resume those of dead workers.
 
-    Told to end, it leaves at once: fio goes on, and another worker goes on with its cells. With
-    --drain it takes no more and ends with its last cell; told twice, it leaves at once.
+    On SIGTERM it ends at once: fio continues, and another worker resumes its cells. With --drain
+    it takes no new cells and ends after its last one; a second signal ends it at once.
     """
     import socket
 
@@ -79,7 +79,7 @@ def worker(
     try:
         serve(this, drains=drain)
     except Suspended:
-        log.info("worker %s leaves; other workers go on with its cells", called)
+        log.info("worker %s stops; other workers resume its cells", called)
     else:
         log.info("worker %s ends: none of its cells is left", called)
     finally:

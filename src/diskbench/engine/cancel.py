@@ -44,7 +44,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
         if work.plan is not None and work.owner not in alive:
             raise InvalidValue(
                 f"the process that ran {work.id} is gone: nobody would obey",
-                advice=f"go on with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
+                advice=f"resume with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
             )
     lines = tuple(_asked(database, work) for work in chosen)
     matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]

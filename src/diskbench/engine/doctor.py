@@ -227,7 +227,7 @@ def _cannot_make(path: Path) -> str:
     """Why a file or directory could not be created there; "" when it could."""
     above = _nearest(path)
     if not above.is_dir():
-        return f"{above} is no directory"
+        return f"{above} is not a directory"
     return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} may not be written to"
 
 

@@ -137,7 +137,7 @@ def typed_target(
         )
     if size_gib is not None and not 0 < size_gib < math.inf:
         raise InvalidValue(
-            f"--size {size_gib} is no size", advice="give GiB, more than 0", field="size"
+            f"--size {size_gib} is not a size", advice="give GiB, more than 0", field="size"
         )
     size = None if size_gib is None else int(size_gib * GIB)
     if device is not None or (path is None and "directory" not in profile.targets):

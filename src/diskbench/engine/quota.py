@@ -51,7 +51,7 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
         left = quota.limit - (quota.used or 0)
         text = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
         if quota.used is None:
-            text = f"{quota.name}: {quota.limit:,.0f}; how much is in use is not told"
+            text = f"{quota.name}: {quota.limit:,.0f}; the usage is not reported"
         where = _where(provider, quota.region)
         if needed > left:
             text += f", the matrix takes {needed:,.0f} at once"

@@ -31,7 +31,7 @@ def clock_warning(end: bytes, step: Step, started_at: str, finished_at: str) -> 
         return None
     by = f"by {moved:+.1f} s" if moved else "backwards"
     return CLOCK_MOVED.warning(
-        f"the host's clock was moved {by} during {step.name}; durations are of clocks that "
-        "only go forward, and the step's end is its beginning and its duration",
+        f"the host's clock was set {by} during {step.name}; durations come from a clock that "
+        "only goes forward and are right",
         step=step.name,
     )

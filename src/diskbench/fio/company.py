@@ -75,18 +75,17 @@ def _seen(data: bytes) -> Iterator[Warning]:
         values.setdefault(key, []).append(value.strip())
     if beside := values.get("beside"):
         yield DISK_SHARED.warning(
-            f"measured beside {'; '.join(beside[:3])} on the same disk",
+            f"another measurement used the same disk: {'; '.join(beside[:3])}",
         )
     method, why = (next(iter(values.get(key, [])), "") for key in ("method", "why"))
     if method == "none":
         yield DISK_UNLOCKED.warning(
-            f"nothing kept other runs of diskbench from the disk: {why}",
+            f"the disk was not locked against other runs of diskbench: {why}",
         )
     elif method == "pid":
         yield DISK_UNLOCKED.warning(
-            "the machine has no flock(1): other runs of diskbench are kept from the disk "
-            "only while the process of this one lives",
-            advice="install util-linux there",
+            "the machine has no flock(1), so the disk was locked only while this process lived",
+            advice="install util-linux on that machine",
         )
 
 
@@ -120,8 +119,8 @@ def _counted(
         yield OTHER_IO.warning(
             f"the disk did {moved.ios / seconds:,.0f} I/Os and "
             f"{format_mb_per_s(moved.bytes / seconds)} MB a second, of which fio caused at most "
-            f"{caused.ios / seconds:,.0f} and {format_mb_per_s(caused.bytes / seconds)}: somebody "
-            "else used it",
+            f"{caused.ios / seconds:,.0f} and {format_mb_per_s(caused.bytes / seconds)}: another "
+            "program used it",
         )
 
 

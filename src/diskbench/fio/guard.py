@@ -35,7 +35,7 @@ OURS: Final = {
     "directory": "diskbench sets it from --path",
     "verify_state_save": "diskbench keeps no verify state",
     "verify_dump": "diskbench keeps no copies of blocks that fail",
-    "unified_rw_reporting": "diskbench reports reads and writes apart",
+    "unified_rw_reporting": "diskbench reports reads and writes separately",
     "disk_util": "diskbench reads the disk's own counters",
     "stats": "diskbench needs every job's figures",
 } | dict.fromkeys((

@@ -106,7 +106,7 @@ def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | 
         numeric = all(_is_count(cell) for cell in row[:4])
         if len(row) != columns or not 4 <= columns <= _MOST_COLUMNS or not numeric:
             raise FioOutputUnreadable(
-                f"{where}: line {number} is no row of a fio log: {b', '.join(row)[:80]!r}",
+                f"{where}: line {number} is not a row of a fio log: {b', '.join(row)[:80]!r}",
                 advice="fio writes time, value, direction and block size, separated by commas",
             )
     if all(row[2] in _DIRECTIONS for row in rows):

@@ -113,7 +113,7 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
     )
     return SATURATED.warning(
         f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
-        "that of a growing queue, not of this load (MR-11)",
+        "that of a growing queue, not of this load",
         step=step.name,
     )
 

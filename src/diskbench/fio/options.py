@@ -45,7 +45,7 @@ def parse_version(text: str) -> tuple[int, ...]:
     """`fio-3.33` and `3.33-12-gabc` as (3, 33). Raises ValueError for anything without a number."""
     match = _VERSION.search(text)
     if not match:
-        raise ValueError(f"{text!r} is no fio version")
+        raise ValueError(f"{text!r} is not a fio version")
     return tuple(int(part) for part in match.groups() if part is not None)
 
 

@@ -77,7 +77,7 @@ def _typed(parameter: Parameter, text: str, what: str) -> Value:
                 return text
     except (ValueError, OverflowError, InvalidValue) as error:
         raise InvalidValue(
-            f"{what} is no {parameter.kind}",
+            f"{what} is not a valid {parameter.kind}",
             advice=f"{parameter.name}: {parameter.help}",
             field=f"parameters.{parameter.name}",
         ) from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.doubts import RUNS_DISAGREE
 from diskbench.model.processor import percent
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
@@ -28,6 +29,7 @@ LEAST_VARIATION = 0.03
 _FEW = 10
 _Q90 = 1.2816
 _Z = 1.96
+_SHOWN_AS_BYTES = 64 * KIB - 1
 
 
 def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
@@ -36,26 +38,33 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
     `runs` holds the rows of each run. Only merged rows are compared, by step, round and direction;
     one run alone gives no warning.
     """
-    values: dict[tuple[int, str, str], list[float]] = {}
+    values: dict[tuple[int, str, str], list[Measurement]] = {}
     for rows in runs:
         for row in rows:
             if row.scope == "step" and row.role != "fill" and row.iops is not None:
-                values.setdefault((row.step_index, row.step, row.direction), []).append(row.iops)
+                values.setdefault((row.step_index, row.step, row.direction), []).append(row)
     found = []
-    for (_, name, direction), iops in sorted(values.items()):
+    for (_, name, direction), of_runs in sorted(values.items(), key=lambda one: one[0]):
+        iops = [row.iops for row in of_runs if row.iops is not None]
         least = least_variation(iops)
         if least is not None and least >= LEAST_VARIATION:
-            middle = statistics.median_low(iops)
+            low, high = iops.index(min(iops)), iops.index(max(iops))
             found.append(
                 RUNS_DISAGREE.warning(
-                    f"{direction} IOPS of {len(iops)} runs range from {min(iops):,.0f} (run "
-                    f"{iops.index(min(iops)) + 1}) to {max(iops):,.0f} (run "
-                    f"{iops.index(max(iops)) + 1}), median {middle:,.0f}; they vary by at least "
-                    f"{percent(least)}",
+                    f"the {direction} rates of {len(iops)} runs range from {_shown(of_runs[low])} "
+                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}) and vary by at "
+                    f"least {percent(least)}",
                     step=name,
                 )
             )
     return tuple(found)
+
+
+def _shown(row: Measurement) -> str:
+    """The rate in the unit in which the table of verdicts shows such blocks."""
+    if row.bytes_per_s is not None and row.iops and row.bytes_per_s / row.iops >= _SHOWN_AS_BYTES:
+        return f"{format_mb_per_s(row.bytes_per_s)} MB/s"
+    return f"{format_iops(row.iops or 0.0)} IOPS"
 
 
 def least_variation(values: Sequence[float]) -> float | None:

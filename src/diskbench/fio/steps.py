@@ -7,7 +7,17 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
 from diskbench.fio.guard import FioTarget, check, escape
-from diskbench.fio.jobfile import Job, JobGroup, JobOption, Section, groups, jobs, parse, write
+from diskbench.fio.jobfile import (
+    Job,
+    JobFile,
+    JobGroup,
+    JobOption,
+    Section,
+    groups,
+    jobs,
+    parse,
+    write,
+)
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile

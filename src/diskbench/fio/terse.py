@@ -142,7 +142,7 @@ def _latency(fields: Sequence[str], ios: int, where: str) -> ReportedLatency | N
 
 def _count(field: str, where: str) -> int:
     if not field.isascii() or not field.isdigit() or len(field) > 18:
-        raise _unreadable(where, f"{field[:40]!r} is no count")
+        raise _unreadable(where, f"{field[:40]!r} is not a count")
     return int(field)
 
 
@@ -152,7 +152,7 @@ def _real(field: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise _unreadable(where, f"{field[:40]!r} is no figure")
+        raise _unreadable(where, f"{field[:40]!r} is not a figure")
     return value
 
 

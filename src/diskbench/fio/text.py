@@ -199,7 +199,7 @@ def _line(block: _Block, line: str) -> None:
 def _direction(block: _Block, rest: str) -> None:
     match = _NEW.match(rest) or _OLD.match(rest)
     if match is None or block.now is None:
-        raise _unreadable(block.where, f"{rest[:80]!r} is no line of figures")
+        raise _unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
     old = match.re is _OLD
     size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
@@ -232,7 +232,7 @@ def _latency(block: _Block, match: re.Match[str]) -> None:
     )
     # fio rounds the extremes to six digits and the mean to two decimals of its unit
     if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
-        raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is no latency")
+        raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
     stats = block.stats[block.now]
     found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
     block.stats[block.now] = _with(stats, match["kind"], found)
@@ -303,7 +303,7 @@ def _size(number: str, unit: str, base: int, where: str = "") -> float:
 
 def _real(text: str, where: str) -> float:
     if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
-        raise _unreadable(where, f"{text[:40]!r} is no figure")
+        raise _unreadable(where, f"{text[:40]!r} is not a figure")
     return float(text)
 
 

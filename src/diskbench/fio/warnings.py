@@ -118,7 +118,7 @@ def _errors(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warn
 
 
 def _errno_text(code: int) -> str:
-    return os.strerror(code) if code < 4096 else "no errno of Linux"
+    return os.strerror(code) if code < 4096 else "not an error number of Linux"
 
 
 def _only_syncs(job: FioJob) -> bool:
@@ -157,7 +157,7 @@ def _cache(
         memory = facts.memory_bytes
         if size and memory and size < memory:
             yield PAGE_CACHE.warning(
-                f"the I/O is buffered and its {format_bytes(size)} fit into "
+                f"the I/O is buffered, and its {format_bytes(size)} fit into "
                 f"{format_bytes(memory)} of memory",
                 advice="use direct=1, or files of twice the memory",
             )
@@ -215,16 +215,16 @@ def _target(facts: HostFacts) -> Iterator[Warning]:
     if facts.network_filesystem:
         kind = facts.mount.fstype if facts.mount else "network"
         yield NETWORK_FILESYSTEM.warning(
-            f"the target lies on a network filesystem ({kind})",
+            f"the target is on a network filesystem ({kind})",
         )
 
 
 def _memory(facts: HostFacts) -> Iterator[Warning]:
     kind = facts.mount.fstype if facts.mount else None
     if kind in _MEMORY_FILESYSTEMS:
-        what = f"the target lies on {kind}, which is memory"
+        what = f"the target is on {kind}, which is memory"
     elif facts.disk and _MEMORY_DISK.match(facts.disk.name):
-        what = f"the target lies on {facts.disk.name}, which is memory"
+        what = f"the target is on {facts.disk.name}, which is memory"
     else:
         return
     yield NOT_A_DISK.warning(
@@ -245,16 +245,16 @@ def _short(
     ios = sum(row.ios or 0 for row in merged)
     reasons = []
     if seconds < SHORTEST_S:
-        reasons.append(f"it ran for {seconds:.2f} s (at least {SHORTEST_S:.0f} s)")
+        reasons.append(f"it ran for {seconds:.2f} s (needed: {SHORTEST_S:.0f} s)")
     if ios < FEWEST_IOS:
-        reasons.append(f"it did {ios:,} I/Os (at least {FEWEST_IOS})")
+        reasons.append(f"it did {ios:,} I/Os (needed: {FEWEST_IOS})")
     if reasons:
         timed = all(is_set(options_of(job, output, sections), "time_based") for job in output.jobs)
         yield TOO_SHORT.warning(
             f"too short for a steady rate: {' and '.join(reasons)}",
-            advice="give it more time: --set runtime=…"
+            advice="measure for longer: --set runtime=…"
             if timed
-            else "give it more time or data: --set runtime=… or --size",
+            else "measure for longer or with more data: --set runtime=… or --size",
         )
 
 

@@ -80,20 +80,20 @@ def fill_warning(step: Step) -> Warning | None:
     if filled.passes < ENOUGH:
         part = "nothing" if not filled.passes else f"only {filled.passes:.0%}"
         return UNWRITTEN.warning(
-            f"{part} of what it reads was written before",
-            advice="blocks that were never written are read without I/O: write them first, as the "
-            "fill of the shipped profiles does",
+            f"{part} of the blocks that it reads was written before",
+            advice="a disk answers such reads without I/O: write the blocks first, as the fill "
+            "step of the shipped profiles does",
             step=step.name,
         )
     if filled.shrinks is not None:
         return COMPRESSIBLE.warning(
-            f"what it reads was written with {filled.shrinks}: data that a disk may shrink",
+            f"the blocks that it reads hold {filled.shrinks}: a disk can compress that",
             step=step.name,
         )
     if filled.passes < filled.wanted * ENOUGH:
         return FILLED_ONCE.warning(
-            f"what it reads was written {filled.passes:.2g} times before, not "
-            f"{filled.wanted} times as a local NVMe drive needs (MR-1)",
+            f"the blocks that it reads were written {filled.passes:.2g} times; a local NVMe drive "
+            f"needs {filled.wanted} times",
             step=step.name,
         )
     return None

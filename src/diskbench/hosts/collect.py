@@ -192,9 +192,9 @@ def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Fou
 def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
     """Why a member of the archive is not kept; empty for a plain file of moderate size."""
     if not _PLAIN.fullmatch(member.name):
-        return "is no plain file name"
+        return "is not a plain file name"
     if not member.isreg() or member.issparse():
-        return "is no plain file"
+        return "is not a plain file"
     folded = member.name.casefold()
     if folded in {*RECORD_NAMES, LEFT_OUT}:
         return "has the name of a record that diskbench writes itself"
@@ -261,7 +261,7 @@ def _verify(directory: Path, collected: _Found, unit: Unit, host: Host) -> None:
     for name in expected.keys() - set(collected.kept) - collected.left_out.keys():
         if _PLAIN.fullmatch(name):
             raise _mismatch(name, unit, host)
-        collected.leave_out(name, "is no plain file name")
+        collected.leave_out(name, "is not a plain file name")
     for name in [name for name in collected.kept if name != _SUMS]:
         if name not in expected:
             collected.leave_out(name, "has no checksum from the host")

@@ -197,7 +197,7 @@ def judge(
     state = inspection.find(inspection.asked or "")
     if inspection.asked == "other" or state is None:
         raise TargetRefused(
-            f"{where} is no block device",
+            f"{where} is not a block device",
             advice="for a directory use --path; see diskbench devices",
         )
     reasons = refusals(state, inspection.devices, typed, size_bytes=size_bytes)

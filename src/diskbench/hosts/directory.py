@@ -59,7 +59,7 @@ def require_absolute(path: str) -> None:
     """Raises TargetRefused for a path that does not begin at the root."""
     if not path.startswith("/"):
         raise TargetRefused(
-            f"{path!r} is no absolute path", advice="write it out from the root: /mnt/disk"
+            f"{path!r} is not an absolute path", advice="write it out from the root: /mnt/disk"
         )
 
 
@@ -76,8 +76,8 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
             raise TargetRefused(f"{where} does not exist", advice="make it, or name another --path")
         case "file":
             raise TargetRefused(
-                f"{where} is no directory",
-                advice="name the directory it lies in; for a disk use --device and --destroy-data",
+                f"{where} is not a directory",
+                advice="name the directory that holds it; for a disk use --device",
             )
         case "closed":
             raise TargetRefused(

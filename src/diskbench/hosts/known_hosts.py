@@ -83,7 +83,8 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
             raise HostUnavailable(
                 f"{route.typed} shows the {key_type} key {fingerprint}, which is REVOKED in "
                 f"{line.file} line {line.line}",
-                advice="do not connect: somebody may hold this key; ask who runs the host",
+                advice="do not connect: another person may hold this key; ask the host's "
+                "administrator",
             )
     plain = [line for line in known if not line.marker]
     if any(line.key == key for line in plain):
@@ -95,7 +96,7 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
             f"THE HOST KEY OF {route.typed} HAS CHANGED: it shows the {key_type} key "
             f"{fingerprint}, but {line.file} line {line.line} holds {line.key_type} "
             f"{fingerprint_of(line.key)}. "
-            "Somebody may stand between you and the host",
+            "Another machine may intercept the connection",
             advice="ask who runs the host whether its key was changed; only then remove the old "
             f"one: ssh-keygen -R {shlex.quote(route.key_name)} -f {shlex.quote(str(line.file))}",
         )

@@ -88,7 +88,7 @@ class LastWord:
                 return f"dropping the page cache did not end within {SYNC_LIMIT_S} s"
             case "go":
                 hours = GO_LIMIT_S // 3600
-                return f"nobody followed it for {hours} h, and fio starts only when somebody does"
+                return f"no diskbench watched it for {hours} h, and fio starts only while one does"
         return self.reason
 
     @property

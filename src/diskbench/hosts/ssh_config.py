@@ -84,7 +84,7 @@ def parse_address(text: str) -> TypedHost:
         return _safe(TypedHost(bare, text.rpartition("@")[0] or None), text)
     match = _ADDRESS.match(text)
     if not match:
-        raise InvalidValue(f"{text!r} is no address", advice="write USER@HOST[:PORT]")
+        raise InvalidValue(f"{text!r} is not an address", advice="write USER@HOST[:PORT]")
     port = int(match["port"]) if match["port"] else None
     if port is not None and not 0 < port < 65536:
         raise InvalidValue(f"{text!r} names port {port}", advice="ports go from 1 to 65535")
@@ -99,7 +99,7 @@ def _safe(address: TypedHost, text: str) -> TypedHost:
     ):
         if refused.search(name):
             raise InvalidValue(
-                f"{text!r} is no address: the {what} {name!r} holds what OpenSSH refuses in a name",
+                f"{text!r} is not an address: OpenSSH refuses the {what} {name!r}",
                 advice="no leading dash, blank, quote, nor any of $ ` \\ ; & < > | ( ) { }",
             )
     return address

@@ -90,8 +90,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
         _run(host, trial_id, "remove", [(m, _ANY_NUMBER) for m in members])
     except MeasurementFailed as error:
         raise ReleaseFailed(
-            f"the stripe of trial {trial_id} on {host.name} could not be taken apart: "
-            f"{error.message}",
+            f"the stripe of trial {trial_id} on {host.name} could not be removed: {error.message}",
             advice=error.advice,
         ) from error
 
@@ -110,7 +109,7 @@ def _run(
     """The path of the array, or None where there is none."""
     for member, _ in members:
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):
-            raise InvalidValue(f"{member.path!r} ({member.identity!r}) is no disk's name")
+            raise InvalidValue(f"{member.path!r} ({member.identity!r}) is not the name of a disk")
     lines = [f"{m.path}\t{number}\t{m.identity}\t{m.size_bytes}" for m, number in members]
     values = {
         "action": action,

@@ -259,7 +259,7 @@ def _size(text: str, where: str) -> int:
     unit = {"G": GIB, "M": MIB}.get(text[-1:], MIB)
     size = round(number(text.rstrip("GMk"), where) * unit)
     if not 0 < size < 2**60:
-        raise InvalidValue(f"{where}: {text[:40]!r} is no size of a file")
+        raise InvalidValue(f"{where}: {text[:40]!r} is not a size of a file")
     return size
 
 
@@ -268,7 +268,7 @@ def _chunk(text: str | None, where: str) -> int:
         return _CHUNK
     chunk = round(number(text.rstrip("k"), where) * (1024 if text.endswith("k") else 1))
     if not 256 <= chunk <= MIB:
-        raise InvalidValue(f"{where}: {text[:40]!r} is no chunk of bonnie++ (256 B to 1 MiB)")
+        raise InvalidValue(f"{where}: {text[:40]!r} is not a chunk of bonnie++ (256 B to 1 MiB)")
     return chunk
 
 

@@ -329,7 +329,7 @@ def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
 
 def _count(text: str, where: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) > COUNTER:
-        raise InvalidValue(f"{where}: {text[:40]!r} is no count")
+        raise InvalidValue(f"{where}: {text[:40]!r} is not a count")
     return int(text)
 
 

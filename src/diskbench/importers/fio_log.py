@@ -27,7 +27,7 @@ def check_log(data: bytes, *, name: str) -> None:
     line = data[data.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0].strip()
     if not bad and line.count(b",") == data.partition(b"\n")[0].count(b",") and ends:
         return
-    what = f"line {data.count(_NEWLINE, 0, at) + 1} is no row of a fio log: {line[:80]!r}"
+    what = f"line {data.count(_NEWLINE, 0, at) + 1} is not a row of a fio log: {line[:80]!r}"
     raise InvalidValue(
         f"{name}: {what if ends else 'it has no row'}",
         advice="was it cut while it was copied? Without that line it can be imported"

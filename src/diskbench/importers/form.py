@@ -160,7 +160,7 @@ def row(
     }
     for name, value in figures.items():
         if not math.isfinite(value) or not 0 <= value <= _LONGEST_RUN_S * NS_PER_S:
-            raise InvalidValue(f"{where}: {name} of {value!r} ns is no latency")
+            raise InvalidValue(f"{where}: {name} of {value!r} ns is not a latency")
     return Measurement(
         run_id=run_id,
         step_index=step.index,
@@ -189,7 +189,7 @@ def check_rates(ios: int | None, size: int | None, seconds: float | None, *, whe
     """Raise InvalidValue for `ios` I/Os and `size` bytes in a time in which no disk does them. What
     is None is unknown."""
     if seconds is not None and not 0 < seconds <= _LONGEST_RUN_S:  # refuses NaN, too
-        raise InvalidValue(f"{where}: {seconds!r} s is no run time of a step")
+        raise InvalidValue(f"{where}: {seconds!r} s is not a run time of a step")
     for name, count in (("I/Os", ios), ("bytes", size)):
         if count is None:
             continue
@@ -214,7 +214,7 @@ def number(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise InvalidValue(f"{where}: {text.strip()[:40]!r} is no figure")
+        raise InvalidValue(f"{where}: {text.strip()[:40]!r} is not a figure")
     return value
 
 

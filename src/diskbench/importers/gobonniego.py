@@ -46,7 +46,7 @@ def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> 
     for index, result in enumerate(results):
         where = f"{name}: results[{index}]"
         if not isinstance(result, dict):
-            raise InvalidValue(f"{where} is no object")
+            raise InvalidValue(f"{where} is not an object")
         runs.append(_gobonniego_run(result, where, run_id_of(index), jobs))
     known = {"disk_space_used_gib", "physical_memory_bytes", "iops_duration_seconds"}
     facts = {
@@ -123,7 +123,7 @@ def _iso(text: object, where: str) -> str:
         moment = datetime.fromisoformat(str(text)).astimezone(UTC)
     except (OverflowError, ValueError) as error:
         shown = str(text)[:_LONGEST_NAME]
-        raise InvalidValue(f"{where}: start_time {shown!r} is no time") from error
+        raise InvalidValue(f"{where}: start_time {shown!r} is not a time") from error
     return moment.isoformat(timespec="microseconds")
 
 

@@ -76,7 +76,7 @@ def _samples(text: str, where: str) -> Iterator[Mapping[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise InvalidValue(f"{where}: line {count} is not readable as JSON: {error}") from error
         if not isinstance(sample, dict):
-            raise InvalidValue(f"{where}: line {count} is no JSON object")
+            raise InvalidValue(f"{where}: line {count} is not a JSON object")
         if (bad := unstorable(sample)) is not None:
             raise InvalidValue(f"{where}: line {count}: the text {unstorable_words(bad)}")
         yield sample
@@ -120,13 +120,13 @@ def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
 def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:
     value = sample.get("value")
     if type(value) not in (int, float):
-        raise InvalidValue(f"{where}: its value {str(value)[:40]!r} is no figure")
+        raise InvalidValue(f"{where}: its value {str(value)[:40]!r} is not a figure")
     if (said := str(sample.get("unit", ""))) != unit:
         raise InvalidValue(f"{where}: its unit is {said[:40]!r}, where fio's is {unit!r}")
     try:
         return number(repr(value), where)
     except ValueError as error:
-        raise InvalidValue(f"{where}: its value is no figure") from error
+        raise InvalidValue(f"{where}: its value is not a figure") from error
 
 
 def _latency(

@@ -5,7 +5,7 @@ verdict); all else about it is here. A new doubt is a row of this table and the 
 When each is raised: docs/METHOD.md. The weights are our choice:
 
     no        what was measured is not the disk
-    with care  the figure may be off, or stands for less than it seems to
+    with care  the figure may be off, or describe less than it seems to
     note      worth knowing; the figure stands
 
 Codes and messages are stored with results: a code is never changed or used for something else.
@@ -35,7 +35,7 @@ Shown = Literal["warnings", "verdict"]
 
 
 class Reason(Frozen):
-    """Why a number is not simply trusted. `code` is stable; `weight` is what it alone would make
+    """A reason to doubt a figure. `code` is stable; `weight` is what it alone would make
     of the verdict; `advice` names what to do next."""
 
     code: str
@@ -73,59 +73,58 @@ class Doubt:
 
 
 UNWRITTEN = Doubt(
-    "unwritten", "no", "blocks that were never written",
-    "blocks that were never written are read without I/O: run --profile fill first",
+    "unwritten", "no", "reads of blocks that were never written",
+    "a disk answers such reads without I/O: run --profile fill first, then repeat",
     rule="device-share",
     profile="fill",
-    because="reads met blocks that were never written; fill them, then repeat",
+    because="some blocks that were read had never been written; fill the disk, then repeat",
 )  # fmt: skip
 RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",
-    "read the runs as a series, not as one number: a fall that stays is used-up credit or a "
-    "throttle, and runs that go up and down are a neighbour's noise: repeat when it is quiet",
+    "read the runs in order. A fall that stays is used-up credit or a throttle. Figures that go up "
+    "and down are load from neighbours: repeat at a quiet time",
     profile="sustained",
-    because="the runs disagree; see what is left when credit is used up",
+    because="the runs disagree; measure the rate that is left without credit",
 )  # fmt: skip
 PAGE_CACHE = Doubt(
     "page-cache", "no", "served from cache",
-    "use direct=1, files of twice the memory, or (writes) end_fsync=1",
+    "use direct=1, files of twice the memory, or end_fsync=1 for writes",
     rule="device-share",
 )  # fmt: skip
 SERVED_FROM_CACHE = Doubt(
     "served-from-cache", "no", "served from cache",
-    "use direct=1, files of twice the memory, and no cache of a controller",
+    "use direct=1 and files of twice the memory, and turn off the cache of the controller",
     shown="verdict",
 )  # fmt: skip
 NOT_A_DISK = Doubt(
-    "not-a-disk", "no", "memory and not a disk",
-    "this measures memory and the kernel; choose a --path on a disk, or its device",
+    "not-a-disk", "no", "memory, not a disk",
+    "this measures memory and the kernel: choose a --path on a disk, or --device",
 )  # fmt: skip
 NO_IO = Doubt(
     "no-io", "no", "no I/O",
-    "its rows are zeros; look at its size, runtime and at stderr.txt",
+    "its figures are zero: check its size and runtime, and read stderr.txt in the evidence",
 )  # fmt: skip
 CLIENT_BOUND = Doubt(
-    "client-bound", "with care", "load generator is CPU-bound",
-    "the disk may be faster than this; use fewer jobs than cores, a larger instance, or larger "
-    "blocks, and compare with the null canary",
+    "client-bound", "with care", "CPU limit of the load generator",
+    "the disk may be faster: use fewer jobs than cores, a larger instance or larger blocks, and "
+    "compare with the null canary",
     rule="processor",
 )  # fmt: skip
 MACHINE_BUSY = Doubt(
-    "machine-busy", "with care", "another process kept the machine busy",
-    "find out what else runs on that machine (top -H), stop it, and repeat; encryption below the "
-    "target counts too",
+    "machine-busy", "with care", "another process used the CPU",
+    "find the process (top -H), stop it and repeat; encryption below the target is such a process",
     rule="processor",
 )  # fmt: skip
 INTERRUPTS = Doubt(
-    "interrupts", "with care", "interrupts filled a core",
-    "spread the interrupts of disk and network over the cores (/proc/interrupts, irqbalance), and "
+    "interrupts", "with care", "interrupts used a whole core",
+    "spread the interrupts of disk and network over the cores (/proc/interrupts, irqbalance) and "
     "repeat",
     rule="processor",
 )  # fmt: skip
 CPU_STOLEN = Doubt(
-    "steal", "with care", "the hypervisor took processor time",
-    "other virtual machines use the same processor: repeat on another machine, or on one with "
-    "cores of its own",
+    "steal", "with care", "CPU time stolen by the hypervisor",
+    "other virtual machines use the same CPU: repeat on another machine, or on one with dedicated "
+    "cores",
     rule="processor",
 )  # fmt: skip
 QUEUE_NOT_FILLED = Doubt(
@@ -134,119 +133,117 @@ QUEUE_NOT_FILLED = Doubt(
     "or numjobs",
 )  # fmt: skip
 NETWORK_FILESYSTEM = Doubt(
-    "network-filesystem", "with care", "a server and a network, not a disk",
-    "this measures the server and the network, not a disk; choose another --path",
+    "network-filesystem", "with care", "a file server, not a disk",
+    "this measures the server and the network: choose a --path on a disk to measure a disk",
 )  # fmt: skip
 TOO_SHORT = Doubt(
     "too-short", "with care", "too short",
-    "give it more time or data: --set runtime=… or --size",
+    "measure for longer or with more data: --set runtime=… or --size",
 )  # fmt: skip
 FIO_ERROR = Doubt(
     "fio-error", "with care", "fio reported an error",
-    "the figures cover the time before it; see stderr.txt in the evidence",
+    "the figures cover the time before the error: read stderr.txt in the evidence",
 )  # fmt: skip
 SHORT_IOS = Doubt(
     "short-ios", "with care", "short I/Os",
-    "IOPS and MB/s do not belong together; is the file or device smaller than the job's size?",
+    "IOPS and MB/s do not match: check that the file or device is as large as the job's size",
 )  # fmt: skip
 DEGRADED_OUTPUT = Doubt(
-    "degraded-output", "with care", "damaged output",
-    "the raw output is in the evidence; compare before trusting the figures",
+    "degraded-output", "with care", "damaged output of fio",
+    "compare the figures with the raw output in the evidence",
 )  # fmt: skip
 FIGURES_DISAGREE = Doubt(
     "figures-disagree", "with care", "figures that contradict each other",
-    "compare with fio's own output in the evidence before trusting the figure",
+    "compare the figures with fio's own output in the evidence",
 )  # fmt: skip
 SATURATED = Doubt(
     "saturated", "with care", "offered load not served",
-    "offer less, or find the sustained rate first: --profile sustained",
+    "offer less load, or measure the sustained rate first: --profile sustained",
 )  # fmt: skip
 CACHE_KEPT = Doubt(
-    "cache-kept", "with care", "page cache was not dropped",
+    "cache-kept", "with care", "page cache not dropped",
     "measure as root, or with direct=1",
 )  # fmt: skip
 DISK_SHARED = Doubt(
-    "disk-shared", "with care", "measured beside another",
-    "measure again when that has ended; --if-busy wait keeps runs of diskbench that see each "
-    "other apart",
+    "disk-shared", "with care", "another measurement used the disk",
+    "repeat when the other measurement has ended; --if-busy wait does that for runs of diskbench",
 )  # fmt: skip
 OTHER_IO = Doubt(
-    "other-io", "with care", "the disk did more than fio",
-    "find out who (iostat -x 1, iotop), and measure again when the disk is idle",
+    "other-io", "with care", "I/O of other programs on the disk",
+    "find the program (iostat -x 1, iotop) and repeat when the disk is idle",
 )  # fmt: skip
 FILLED_ONCE = Doubt(
-    "filled-once", "with care", "a local drive that was written but once",
-    "a new drive is faster than a used one: write all of it twice first",
+    "filled-once", "with care", "a local drive that was written only once",
+    "a new drive is faster than a used one: write the whole drive twice, then repeat",
 )  # fmt: skip
 DISK_UNLOCKED = Doubt(
-    "disk-unlocked", "note", "others were not kept away",
-    "look at what else runs on that machine",
+    "disk-unlocked", "note", "no lock on the disk",
+    "check that no other run of diskbench used this disk at the same time",
 )  # fmt: skip
 COMPRESSIBLE = Doubt(
-    "compressible", "note", "data that a disk can shrink",
-    "write incompressible data (refill_buffers=1), unless another tool is repeated",
+    "compressible", "note", "data that a disk can compress",
+    "write incompressible data (refill_buffers=1), unless you repeat another tool's measurement",
 )  # fmt: skip
 CLOCK = Doubt(
     "clock", "note", "the clocks of host and controller differ",
-    "durations are right, times of day are not: series of several hosts cannot be laid over each "
-    "other; set up NTP (chrony) on the host",
+    "durations are right, times of day are wrong: set up NTP (chrony) on the host before you "
+    "compare the seconds of several hosts",
 )  # fmt: skip
 CLOCK_MOVED = Doubt(
-    "clock-moved", "note", "the host's clock was moved",
-    "the times of day of this run may be wrong by that much; run a time service there (chrony, "
-    "systemd-timesyncd)",
+    "clock-moved", "note", "the host's clock was set during the run",
+    "the times of day of this run may be wrong by as much: run a time service on the host "
+    "(chrony, systemd-timesyncd)",
 )  # fmt: skip
 NO_CANARY = Doubt(
-    "no-canary", "note", "a canary was ended",
-    "the machine was busy with something else (steal, another load); measure again",
+    "no-canary", "note", "a canary took too long and was ended",
+    "the machine was busy (stolen CPU time, another load): repeat",
 )  # fmt: skip
 FILES_LEFT_OUT = Doubt(
     "left-out", "note", "files of the host were not kept",
-    "a list of them is in the step's evidence",
+    "the step's evidence lists them",
 )  # fmt: skip
 IMPORT = Doubt(
-    "import", "note", "the import had to guess",
-    "compare with the original",
+    "import", "note", "a guess of the import",
+    "compare with the imported file",
 )  # fmt: skip
 MIXED = Doubt(
-    "mixed", "with care", "the mean spans two levels",
-    "import the logs of the seconds beside it: they show both levels",
+    "mixed", "with care", "a mean of burst and baseline",
+    "import the per-second logs as well: they show both levels",
     shown="verdict",
 )  # fmt: skip
 STALLED = Doubt(
-    "stalled", "with care", "it stalled",
-    "look at its seconds (diskbench report, results show --plot) and at the machine's log for that "
-    "time, and measure it again",
+    "stalled", "with care", "seconds without I/O",
+    "look at the seconds (results show --plot) and at the machine's log of that time, then repeat",
     shown="verdict",
 )  # fmt: skip
 NO_RATE = Doubt(
-    "no-rate", "with care", "no rate is known",
-    "log rates beside them: write_iops_log, write_bw_log, or --output-format=json",
+    "no-rate", "with care", "no rate in the files",
+    "import rates as well: write_iops_log, write_bw_log, or --output-format=json",
     shown="verdict",
 )  # fmt: skip
 BURST_ONLY = Doubt(
     "burst-only", "note", "burst only",
-    "--profile sustained runs until the credit is gone",
+    "to measure the baseline, run --profile sustained",
     shown="verdict",
 )  # fmt: skip
 ABOVE_PROMISE = Doubt(
-    "above-promise", "with care", "above the promise",
-    "do not plan with it: nothing documents that it lasts; --profile sustained shows what does",
+    "above-promise", "with care", "above the documented rate",
+    "do not plan with it; to measure what lasts, run --profile sustained",
     shown="verdict",
 )  # fmt: skip
 BELOW_PROMISE = Doubt(
-    "below-promise", "with care", "below the promise, and nobody knows why",
-    "repeat it on a new machine with a new disk: --replicates 3",
+    "below-promise", "with care", "below the documented rate, cause unknown",
+    "repeat on new machines with new disks: --replicates 3",
     shown="verdict",
 )  # fmt: skip
 LOOKS_LIKE = Doubt(
-    "looks-like", "note", "it fell as a known disk does",
-    "results show --as-disk holds it against that",
+    "looks-like", "note", "falls like a known disk",
+    "compare it with that disk: results show --as-disk",
     shown="verdict",
 )  # fmt: skip
 REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="verdict")
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
-OTHER_DISK = Doubt("other-disk", "with care", "probably another disk", shown="verdict")
+OTHER_DISK = Doubt("other-disk", "with care", "behaves as another disk type", shown="verdict")
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {
@@ -263,5 +260,5 @@ def doubt_of(code: str) -> Doubt:
 
 def doubt_words(reasons: Iterable[Reason], *weights: Weight) -> str:
     """The reasons of these weights in words, each once: `too short; no I/O`."""
-    told = (doubt_of(one.code).words for one in reasons if one.weight in weights)
-    return "; ".join(dict.fromkeys(told))
+    words = (doubt_of(one.code).words for one in reasons if one.weight in weights)
+    return "; ".join(dict.fromkeys(words))

@@ -128,7 +128,7 @@ def _of_core(processor: Processor, core: float) -> tuple[Worker, list[str]]:
         return "steal", [f"the hypervisor took {percent(processor.core_steal or 0.0)} of it"]
     jobs = processor.all_jobs
     if jobs is None:
-        return "generator", ["how much of it the load generator used is not known"]
+        return "generator", ["the load generator's share of it is not known"]
     if _is_job_busy(processor):
         return "generator", []
     others = processor.others

@@ -63,15 +63,15 @@ class Threshold(Frozen):
         """
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"{text!r} is no threshold: write for instance 'sync p99 < 10ms'")
+            raise ValueError(f"{text!r} is not a threshold: write for instance 'sync p99 < 10ms'")
         direction, metric, unit = match["direction"], match["metric"], match["unit"]
         if direction is not None and direction not in get_args(Direction):
             raise ValueError(
-                f"{text!r}: {direction!r} is no direction: {', '.join(get_args(Direction))}"
+                f"{text!r}: {direction!r} is not a direction: {', '.join(get_args(Direction))}"
             )
         if metric not in get_args(ThresholdMetric):
             raise ValueError(
-                f"{text!r}: {metric!r} is no metric: {', '.join(get_args(ThresholdMetric))}"
+                f"{text!r}: {metric!r} is not a metric: {', '.join(get_args(ThresholdMetric))}"
             )
         if metric == "ratio":
             if unit not in ("", "%"):

@@ -38,12 +38,12 @@ LIMITER_WORDS: dict[LimiterName, str] = {
     "client": "CPU of the load generator",
     "other-process": "another process on the load generator's machine",
     "interrupts": "interrupts on one core of the load generator's machine",
-    "steal": "processor time that the hypervisor took",
-    "queue-depth": "queue depth too small",
-    "page-cache": "page cache of the guest",
-    "host-cache": "cache below the guest",
+    "steal": "CPU time stolen by the hypervisor",
+    "queue-depth": "latency at this queue depth",
+    "page-cache": "page cache of the machine",
+    "host-cache": "cache below the machine",
     "network": "network",
-    "fixed-limit": "a fixed limit that nobody documents",
+    "fixed-limit": "a fixed, undocumented limit",
     "unknown": "unknown",
 }
 
@@ -101,7 +101,7 @@ class Verdict(Frozen):
     rounds together, and `step_index` is that of the first).
 
     `stretches` are in the order of time, at least one; `main` is the index of the one that the
-    step's figure stands for: the baseline where it was reached, else the longest level. `sentence`
+    step's figure describes: the baseline where it was reached, else the longest level. `sentence`
     says all of it in words. Formulas and thresholds: docs/METHOD.md.
     """
 
@@ -121,7 +121,7 @@ class Verdict(Frozen):
         return self.stretches[self.main]
 
     def words(self) -> str:
-        """`yes`, `no: served from cache`, `with care: load generator is CPU-bound; too short`."""
+        """`yes`, `no: served from cache`, `with care: CPU limit of the load generator`."""
         return trust_words(self.trust, self.reasons)
 
 

@@ -60,7 +60,7 @@ def _way(
     cache = more.get("cache", "none").lower().replace("-", "")
     if cache not in _CACHES:
         raise InvalidValue(
-            f"{words!r}: {more['cache']!r} is no host cache",
+            f"{words!r}: {more['cache']!r} is not a host cache",
             advice="write cache=none, cache=readonly or cache=readwrite",
         )
     on = machine_of(books, cloud, machine, disk_limits.disk_type)
@@ -164,6 +164,6 @@ def _number(words: str, text: str) -> float:
         value = 0.0
     if not 0 < value < 1e9:
         raise InvalidValue(
-            f"{words!r}: {text!r} is no size or rate above 0", advice=f"write {FORM}"
+            f"{words!r}: {text!r} is not a size or rate above 0", advice=f"write {FORM}"
         )
     return value

@@ -282,7 +282,7 @@ def _size_bytes(size_gib: float | None) -> int | None:
         return None
     if not 0 < size_gib < 2**20:
         raise InvalidValue(
-            f"--size {size_gib:g} is no size",
+            f"--size {size_gib:g} is not a size",
             advice="give GiB, more than 0: --size 20, --size 0.5",
             field="size",
         )

@@ -32,7 +32,9 @@ def cost_limit(
         if value is None:
             continue
         if not 0 <= value < math.inf:
-            raise InvalidValue(f"{name} {value:g} is no price", advice="give US dollars, 0 or more")
+            raise InvalidValue(
+                f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
+            )
         if not rents:
             raise InvalidValue(
                 f"{name} {value:g} does not go with --provider {provider}, which rents nothing",

@@ -66,7 +66,8 @@ def check_cron(cron: str) -> None:
         drawn = any(re.match(r"[rR](\(|/|$)", part) for part in field.split(","))
         if drawn or not croniter.is_valid(" ".join(alone), second_at_beginning=True):
             raise InvalidValue(
-                f"--cron {cron!r}: {field!r} is no {name}", advice=f"{name}: {_RANGES[name]}"
+                f"--cron {cron!r}: {field!r} is not a valid {name}",
+                advice=f"{name}: {_RANGES[name]}",
             )
     try:
         croniter(cron, _ANY_DAY, second_at_beginning=True).get_next(datetime)

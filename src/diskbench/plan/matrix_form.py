@@ -116,7 +116,7 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
         return _unknown(place)
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
-        return f"{what}: {shown(value)} is no name", allowed, nothing
+        return f"{what}: {shown(value)} is not a name", allowed, nothing
     if kind.endswith(_OF_A_KIND) and any(part in {"parameters", "labels"} for part in place[-2:]):
         return f"{what}: {shown(value)} is not text, a number, or true or false", "", nothing
     fault = value_fault(error)

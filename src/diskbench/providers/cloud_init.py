@@ -126,7 +126,7 @@ def ready_script() -> str:
 def _config(guest: GuestSpec) -> dict[str, Any]:
     for package in guest.packages:
         if not _is_package(package):
-            raise InvalidValue(f"{package!r} is no name of a package")
+            raise InvalidValue(f"{package!r} is not a name of a package")
     packages = shlex.quote(" ".join(guest.packages))
     limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
     deadman = script("quiet.sh") + _moment(guest.expires_at) + limit + script("deadman.sh")

@@ -39,7 +39,7 @@ def proxy_for(url: str) -> Proxy | None:
         host, port, proxy = None, None, urlsplit("")
     if host is None or proxy.scheme not in {"http", "https"}:
         raise InvalidValue(
-            f"{parts.scheme.upper()}_PROXY is no HTTP proxy",
+            f"{parts.scheme.upper()}_PROXY is not an HTTP proxy",
             advice="set it to http://HOST:PORT, or name the host in NO_PROXY",
         )
     login = {}

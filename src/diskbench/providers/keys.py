@@ -118,7 +118,7 @@ def write_access(
     """
     for name, text in (("address", address), ("lease", lease_id), ("user", user)):
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*", text):
-            raise InvalidValue(f"{text!r} is no {name} that ssh can be given")
+            raise InvalidValue(f"{text!r} is not a valid {name} that ssh can be given")
     directory = directory.absolute()
     if re.search(r'["%$\s\\]', str(directory)):
         raise InvalidValue(

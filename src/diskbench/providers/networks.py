@@ -17,7 +17,7 @@ def check_cidr(text: str) -> str:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
         raise InvalidValue(
-            f"{text!r} is no network: {error}",
+            f"{text!r} is not a network: {error}",
             advice="it looks like 203.0.113.7/32",
             field="ssh_cidr",
         ) from None

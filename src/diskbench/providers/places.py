@@ -20,7 +20,7 @@ def lease_directory(lease_id: str) -> Path:
     """
     if not _LEASE.fullmatch(lease_id):
         raise InvalidValue(
-            f"{lease_id!r} is no lease of diskbench", advice="look at who set that tag"
+            f"{lease_id!r} is not a lease of diskbench", advice="look at who set that tag"
         )
     return _base() / "leases" / lease_id
 

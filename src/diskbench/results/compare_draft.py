@@ -67,7 +67,7 @@ def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[Tria
 def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
     """Sentences that a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
     if not draft.in_turn:
-        yield "A and B were not measured in turn: what changed in between is in the ratio"
+        yield "A and B were not measured alternately: the ratio includes what changed in between"
     for name, side in (("A", draft.a), ("B", draft.b)):
         machines = len({figure.machine for figure in side})
         if machines < len(side):

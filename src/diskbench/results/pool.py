@@ -48,7 +48,7 @@ def check_alike(
         names = [difference.partition(":")[0] for difference in differing]
         raise FactsDiffer(
             f"{whose} differ in {'; '.join(differing)}",
-            advice=f"to pool them all the same: {' '.join(f'--pool {name}' for name in names)}",
+            advice=f"to pool them anyway: {' '.join(f'--pool {name}' for name in names)}",
         )
 
 

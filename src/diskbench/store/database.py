@@ -325,7 +325,7 @@ def _advice(error: BaseException | None, *, before_work: bool) -> str:
     if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
         if before_work:
             return f"free some space there, or {_CHOOSE}"
-        return "free some space there, then go on with 'diskbench resume'; nothing is lost"
+        return "free some space there, then run 'diskbench resume'; nothing is lost"
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return _CHOOSE
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -38,6 +38,6 @@ def parse_moment(text: str, *, at: datetime | None = None) -> TimeRange:
         return TimeRange(iso(start), iso(start + covers))
     except (ValueError, OverflowError):
         raise InvalidValue(
-            f"{text!r} is no time",
+            f"{text!r} is not a time",
             advice="write 2026-11-21, 2026-11-21T10:00+01:00, or 36h, 7d, 4w (ago)",
         ) from None

@@ -40,7 +40,7 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
             overlays.append(Overlay.model_validate_json(data))
         except (ValidationError, OSError) as error:
             raise InvalidValue(
-                f"{path} is no refreshed catalogue: {value_faults(error, 'file')}",
+                f"{path} is not a refreshed catalogue: {value_faults(error, 'file')}",
                 advice=f"remove it, or `diskbench catalog instances --refresh --cloud {path.stem}`",
             ) from error
     return tuple(overlays)

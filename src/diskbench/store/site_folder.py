@@ -154,7 +154,7 @@ def _entries(path: Path) -> dict[str, Entry]:
         stray = next((child for child in sorted(path.iterdir()) if child != _part(manifest)), None)
         if stray is not None:
             raise InvalidValue(
-                f"{path} is no site of diskbench's, and holds {stray.name}",
+                f"{path} is not a site of diskbench's, and holds {stray.name}",
                 advice="name an empty folder, or one that does not exist",
             )
         return {}
@@ -176,7 +176,7 @@ def _entries(path: Path) -> dict[str, Entry]:
         if name.startswith("/") or ".." in parts or not parts:
             raise InvalidValue(
                 f"{manifest} names {name!r}, which is not inside the site",
-                advice="somebody changed it; publish into another folder",
+                advice="another program changed it: publish into another folder",
             )
     return entries
 

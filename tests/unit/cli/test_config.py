@@ -46,7 +46,7 @@ def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
     monkeypatch.setenv("DISKBENCH_DATABSE_URL", "x")
     code, _, err = call("config")
     assert code == 0
-    assert "DISKBENCH_DATABSE_URL is no setting" in err
+    assert "DISKBENCH_DATABSE_URL is not a setting" in err
 
 
 def test_no_line_ends_with_blanks_where_the_output_is_no_terminal(call):

@@ -55,8 +55,8 @@ def test_it_tells_what_the_disk_costs_and_what_that_buys():
 
 def test_it_tells_when_credit_is_gone_and_how_sure_that_is():
     text = " ".join(told(*GP2, *C4, "--profile", "gobonniego", "--runs", "40").split())
-    assert "disk IOPS: gone after 3 h 11 min, in seq-read-64k of run 33" in text
-    assert "by the size of its requests" in text
+    assert "disk IOPS: used up after 3 h 11 min, in seq-read-64k of run 33" in text
+    assert "depending on request size" in text
 
 
 def test_no_line_is_wider_than_the_terminal():

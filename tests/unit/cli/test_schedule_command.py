@@ -79,7 +79,7 @@ def test_times_to_make_up_for_are_listed(call):
     assert out == "Sun 2024-10-20 03:30 CEST\nSun 2024-10-27 03:30 CET\n"
     assert err == "2 wait for a worker\n"
     again = call("schedule", "backfill", "weekly", "--from", "2024-10-19", "--to", "2024-10-28")
-    assert again == (0, "", "nothing to make up for\n")
+    assert again == (0, "", "no time was missed\n")
 
 
 def test_nothing_is_kept_of_one_that_was_removed(call):
@@ -94,12 +94,15 @@ def test_nothing_is_kept_of_one_that_was_removed(call):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is no hour"),
+        (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is not a valid hour"),
         (
             ("add", "x", "nightly.yaml", "--cron", "@daily", "--timezone", "Europe/Berln"),
             "did you mean Europe/Berlin",
         ),
-        (("add", "x", "nightly.yaml", "--cron", "@daily", "--budget", "0"), "--budget 0 is no sum"),
+        (
+            ("add", "x", "nightly.yaml", "--cron", "@daily", "--budget", "0"),
+            "--budget 0 is not an amount",
+        ),
         (("add", "x", "none.yaml", "--cron", "@daily"), "none.yaml"),
         (("add", "x", "broken.yaml", "--cron", "@daily"), "broken.yaml:2: unknown fake disk type"),
         (("trigger", "x"), "unknown schedule 'x'"),

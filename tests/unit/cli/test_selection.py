@@ -74,7 +74,7 @@ def test_every_command_takes_what_was_bought(call, arguments):
 def test_every_command_names_the_nearest_key(call, arguments):
     code, _, err = call(*arguments)
     assert code == 2
-    assert "'dsik' is no key of a selection" in err
+    assert "'dsik' is not a valid key of a selection" in err
     assert "did you mean disk" in " ".join(err.split())
     assert "team" in err, "labels that there are"
 

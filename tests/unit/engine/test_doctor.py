@@ -169,7 +169,7 @@ class TestQuota:
 
     def test_a_use_that_is_not_told_is_said_to_be(self):
         (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
-        assert told.told == "vCPUs: 64; how much is in use is not told"
+        assert told.told == "vCPUs: 64; the usage is not reported"
 
 
 def test_the_worst_finding_stands_for_all():

@@ -46,7 +46,7 @@ def test_set_replaces_a_default_and_is_read_as_its_kind():
 def test_an_unknown_parameter_lists_the_known_ones():
     with pytest.raises(UnknownName) as caught:
         render(profile("", SIZE), {"runtme": "1"}, CONTEXT)
-    assert caught.value.message == "'runtme' is no parameter of profile 'mine'"
+    assert caught.value.message == "'runtme' is not a valid parameter of profile 'mine'"
     assert "runtime" in caught.value.advice
     assert "size" in caught.value.advice
 

@@ -230,7 +230,7 @@ def test_runs_that_disagree_are_told_with_their_range():
     (found,) = run_warnings([run(3000), run(2990), run(100)])
     assert found.code == "runs-disagree"
     assert found.step == "s"
-    assert "from 100 (run 3) to 3,000 (run 1), median 2,990" in found.message
+    assert "from 100 IOPS (run 3) to 3,000 IOPS (run 1)" in found.message
 
 
 def test_runs_within_a_tenth_of_their_median_agree():

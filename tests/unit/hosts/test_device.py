@@ -73,7 +73,7 @@ def test_a_device_that_does_not_exist(tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/null", "/etc/passwd", "/tmp"])
 def test_what_is_no_block_device(path):
-    assert "is no block device" in refused(path, "x")
+    assert "is not a block device" in refused(path, "x")
 
 
 # --- In use

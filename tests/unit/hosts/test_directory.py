@@ -48,7 +48,7 @@ def test_what_is_no_directory_to_measure_in(tmp_path):
     file = tmp_path / "file"
     file.touch()
     assert "does not exist" in refused(tmp_path / "missing")
-    assert "is no directory" in refused(file)
+    assert "is not a directory" in refused(file)
     assert "no absolute path" in refused("relative")
 
 

@@ -339,7 +339,7 @@ def test_a_name_that_says_something_to_a_shell_reaches_none(configure, tmp_path,
     monkeypatch.chdir(tmp_path)
     is_user_too = "[" not in name and "\\" not in name  # DOMAIN\\me is a user's name
     for address in (name, f"me@{name}", *([f"{name}@box"] if is_user_too else [])):
-        with pytest.raises(InvalidValue, match="is no address"):
+        with pytest.raises(InvalidValue, match="is not an address"):
             hello(address)
     assert not (tmp_path / "SPOILED").exists()
 

@@ -80,7 +80,7 @@ def test_a_log_is_a_step_named_by_its_prefix_without_rows():
         (b"hello", "it begins 'hello'"),
         (b"", "an empty file"),
         (b'{"gobonniego_directory": 1, "results": []}', "without any result"),
-        (b'{"gobonniego_directory": 1, "results": [3]}', r"results\[0\] is no object"),
+        (b'{"gobonniego_directory": 1, "results": [3]}', r"results\[0\] is not an object"),
         (b'{"gobonniego_directory": 1, "results": [{}]}', "write_seconds"),
         (b'{"gobonniego_directory"', "not readable as JSON"),
         (b'{"fio version" : "fio-3.33"', "middle of a document"),

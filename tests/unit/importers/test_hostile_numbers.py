@@ -59,7 +59,7 @@ def test_a_time_in_which_no_disk_does_so_much_is_refused(key, seconds):
 def test_a_time_beyond_all_calendars_is_refused(time):
     document = gobonniego()
     document["results"][0]["start_time"] = time
-    with pytest.raises(InvalidValue, match="is no time"):
+    with pytest.raises(InvalidValue, match="is not a time"):
         read(document)
 
 
@@ -92,5 +92,5 @@ def test_samples_that_together_pass_any_count_are_refused():
 
 @pytest.mark.parametrize("number", ["9" * 5000, "9" * 20, str(2**63)])
 def test_a_log_with_a_number_that_no_database_holds_is_refused(number):
-    with pytest.raises(FioOutputUnreadable, match="line 2 is no row of a fio log"):
+    with pytest.raises(FioOutputUnreadable, match="line 2 is not a row of a fio log"):
         layout(f"1, 1, 0, 4096\n{number}, 1, 0, 4096\n".encode(), where="x_lat.1.log")

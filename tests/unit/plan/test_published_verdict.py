@@ -25,7 +25,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
     found = only("iaas-2018/bonnie/samsung/bonnie-seeks")
 
     assert found.stands_for.iops == 981
-    assert found.words() == "with care: load generator is CPU-bound"
+    assert found.words() == "with care: CPU limit of the load generator"
     assert found.stands_for.limiter.name == "client"
     assert found.stands_for.limiter.evidence == (
         "the busiest core was 100 % busy (limit 90 %)",

@@ -161,7 +161,7 @@ def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_pat
     for path in (tmp_path, tmp_path / "a.json"):
         found = read_sources([path])
         assert joined(found) == {"a.json": ["a_slat.1.log"]}
-        assert "line 4 is no row of a fio log" in found.left[0].why
+        assert "line 4 is not a row of a fio log" in found.left[0].why
     with pytest.raises(InvalidValue, match="line 4"):
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 

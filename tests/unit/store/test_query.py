@@ -108,7 +108,7 @@ def test_a_day_covers_its_whole_day(three):
         ("iops>many", "is not a number"),
         ("cpu_count=2.5", "is not a whole number"),
         ("imported=maybe", "is not true or false"),
-        ("created_at>soon", "is no time"),
+        ("created_at>soon", "is not a time"),
         ("iops>", "nothing to compare with"),
         ("label.team>3", "is text"),
     ],
@@ -120,7 +120,7 @@ def test_a_filter_that_cannot_be_meant_is_refused(text, told):
 
 @pytest.mark.parametrize("field", ["profil", "labels", "plan", "team"])
 def test_a_field_that_no_row_has_is_named_with_its_neighbours(field):
-    with pytest.raises(UnknownName, match=f"'{field}' is no key of a selection") as caught:
+    with pytest.raises(UnknownName, match=f"'{field}' is not a valid key of a selection") as caught:
         parse_filter(f"{field}=x")
     assert "keys: disk, size" in caught.value.advice
 

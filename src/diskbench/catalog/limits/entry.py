@@ -45,7 +45,7 @@ class FigureSource(Frozen):
     def _has_a_date(self) -> FigureSource:
         for date in (self.as_of, self.read):
             if date is not None and not _DATE.fullmatch(date):
-                raise ValueError(f"{date!r} is no date: write 2026, 2026-11 or 2026-11-21")
+                raise ValueError(f"{date!r} is not a date: write 2026, 2026-11 or 2026-11-21")
         if self.as_of is None and self.read is None:
             raise ValueError(f"{self.title}: it has neither a date nor the day it was read on")
         return self

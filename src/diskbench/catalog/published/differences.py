@@ -117,8 +117,8 @@ def _sample(figure: Published) -> str:
     if figure.approximate:
         return "some of theirs are rounded in the post"
     if figure.n:
-        return f"theirs is the mean of {figure.n} runs on one machine: nobody knows its spread"
-    return "theirs is one test on one machine: nobody knows its spread"
+        return f"theirs is the mean of {figure.n} runs on one machine: its variation is not known"
+    return "theirs is one test on one machine: its variation is not known"
 
 
 def _apart(first: float | None, second: float | None, factor: float) -> bool:

@@ -96,7 +96,7 @@ class Workload(Frozen):
     @model_validator(mode="after")
     def _unit_is_of_the_metric(self) -> Workload:
         if self.metric not in UNITS[self.unit][1]:
-            raise ValueError(f"{self.unit} is no unit of {self.metric}")
+            raise ValueError(f"{self.unit} is not a unit of {self.metric}")
         return self
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 
-UNKNOWN = "nobody knows whether it expired: its cloud does not say what time it is"
+UNKNOWN = "it is not known whether it expired: its cloud did not report its time"
 
 
 def time_at(database: Engine, renter: object, scope: Scope) -> datetime:

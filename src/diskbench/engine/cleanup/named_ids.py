@@ -118,7 +118,7 @@ def _check_stranger(
         raise InvalidValue(
             f"{owned(found.lease_id, found.owner)}, on {place}: it has not expired, and "
             f"its owner is not {owner}",
-            advice="ask its owner, or wait until it expires; to end it all the same: "
+            advice="ask its owner, or wait until it expires; to end it anyway: "
             f"{command} --not-mine {found.lease_id}",
         )
 

@@ -140,7 +140,7 @@ class LiveCells:
         database, me = self.session.database, self.session.executor_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != me:
-            return _failed(Problem(kind="Cancelled", message="it is no cell of this process"))
+            return _failed(Problem(kind="Cancelled", message="it is not a cell of this process"))
         if trial_id in asked_to_stop(database, me):  # before the poller saw it
             self.stop.ask(trial_id)
         plan = self.plans.get(trial_id) or find_plan(database, trial_id)

@@ -30,7 +30,7 @@ def serve(worker: Worker, *, drains: bool) -> None:
             worker.wake.set()
             return
         worker.stop.leave()
-        raise Suspended(Interrupted("the worker was told to end"))
+        raise Suspended(Interrupted("the worker was asked to end"))
 
     with on_signals(handle):
         _work(worker)

@@ -72,7 +72,7 @@ def add_schedule(
 
     if not _NAME.fullmatch(name):
         raise InvalidValue(
-            f"{name!r} is no name of a schedule",
+            f"{name!r} is not a name of a schedule",
             advice="letters, digits, dots, dashes and underscores, such as weekly-gp2",
         )
     check_cron(cron)
@@ -216,7 +216,7 @@ def _moment(flag: str, text: str, zone: str) -> datetime:
         read = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidValue(
-            f"{flag} {text!r} is no time", advice="write 2026-11-01 or 2026-11-01T03:30"
+            f"{flag} {text!r} is not a time", advice="write 2026-11-01 or 2026-11-01T03:30"
         ) from error
     return read if read.tzinfo else read.replace(tzinfo=check_zone(zone))
 

@@ -24,7 +24,7 @@ def go_on_in(session: Session, plan: Plan) -> None:
     missing = _missing(session, plan, session.evidence)
     if missing is not None:
         raise InvalidValue(
-            f"the evidence of {plan.trial_id} lies in {url}, and {session.evidence.url} lacks "
+            f"the evidence of {plan.trial_id} is in {url}, and {session.evidence.url} lacks "
             f"{missing}",
             advice="leave out --evidence-url, or copy the whole store there first",
         )

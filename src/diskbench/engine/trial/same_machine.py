@@ -31,7 +31,8 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     if plan.cell.if_busy == "fail":
         raise TargetRefused(
             f"{same}, which would be measured twice at the same time",
-            advice="name it once and repeat with --runs, or measure in turn with --if-busy wait",
+            advice="name it once and repeat with --runs, or measure one after the other: "
+            "--if-busy wait",
         )
     return plan.model_copy(
         update={"notes": (*plan.notes, f"{same}: they are measured one after the other")}

@@ -134,7 +134,7 @@ class Aws:
             if isinstance(error, BotoCoreError):
                 raise translate(error, f"{service}:*", profile=self.profile) from error
             raise HostUnavailable(
-                f"{self.endpoint!r} is no endpoint: {error}",
+                f"{self.endpoint!r} is not an endpoint: {error}",
                 advice="give --endpoint-url as http://HOST:PORT",
             ) from error
         _record(made)

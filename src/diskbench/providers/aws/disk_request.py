@@ -222,7 +222,9 @@ def _check_endpoint(spec: RentSpec) -> None:
         urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname
     ):
         raise InvalidValue(
-            f"--endpoint-url {url!r} is no URL", advice="use http://HOST:PORT", field="endpoint_url"
+            f"--endpoint-url {url!r} is not a URL",
+            advice="use http://HOST:PORT",
+            field="endpoint_url",
         )
     if url is not None and urlsplit(url).scheme == "http" and not is_loopback(url):
         raise InvalidValue(

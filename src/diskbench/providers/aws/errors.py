@@ -175,7 +175,7 @@ TABLE: ErrorTable = (
 )  # fmt: skip
 """Errors by the service's code."""
 
-_BY_A_PERSON = "somebody or something ended it; start a new run"
+_BY_A_PERSON = "another program ended it: start a new run"
 STATE_TABLE: ErrorTable = (
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE,

@@ -68,7 +68,7 @@ def _volume(order: AwsOrder, volume_id: str) -> Item:
     found = describe_volume(order.ec2, volume_id)
     if found is None:
         raise RentalFailed(
-            f"volume {volume_id} is not listed any more", advice="somebody deleted it"
+            f"volume {volume_id} is not listed any more", advice="another program deleted it"
         )
     return found
 

@@ -49,7 +49,7 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
     if typed in _PARAMETERS:
         return _named(ec2, ssm, typed, arch)
     raise InvalidValue(
-        f"--image {typed!r} is no image",
+        f"--image {typed!r} is not an image",
         advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
         field="image",
     )

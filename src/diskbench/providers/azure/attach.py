@@ -127,7 +127,7 @@ def _machine(order: AzureOrder) -> Item:
     if found is None:
         raise RentalFailed(
             f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="somebody deleted it",
+            advice="another program deleted it",
         )
     return found
 

@@ -69,7 +69,7 @@ def message(machine: str, armed: str) -> str:
     return (
         f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
         "fails, the machine is billed until a diskbench command opens this database again, or "
-        "somebody runs diskbench gc"
+        "until diskbench gc runs"
     )
 
 

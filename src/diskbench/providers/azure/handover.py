@@ -95,5 +95,7 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
 def _disk(order: AzureOrder, name: str) -> Item:
     found = read_disk(order.edge, order.lease, name)
     if found is None:
-        raise RentalFailed(f"disk {name} is not listed any more", advice="somebody deleted it")
+        raise RentalFailed(
+            f"disk {name} is not listed any more", advice="another program deleted it"
+        )
     return found

@@ -74,7 +74,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
         )
         return AzureImage(name=named.rpartition("/")[2], reference={key: named})
     raise InvalidValue(
-        f"--image {typed!r} is no image",
+        f"--image {typed!r} is not an image",
         advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
         field="image",
     )

@@ -236,7 +236,7 @@ def running(order: AzureOrder) -> Item:
         found = alive(order)
         if found is None:
             raise RentalFailed(
-                f"machine {name} is not listed any more", advice="somebody deleted it"
+                f"machine {name} is not listed any more", advice="another program deleted it"
             )
         if state_of(found) in {"Creating", "Updating"}:
             return Still(state_of(found))
@@ -261,7 +261,7 @@ def ended(machine: Item) -> RentalFailed:
     state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
     return RentalFailed(
         f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
-        advice="somebody or something ended it; start a new run",
+        advice="another program ended it: start a new run",
     )
 
 

@@ -37,7 +37,7 @@ def without_switch(state: str) -> str:
     return (
         f"{SWITCH} is {state} in this subscription: Azure will not deallocate the machine after "
         "the lease. If this computer fails, the machine is billed until a diskbench command opens "
-        "this database again, or somebody runs diskbench gc; this prevents it: "
+        "this database again, or diskbench gc runs; this prevents it: "
         f"{how_to_register(SWITCH)}"
     )
 

@@ -45,7 +45,7 @@ def _machine(order: AzureOrder) -> Item:
     if found is None:
         raise RentalFailed(
             f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="somebody deleted it; start a new run",
+            advice="another program deleted it: start a new run",
         )
     return found
 

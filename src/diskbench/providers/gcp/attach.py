@@ -47,7 +47,7 @@ def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
     if instance is None:
         raise RentalFailed(
             f"instance {place(made.instance)} is not there any more",
-            advice="somebody or something deleted it; start a new run",
+            advice="another program deleted it: start a new run",
         )
     if instance.get("status") not in LIVE:
         raise ended(instance)

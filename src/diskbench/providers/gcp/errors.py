@@ -184,7 +184,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     if isinstance(error, RequestException | OSError):
         return _no_answer(action, str(error))
     if isinstance(error, ParseError | ValueError):
-        return _no_answer(action, f"it is no answer of Google's: {error}")
+        return _no_answer(action, f"it is not an answer of Google's: {error}")
     raise error
 
 

@@ -34,7 +34,7 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
     named = _LINK.fullmatch(str(typed))
     if named is None:
         raise InvalidValue(
-            f"--image {typed!r} is no image",
+            f"--image {typed!r} is not an image",
             advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
             field="image",
         )

@@ -275,7 +275,7 @@ def _running(order: GcpOrder, zone: str) -> Item | Still:
     if instance is None:
         raise RentalFailed(
             f"instance {zone}/{order.machine_name} is not listed any more",
-            advice="somebody or something deleted it; start a new run",
+            advice="another program deleted it: start a new run",
         )
     state = str(instance.get("status"))
     if state == "RUNNING":
@@ -302,7 +302,7 @@ def ended(instance: Item) -> DiskbenchError:
     why = str(instance.get("statusMessage") or "Google gives no reason")
     return RentalFailed(
         f"instance {place(instance)} is {str(instance.get('status')).lower()}: {why}",
-        advice="somebody or something ended it; start a new run",
+        advice="another program ended it: start a new run",
     )
 
 

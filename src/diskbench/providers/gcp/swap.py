@@ -54,7 +54,7 @@ def _zone(order: GcpOrder, there: GcpInventory) -> str:
             raise ended(there.instances[0])
         raise RentalFailed(
             f"instance {order.machine_name} is not listed any more",
-            advice="somebody or something deleted it; start a new run",
+            advice="another program deleted it: start a new run",
         )
     zone = zone_of(there.live[0])
     if zone not in order.details.zones:

@@ -68,7 +68,7 @@ def _check_endpoint(spec: RentSpec) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise InvalidValue(
-                f"--endpoint-url {url!r} is no URL",
+                f"--endpoint-url {url!r} is not a URL",
                 advice="use http://HOST:PORT",
                 field="endpoint_url",
             )

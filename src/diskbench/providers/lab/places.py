@@ -155,7 +155,7 @@ def _make_base(base: Path) -> None:
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise HostUnavailable(
-            f"{base} belongs to somebody else; lab hosts keep keys there",
+            f"{base} belongs to another user; lab hosts keep keys there",
             advice=f"remove it, or name another directory with {VARIABLE}",
         )
 

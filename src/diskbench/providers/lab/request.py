@@ -75,7 +75,8 @@ def check_lease_id(lease_id: str) -> None:
     """Raise InvalidValue for an id that cannot name a file, a group and a host."""
     if not is_lease_id(lease_id):
         raise InvalidValue(
-            f"{lease_id!r} is no lease id", advice="use up to 64 lower-case letters, digits, dashes"
+            f"{lease_id!r} is not a lease id",
+            advice="use up to 64 lower-case letters, digits, dashes",
         )
 
 
@@ -88,7 +89,7 @@ def check_volume(volume: str) -> None:
     """Raise InvalidValue for a volume that cannot be a part of a file's and a device's name."""
     if not _VOLUME.fullmatch(volume):
         raise InvalidValue(
-            f"{volume!r} is no name of a volume", advice="use letters, digits, dots and dashes"
+            f"{volume!r} is not a name of a volume", advice="use letters, digits, dots and dashes"
         )
 
 

@@ -106,7 +106,7 @@ def server_url(text: str) -> str:
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
         raise InvalidValue(
-            f"{text!r} is no vSphere server",
+            f"{text!r} is not a vSphere server",
             advice="it looks like https://vcenter.example",
             field="endpoint_url",
         )

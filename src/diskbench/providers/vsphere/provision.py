@@ -72,7 +72,7 @@ def alive(order: VsphereOrder, vm: Ref) -> Still | None:
     if state != "poweredOn":
         raise RentalFailed(
             f"machine {moid(vm)} is {state}",
-            advice="somebody or something switched it off; start a new run",
+            advice="another program switched it off: start a new run",
         )
     connection = str(found.values.get("runtime.connectionState", "connected"))
     return None if connection == "connected" else Still(f"vCenter says it is {connection}")
@@ -81,7 +81,8 @@ def alive(order: VsphereOrder, vm: Ref) -> Still | None:
 def gone_missing(vm: Ref) -> RentalFailed:
     """The error for a machine that vSphere no longer knows."""
     return RentalFailed(
-        f"machine {moid(vm)} does not exist any more", advice="somebody removed it; start a new run"
+        f"machine {moid(vm)} does not exist any more",
+        advice="another program removed it: start a new run",
     )
 
 
@@ -151,7 +152,7 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
         if not cards:
             raise RentalFailed(
                 f"template {details.template.name} has no network card any more",
-                advice="somebody changed it; start a new run",
+                advice="another program changed it: start a new run",
             )
         found["card"] = cards[0]
     return found

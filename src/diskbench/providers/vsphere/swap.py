@@ -30,7 +30,7 @@ def swapped(order: VsphereOrder) -> Ref:
     if vm is None:
         raise RentalFailed(
             f"vSphere lists no machine of lease {order.lease}",
-            advice="somebody removed it; start a new run",
+            advice="another program removed it: start a new run",
         )
     alive(order, vm)
     machine = order.vsphere.properties(vm, ("config.extraConfig",))

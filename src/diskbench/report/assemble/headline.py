@@ -78,7 +78,7 @@ def headline(
         base = next(
             (pool.iops.baseline for pool in pools if pool.iops and capacity(pool.iops)), None
         )
-        return f"{seen}; promised {format_iops(base)} IOPS" if base is not None else seen
+        return f"{seen} (promised: {format_iops(base)} IOPS)" if base is not None else seen
     if promise is None:
         return ""
     return next((text for pool in pools if (text := _of_pool(promise, pool, rows))), "")
@@ -95,18 +95,18 @@ def _of_pool(promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measur
     base = format_iops(allowance.baseline)
     if last is None:
         peak = max(step.rate for step in steps)
-        return f"burst {format_iops(peak)}; baseline not measured, promised {base} IOPS"
+        return f"burst of {format_iops(peak)} IOPS; baseline not measured (promised: {base} IOPS)"
     mixed, after = steps[last], steps[last + 1 :]
     is_burst = mixed.rate >= _NEARLY * allowance.ceiling
     before = steps[: last + is_burst]
     parts = []
     if before:
-        parts.append(f"burst {format_iops(max(step.rate for step in before))}")
-    ran_out = f"the credit ran out in {mixed.name}"
-    parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix both")
+        parts.append(f"burst of {format_iops(max(step.rate for step in before))} IOPS")
+    ran_out = f"credit used up in {mixed.name}"
+    parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix burst and baseline")
     if after:
-        parts.append(f"baseline at most {format_iops(max(step.rate for step in after))}")
-    return "; ".join([*parts, f"promised {base} IOPS"])
+        parts.append(f"baseline of at most {format_iops(max(step.rate for step in after))} IOPS")
+    return f"{'; '.join(parts)} (promised: {base} IOPS)"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BURST_ONLY = frozenset({"quick"})
 """Profiles too short to outlast a burst (method.md B10): their figures describe burst credit."""
 RUNS = 5
-GO_ON = "the run stays as it is; go on with it"
+GO_ON = "the run is suspended; resume it"
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ def next_step(
     if subject.state == SUSPENDED:
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
-        return NextStep("start it again", run_again(subject, subject.runs_planned))
+        return NextStep("the run ended early; repeat it", run_again(subject, subject.runs_planned))
     if not lines:
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
-        return NextStep("look again when it is finished", f"diskbench results show {last}")
+        return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
     for doubt in DOUBTS.values():
         if doubt.profile and doubt.code in codes and subject.profile != doubt.profile:
             return NextStep(doubt.because, _run_other(subject, doubt.profile))
     if subject.profile in BURST_ONLY:
-        reason = "this was a short look, inside any burst credit; measure properly"
+        reason = "this run was too short to use up burst credit; measure longer"
         return NextStep(reason, _run_other(subject, "default"))
     if len(subject.run_ids) == 1 and "imported" not in subject.marks:
-        reason = "one run shows no spread; repeat it on the same disk"
+        reason = "one run shows no variation; repeat it on the same disk"
         return NextStep(reason, run_again(subject, RUNS))
     if on_page:
-        return NextStep("take the rows elsewhere", "diskbench results export --to rows.csv")
-    return NextStep("see it as a page with charts", f"diskbench report {last}")
+        return NextStep("export the figures", "diskbench results export --to rows.csv")
+    return NextStep("open the report with charts", f"diskbench report {last}")
 
 
 def go_on(trial_id: str) -> str:
@@ -68,11 +68,11 @@ def go_on(trial_id: str) -> str:
 def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
     """The next step without rows: an imported fio log has a series and no summary."""
     if "imported" not in subject.marks:
-        return NextStep("see what happened", f"diskbench results show {last}")
+        return NextStep("look at what went wrong", f"diskbench results show {last}")
     if on_page:
         code = f'import diskbench; print(diskbench.load_series("{last}"))'
-        return NextStep("read its series", f"python -c {shlex.quote(code)}")
-    return NextStep("draw its series", f"diskbench report {last}")
+        return NextStep("read the seconds", f"python -c {shlex.quote(code)}")
+    return NextStep("draw the seconds", f"diskbench report {last}")
 
 
 def _run_other(subject: Subject, profile: str) -> str:

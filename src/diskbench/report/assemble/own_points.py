@@ -133,7 +133,7 @@ def _doubt(values: Sequence[float]) -> str:
     """The doubt about a mean over runs with and without credit: it describes neither (MR-3)."""
     if len(values) < 2 or max(values) < _APART * min(values):
         return ""
-    return "the mean spans runs far apart: look at them one by one (a chart of throttling)"
+    return "the mean covers runs at different levels: look at each run (a chart of throttling)"
 
 
 def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:

@@ -68,7 +68,7 @@ def _trial(
     if marks and not include_emulated:
         return (
             f"{first.run_id} is {', '.join(marks)}: it says nothing about a cloud's "
-            "disk; --include-emulated lays it over all the same"
+            "disk; --include-emulated draws it anyway"
         )
     asked = asked_of(first, find_plan(database, first.trial_id))
     matched = match(asked, figures)

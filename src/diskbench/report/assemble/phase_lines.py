@@ -27,7 +27,7 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     lines: list[str] = []
     for number, step in enumerate(shown):
         if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
-            lines.append(f"{len(shown) - number} more steps have phases: --output json")
+            lines.append(f"{len(shown) - number} more steps have phases (all: --output json)")
             break
         run = f" (run {runs.index(step.run_id) + 1})" if len(runs) > 1 else ""
         rounds = f" in {step.rounds} rounds" if step.rounds else ""
@@ -44,8 +44,8 @@ def is_eventful(step: StepPhases) -> bool:
 
 
 def cliff_words(steps: Sequence[StepPhases]) -> str:
-    """`burst 3,000 for 31:02 of randread, then baseline 100`, for the first step in which credit
-    ran out; empty if there is none."""
+    """`burst of 3,000 IOPS for 31:02 in randread, then a baseline of 100 IOPS`, for the first step
+    in which credit was used up; empty if there is none."""
     for step in steps:
         kinds = [phase.kind for phase in step.phases]
         if "burst" not in kinds or "baseline" not in kinds:
@@ -54,8 +54,8 @@ def cliff_words(steps: Sequence[StepPhases]) -> str:
         if step.cliffs and burst.start_s < baseline.start_s:
             lasted = clock(baseline.start_s - burst.start_s)
             return (
-                f"burst {_level(burst)} for {lasted} of {step.step}, "
-                f"then baseline {_level(baseline)}"
+                f"burst of {_level(burst)} for {lasted} in {step.step}, then a baseline of "
+                f"{_level(baseline)}"
             )
     return ""
 
@@ -94,7 +94,7 @@ def _figures(phase: Phase) -> tuple[str, str]:
 
 def _level(phase: Phase) -> str:
     if phase.iops is not None:
-        return format_iops(phase.iops)
+        return f"{format_iops(phase.iops)} IOPS"
     return f"{format_mb_per_s(phase.bytes_per_s or 0.0)} MB/s"
 
 

@@ -47,7 +47,7 @@ def compared(
         words = ", ".join(_marks(first))
         raise InvalidValue(
             f"run {first[0].run_id} is {words}: it says nothing about a cloud's disk",
-            advice="to see it beside published figures all the same, add --include-emulated",
+            advice="to compare it with published figures anyway, add --include-emulated",
         )
     return ComparePublishedDocument(
         trials=tuple(_beside(engine, runs, figures, evidence) for runs in taken),

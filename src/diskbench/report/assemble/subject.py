@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
-SHARED = "cells of its matrix use the machine in turn: no independent samples"
+SHARED = "cells of its matrix share the machine: they are not independent samples"
 """Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""

@@ -14,7 +14,7 @@ from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.limits.bucket import capacity, lasts_s, scaled
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,22 +37,22 @@ BECAUSE: dict[LimiterName, str] = {
     "vm-throughput": "that is the machine's limit on bytes a second, not the disk's",
     "vm-cached-iops": "that is the machine's limit on cached operations a second, not the disk's",
     "vm-cached-throughput": "that is the machine's limit on cached bytes a second, not the disk's",
-    "latency": "each operation takes its time, and so many were under way at once",
-    "offered": "the load itself asked for no more",
+    "latency": "each I/O takes its time, and the queue depth limits how many run at once",
+    "offered": "the load asked for no more",
     "credit": "its burst credit was used up",
-    "client": "the program that made the load used up its processor, so the disk may have more",
-    "other-process": "another program kept the machine that made the load busy, so the disk may "
-    "have more",
-    "interrupts": "interrupts kept a core of the machine that made the load busy, so the disk may "
-    "have more",
-    "steal": "the hypervisor took processor time from the machine that made the load, so the disk "
-    "may have more",
-    "queue-depth": "so few operations were under way at once, and more would have brought more",
+    "client": "the load generator used up its CPU, so the disk may be faster",
+    "other-process": "another program used the CPU of the load generator's machine, so the disk "
+    "may be faster",
+    "interrupts": "interrupts used a whole core of the load generator's machine, so the disk may "
+    "be faster",
+    "steal": "the hypervisor took CPU time from the load generator's machine, so the disk may be "
+    "faster",
+    "queue-depth": "each I/O takes its time at this queue depth, and a deeper queue may give more",
     "page-cache": "the machine's memory answered, not the disk",
-    "host-cache": "a cache below the machine answered, not only the disk",
-    "network": "the network between machine and disk was full",
-    "fixed-limit": "the rate does not vary, so it is a fixed limit that nobody documents",
-    "unknown": "nothing observed shows what set that rate",
+    "host-cache": "a cache below the machine answered part of it, not only the disk",
+    "network": "the network between machine and disk sets that rate",
+    "fixed-limit": "the rate does not vary, so a fixed, undocumented limit sets it",
+    "unknown": "nothing that was measured shows what limits it",
 }
 """The meaning of each limiter, as the end of a sentence."""
 
@@ -108,9 +108,7 @@ def trust_sentence(verdicts: Sequence[Verdict]) -> str:
         return ""
     doubted = list(words)[:_MOST_DOUBTED]
     more = len(words) - len(doubted)
-    return (
-        f"Not simply to be trusted: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
-    )
+    return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
 
 def slowed(trial: TrialFacts) -> tuple[str, ...]:
@@ -124,8 +122,8 @@ def slowed(trial: TrialFacts) -> tuple[str, ...]:
     bucket = _bucket(trial.subject.promised)
     if bucket is None:
         words = (
-            "A disk of this kind earns credit all the time and spends it when it does more than "
-            f"its baseline. {fall.at} none was left, and the baseline is what stays."
+            "A disk of this kind earns credit at its baseline rate and spends it above that rate. "
+            f"{fall.at} the credit was used up, and the disk kept its baseline."
         )
         return (words,)
     return _of_bucket(bucket, trial.subject.promised)
@@ -137,22 +135,21 @@ def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str,
     held = capacity(own)
     lasts = lasts_s(own) or 0.0
     divided = (
-        f" (a real one holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by {scale:g}"
-        " to save time)"
+        f" (a real bucket holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by "
+        f"{scale:g} to save time)"
         if scale > 1
         else ""
     )
     baseline = format_iops(bucket.baseline)
     spent = (
-        f"This disk gives {baseline} I/Os a second for good. Whatever goes above that is paid from "
-        f"a bucket of {format_iops(held)} I/Os{divided}: at the {format_iops(bucket.ceiling)} "
-        f"IOPS of a burst it lasts {format_duration_s(lasts)}."
+        f"This disk sustains {baseline} IOPS. I/O above that rate uses credit from a bucket of "
+        f"{format_iops(held)} I/Os{divided}: at the burst rate of {format_iops(bucket.ceiling)} "
+        f"IOPS a full bucket lasts {format_duration_s(lasts)}."
     )
     earned = (
-        f"The bucket fills again by {baseline} I/Os for each second in which nothing is asked of "
-        f"the disk: from empty to full takes {format_duration_s(held / bucket.baseline)}. A "
-        "load that always asks for more than the baseline gets the baseline, whatever it measured "
-        "in the first minutes."
+        f"While the disk is idle the bucket gains {baseline} I/Os a second: from empty to full "
+        f"takes {format_duration_s(held / bucket.baseline)}. A load that always asks for more than "
+        "the baseline gets the baseline, whatever it measured in the first minutes."
     )
     return spent, earned
 
@@ -166,16 +163,17 @@ def _bought(trial: TrialFacts) -> str:
         if wished and any(
             level.promised for verdict in trial.verdicts for level in verdict.stretches
         ):
-            return f"Imported was {subject.title}, held against what {wished} promises."
-        return f"Imported was {subject.title}, and of its disk nothing is promised."
+            return f"Imported: {subject.title}, compared with the documented limits of {wished}."
+        return f"Imported: {subject.title}. No limits of its disk are known."
     if promise is None:
         what = subject.target or subject.disk or subject.machine
-        return f"Measured was {what}, of which nothing is promised."
+        is_known = any(level.promised for one in trial.verdicts for level in one.stretches)
+        return f"Measured: {what}." + ("" if is_known else " No limits of this disk are known.")
     offer = promise.offer or subject.disk or subject.target
     if promise.offer:
         verb = "You tried" if "emulated" in subject.marks else "You bought"
         return f"{verb} {offer}" + (f": it promises {promise.promise}." if promise.promise else ".")
-    return f"Measured was {offer}, expected to give {promise.promise}."
+    return f"Measured: {offer}, expected to give {promise.promise}."
 
 
 def _gave(verdicts: Sequence[Verdict]) -> str:
@@ -192,13 +190,13 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
-        return f"It gave less than it promises in {_of(short, steps)}, the least {such}."
+        return f"It gave less than promised in {_of(short, steps)}, at worst {such}."
     if kept and len(kept) == len(steps):
-        every = f"in all {len(steps)} steps, such as " if len(steps) > 1 else ""
-        return f"It gave what it promises, {every}{such}."
+        every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
+        return f"It gave what is promised{every} {such}."
     if kept:
-        asked = f"wherever that was asked of it ({_of(kept, steps)}), such as"
-        return f"It gave what it promises {asked} {such}."
+        asked = f"in every step that asked for it ({_of(kept, steps)}), for example"
+        return f"It gave what is promised {asked} {such}."
     return f"It gave {such}."
 
 
@@ -260,14 +258,12 @@ def _ratio(verdict: Verdict) -> float:
 def _beside(judged: Judged) -> str:
     if judged.ratio is None or judged.promised is None:
         return ""
-    return f" ({judged.ratio:.0%} of the {format_iops(judged.promised.iops)} promised)"
+    promised = figure_words(judged.promised.iops, judged.promised.bytes_per_s)
+    return f" ({judged.ratio:.0%} of the promised {promised})"
 
 
 def _figure(judged: Judged) -> str:
-    words = figure_words(judged.iops, judged.bytes_per_s)
-    if judged.iops is not None and judged.bytes_per_s is not None and judged.bytes_per_s > 1e8:
-        return f"{words} ({format_mb_per_s(judged.bytes_per_s)} MB/s)"
-    return words
+    return figure_words(judged.iops, judged.bytes_per_s)
 
 
 def _bucket(promise: HeadlinePromise | None) -> Allowance | None:

@@ -124,7 +124,7 @@ def _verdict(figure: Published, books: Books) -> str:
     parts = [verdict.words()]
     if level.ratio is not None and level.promised is not None:
         parts.append(
-            f"{level.ratio:.0%} of the {promised_words(level.promised)} that are promised today"
+            f"{level.ratio:.0%} of the {promised_words(level.promised)} that are documented today"
         )
     known = level.limiter.name != "unknown"
     parts.append(f"limited by {level.limiter.words()}" if known else "limit unknown")

@@ -35,7 +35,7 @@ def compare_lines(comparison: Comparison, *, width: int = 80) -> Iterator[str]:
         yield ""
         yield block
         differences = dict.fromkeys(difference for line in lines for difference in line.differences)
-        yield from wrapped("  apart by ", "; ".join(map(difference_text, differences)), width)
+        yield from wrapped("  differ in ", "; ".join(map(difference_text, differences)), width)
         common = [doubt for doubt in lines[0].doubts if all(doubt in line.doubts for line in lines)]
         for doubt in common:
             yield from wrapped("  ! ", doubt, width)

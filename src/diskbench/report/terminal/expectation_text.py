@@ -34,7 +34,7 @@ def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]
     if expected.price is not None:
         yield from _named("disk", price_lines(expected.price))
     if expected.unknown:
-        yield "unknown", f"{'; '.join(expected.unknown)}: what is expected leaves that out"
+        yield "unknown", f"{'; '.join(expected.unknown)} (not included in the expectation)"
 
 
 def expected_lines(expected: PlanExpectation | None) -> Iterator[str]:
@@ -58,12 +58,12 @@ def credit_words(credit: CreditRange) -> str:
     name = LIMIT_WORDS[credit.bucket]
     if credit.gone_s is None:
         soon = f", at the earliest after {_about(credit.earliest_s)}" if credit.earliest_s else ""
-        return f"{name}: lasts{soon} (full load empties it in {_about(credit.full_load_s)})"
+        return f"{name}: not used up{soon} (full load uses it up in {_about(credit.full_load_s)})"
     where = f" in {credit.step}" + (
         f" of run {credit.run}" if credit.run and credit.run > 1 else ""
     )
     spread = _range(credit)
-    return f"{name}: gone after {_about(credit.gone_s)},{where}{spread}"
+    return f"{name}: used up after {_about(credit.gone_s)},{where}{spread}"
 
 
 def _range(credit: CreditRange) -> str:
@@ -71,7 +71,7 @@ def _range(credit: CreditRange) -> str:
     if early is None or early == credit.gone_s == late:
         return ""
     until = f"to {_about(late)}" if late is not None else "or not at all"
-    return f"; {_about(early)} {until} by the size of its requests"
+    return f"; {_about(early)} {until}, depending on request size"
 
 
 def _credit_lines(expected: PlanExpectation) -> Iterator[str]:

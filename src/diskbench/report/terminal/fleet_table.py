@@ -55,7 +55,7 @@ def _worries(seen: FleetDocument) -> list[str]:
     left = [lease.lease_id for lease in seen.leases if not lease.in_use]
     if left:
         which = f"lease {left[0]}" if len(left) == 1 else f"{len(left)} leases"
-        lines.append(f"nobody works under {which}: see 'diskbench gc --dry-run'")
+        lines.append(f"no process uses {which}: see 'diskbench gc --dry-run'")
     return lines
 
 

@@ -27,7 +27,7 @@ def regression_lines(regressions: Regressions, *, width: int = 80) -> Iterator[s
         if not history.changes:
             yield from wrapped("", f"{_name(history)}: {_nothing(history)}", width)
     if regressions.undated:
-        text = f"{', '.join(regressions.undated)}: nobody knows when they were measured"
+        text = f"{', '.join(regressions.undated)}: the time of measurement is not known"
         yield from wrapped("", f"left out, having no date: {text}", width)
 
 

@@ -53,7 +53,7 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
         words.append("over")
     elif not seen.worked_on:
         command = "worker" if seen.for_workers else "matrix resume"
-        words.append(f"nobody works on it: diskbench {command}")
+        words.append(f"no process works on it: diskbench {command}")
     elif seen.state == "cancelling":
         words.append("being cancelled")
     elif seen.expected_end is not None:

@@ -105,11 +105,11 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
         return
     gone = [block for block in with_credit if block.credit and block.credit.gone_s is not None]
     if not gone:
-        yield "credit", "no run uses its disk's burst credit up"
+        yield "credit", "no run uses up the burst credit of its disk"
         return
     numbers = _ranges([block.number for block in gone])
-    text = f"used up in {numbers}: so long after the first step begins, if every step loads the "
-    text += "disk as far as it goes; what follows measures the baseline"
+    text = f"used up in {numbers}, that long after the first step begins, if every step loads the "
+    text += "disk fully; later steps measure the baseline"
     yield "credit", text
 
 

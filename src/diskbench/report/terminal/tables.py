@@ -80,7 +80,8 @@ def result_table(view: TrialView) -> RenderableType:
     if phases:
         parts += [*([Text()] if view.lines else []), Text("second by second", "bold")]
         parts += map(Text, phases)
-    if judged := verdict_lines(view.trial.verdicts):
+    below = {(step or "", group.code) for group in view.warnings for step, _ in group.cases}
+    if judged := verdict_lines(view.trial.verdicts, below):
         parts += [Text(), Text("verdict", "bold")]
         parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
     for number, group in enumerate(view.warnings):
@@ -176,7 +177,7 @@ def _high(spread: Spread) -> float:
 def _notes(view: TrialView) -> list[Text]:
     notes = list(view.notes)
     if view.runs_n > 1:
-        notes.append("first line = median of the runs; blocks = IOPS run by run, from zero")
+        notes.append("first line = median of the runs; bars = IOPS of each run, from zero")
     return [Text(note, "dim", overflow="fold") for note in notes]
 
 

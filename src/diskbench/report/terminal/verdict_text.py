@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from diskbench.analysis.shown import (
     at_one_level,
+    doubted_run,
     reasons_over,
     shown_stretch,
     trust_of,
     verdict_doubts,
     verdicts_by_step,
 )
+from diskbench.model.doubts import doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.model.verdict import LIMITER_WORDS, LimiterName, trust_words
+from diskbench.model.verdict import LIMITER_WORDS, LimiterName
 from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.sentences import sentences
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.doubts import Reason
-    from diskbench.model.verdict import Judged, Promised, Verdict
+    from diskbench.model.verdict import Judged, Promised, Trust, Verdict
 
 WIDTH = 80
 _NONE = "–"
@@ -40,11 +43,15 @@ _SHORT: dict[LimiterName, str] = {
     "other-process": "another process",
     "interrupts": "interrupts",
     "steal": "stolen CPU time",
+    "queue-depth": "latency",
+    "host-cache": "host cache",
+    "fixed-limit": "a fixed limit",
     "page-cache": "page cache",
     "credit": "credit used up",
 }
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 """Limits whose figures the table already shows."""
+_USE: dict[Trust, str] = {"no": "do not use this figure", "with care": "use with care"}
 _MOST_STEPS = 4
 _MOST_LEVELS = 6
 
@@ -56,9 +63,11 @@ class TextLine(NamedTuple):
     text: str
 
 
-def verdict_lines(verdicts: Sequence[Verdict]) -> list[TextLine]:
+def verdict_lines(
+    verdicts: Sequence[Verdict], below: Collection[tuple[str, str]] = ()
+) -> list[TextLine]:
     """The table of verdicts on the runs of one trial, in order, then the evidence of each. Empty
-    without verdicts."""
+    without verdicts. `below` are the steps and codes of the warnings that are printed below it."""
     if not verdicts:
         return []
     steps = verdicts_by_step(verdicts)
@@ -69,8 +78,8 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[TextLine]:
         TextLine("head", _line(_HEAD, wide)),
         *(TextLine("row", _line(row, wide)) for row in rows),
     ]
-    lines += [TextLine("ground", text) for text in _grounds(steps)]
-    return lines + [TextLine("doubt", text) for text in _doubts(steps)]
+    lines += [TextLine("ground", text) for text in _grounds(steps, below)]
+    return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
 
 
 def figure(iops: float | None, bytes_per_s: float | None) -> str:
@@ -130,7 +139,7 @@ def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
 def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
     """Promise, measurement and ratio of the median run, and the most common limit."""
     here = shown_stretch(judged)
-    named = Counter(level.limiter.name for level in judged).most_common(1)[0][0]
+    named = _limit(judged)
     return (
         figure(here.promised.iops, here.promised.bytes_per_s) if here.promised else _NONE,
         figure(here.iops, here.bytes_per_s),
@@ -144,39 +153,69 @@ def _when(level: Judged) -> str:
     return kind if level.start_s is None else f"{kind} at {clock(level.start_s)}"
 
 
-def _grounds(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """The evidence for each limit that the ratio does not show, from the median run that has it."""
+def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
+    """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
-        by_limit: dict[LimiterName, list[Judged]] = {}
-        several = len({stretch.kind for verdict in of_runs for stretch in verdict.stretches}) > 1
-        for verdict in of_runs:
-            for stretch in verdict.stretches if len(of_runs) == 1 else (verdict.stands_for,):
-                by_limit.setdefault(stretch.limiter.name, []).append(stretch)
-        for limit, levels in by_limit.items():
-            stretch = shown_stretch(levels)
-            counted = any("counted as" in text for text in stretch.limiter.evidence)
-            if not stretch.limiter.evidence or (limit in _SAID_BY_RATIO and not counted):
+        groups = _groups(of_runs)
+        by_limit = {(limit := _limit(group)): _having(group, limit) for group in groups}
+        for limit, stretch in by_limit.items():
+            counted = any("counts as" in text for text in stretch.limiter.evidence)
+            if limit in _SAID_BY_RATIO and not counted:
                 continue
-            of = f"{name}, {stretch.kind}" if several and stretch.kind else name
-            yield from _folded(f"{of}: {'; '.join(stretch.limiter.evidence)}")
+            reasons = [reason for one in of_runs for reason in one.reasons]
+            messages = [one.message for one in reasons if _is_printed(name, one, below)]
+            said = {clause for message in messages for clause in message.split("; ")}
+            clauses = [text for text in stretch.limiter.evidence if text not in said]
+            of = f"{name}, {stretch.kind}" if len(groups) > 1 and stretch.kind else name
+            if clauses:
+                yield from _folded(f"{of}: {sentences(*clauses)}")
 
 
-def _doubts(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """The doubts and notes on the verdicts; equal texts appear once."""
-    by_words: dict[str, list[str]] = {}
-    apart: dict[Reason, list[str]] = {}
+def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:
+    """Whether the message of a reason is printed, here or `below`."""
+    here = reason.weight != "note" or doubt_of(reason.code).shown == "verdict"
+    return here or (step, reason.code) in below
+
+
+def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
+    """The stretches behind each row of the table."""
+    if len(of_runs) == 1:
+        return [[stretch] for stretch in of_runs[0].stretches]
+    levels = _levels(of_runs)
+    groups = levels if len(levels) > 1 else [at_one_level(of_runs)]
+    return [[verdict.stands_for for verdict in group] for group in groups]
+
+
+def _limit(judged: Sequence[Judged]) -> LimiterName:
+    """The limit that most of the runs have."""
+    return Counter(level.limiter.name for level in judged).most_common(1)[0][0]
+
+
+def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
+    return shown_stretch([one for one in judged if one.limiter.name == limit])
+
+
+def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
+    """The doubts and notes on the verdicts; equal texts appear once. Doubts that are explained
+    `below` are only named."""
+    named: dict[str, list[str]] = {}
+    explained: dict[Reason, list[str]] = {}
     for name, of_runs in steps.items():
         trust = trust_of(of_runs)
-        if trust != "yes":
-            reasons = reasons_over(of_runs)
-            by_words.setdefault(trust_words(trust, reasons), []).append(name)
-        for reason in verdict_doubts(of_runs):
-            apart.setdefault(reason, []).append(name)
-    for words, names in by_words.items():
+        reasons = reasons_over(of_runs)
+        elsewhere = [one for one in reasons if (name, one.code) in below]
+        if trust != "yes" and (words := doubt_words(elsewhere, trust)):
+            named.setdefault(f"{_USE[trust]}: {words}", []).append(name)
+        here = [one for one in reasons if one.weight != "note" and one not in elsewhere]
+        for reason in dict.fromkeys((*here, *verdict_doubts(of_runs))):
+            at, _ = doubted_run(of_runs, reason.code)
+            run = f", run {at + 1}" if len(of_runs) > 1 else ""
+            explained.setdefault(reason, []).append(f"{name}{run}")
+    for words, names in named.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
-    for reason, names in apart.items():
-        advice = f"; {reason.advice}" if reason.advice else ""
-        yield from _folded(f"{_names(names)}: {reason.message}{advice}")
+    for reason, names in explained.items():
+        text = f"{_names(names)}: {sentences(reason.message, reason.advice)}"
+        yield from _folded(text, lead="  " if reason.weight == "note" else "! ")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -204,7 +204,7 @@ def test_rows_are_flat():
         (lambda d: d["tables"][0]["rows"][0].update(disk="tape"), "no disk 'tape'"),
         (lambda d: d["tables"][0]["rows"][0].update(machine="pc"), "no machine 'pc'"),
         (lambda d: d["workloads"].pop("read-25m"), "no workload 'read-25m'"),
-        (lambda d: d["workloads"]["read-250m"].update(unit="ms"), "ms is no unit of iops"),
+        (lambda d: d["workloads"]["read-250m"].update(unit="ms"), "ms is not a unit of iops"),
         (lambda d: d["source"].pop("undated"), "a source has a date"),
         (lambda d: d["tables"][0]["rows"][0]["figures"]["read-25m"].pop("printed"), "printed"),
         (

@@ -123,7 +123,7 @@ def test_the_table_fits_eighty_columns_and_says_what_waits_in_vain(busy):
     assert "2 cells wait for a worker that serves vsphere/site-a" in text
     assert "01kq8z6rj0aaaaaaaaaaaaaaa9" in text, "what is given to gc is never cut"
     assert "$0.50 so far" in text
-    assert "nobody works under lease" in text
+    assert "no process uses lease" in text
 
 
 def test_an_empty_house_says_so(database):

@@ -72,7 +72,7 @@ FORM = {
     "defaults: {promise: {iosp: 1}}": "2: unknown key 'iosp' in defaults.promise; did you mean 'io",
     "include: {disk: a}": "2: include: a mapping is not a list",
     "limits: {bugdet: 1}": "2: unknown key 'bugdet' in limits; did you mean 'budget'?",
-    "limits: {deadline: 2 weeks}": "2: limits.deadline: '2 weeks' is no duration; write seconds",
+    "limits: {deadline: 2 weeks}": "2: limits.deadline: '2 weeks' is not a duration; write seconds",
     "limits: {per: {aws: many}}": "2: limits.per.aws: 'many' is not a whole number",
     "order: randon": "2: order: 'randon' is not one of random, listed; did you mean 'random'?",
     "seed: -1": "2: seed: -1 is out of range; it must be at least 0",
@@ -107,7 +107,7 @@ CELLS = {
         "disk",
         "unknown AWS disk type 'gp9'; did you mean gp3 or gp2?",
     ),
-    "root": ({**AWS, "disk": "root:gp9"}, "disk", "'gp9' is no type of a root disk"),
+    "root": ({**AWS, "disk": "root:gp9"}, "disk", "'gp9' is not a valid type of a root disk"),
     "size": (
         {**AWS, "size": 99999},
         "size",
@@ -148,12 +148,12 @@ CELLS = {
     "parameter": (
         {**AWS, "parameters": {"runtme": 1}},
         "parameters",
-        "'runtme' is no parameter of profile",
+        "'runtme' is not a valid parameter of profile",
     ),
     "value": (
         {**AWS, "parameters": {"size": "big"}},
         "parameters",
-        "parameter size='big' is no size",
+        "parameter size='big' is not a size",
     ),
     "label": (
         {**AWS, "labels": {"a b": 1}},
@@ -242,7 +242,7 @@ axes:
     - parameters:
         sise: 1g
 """
-    assert mistakes(tmp_path, text)[0].startswith("11: 'sise' is no parameter")
+    assert mistakes(tmp_path, text)[0].startswith("11: 'sise' is not a valid parameter")
 
 
 def test_an_exclude_that_matches_nothing_is_told_with_what_is_nearest(tmp_path):

@@ -481,7 +481,7 @@ def test_making_up_for_an_hour_that_came_twice_asks_for_it_once(watched):
 @pytest.mark.parametrize(
     ("start", "end", "wrong"),
     [
-        ("yesterday", None, "--from 'yesterday' is no time"),
+        ("yesterday", None, "--from 'yesterday' is not a time"),
         ("2026-10-01", "2027-01-01", "in the future"),
         ("2026-10-02", "2026-10-01", "is after --to"),
         ("2026-12-02", None, "is after now"),

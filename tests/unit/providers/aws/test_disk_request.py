@@ -41,7 +41,7 @@ GP2 = {"disk": "gp2", "size_gib": 20}
         ({**GP2, "subnet": "mine"}, "--subnet 'mine'", "subnet-0123456789abcdef0"),
         ({**GP2, "security_group": "mine"}, "--security-group 'mine'", "sg-0123456789abcdef0"),
         ({**GP2, "instance_type": "big"}, "--instance-type 'big'", "m7i.large"),
-        ({**GP2, "ssh_cidr": "everywhere"}, "'everywhere' is no network", "203.0.113.7/32"),
+        ({**GP2, "ssh_cidr": "everywhere"}, "'everywhere' is not a network", "203.0.113.7/32"),
         ({**GP2, "ssh_cidr": "10.0.0.1/8"}, "host bits set", "203.0.113.7/32"),
         (
             {**GP2, "ssh_cidr": "10.0.0.0/8", "security_group": "sg-0123456789abcdef0"},

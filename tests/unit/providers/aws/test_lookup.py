@@ -103,7 +103,7 @@ def test_an_arm_machine_gets_an_arm_image(cloud: Cloud) -> None:
     ("typed", "kind", "says", "advises"),
     [
         ({"image": "ami-00000000000000000"}, InvalidValue, "ami-00000000000000000", ""),
-        ({"image": "windows"}, InvalidValue, "'windows' is no image", "ubuntu or amazon-linux"),
+        ({"image": "windows"}, InvalidValue, "'windows' is not an image", "ubuntu or amazon-linux"),
         ({"image": "ubuntu"}, InvalidValue, "canonical/ubuntu", ""),
         ({"zone": "us-east-1z"}, UnknownName, "'us-east-1z'", "us-east-1a"),
         ({"instance_type": "m7i.lagre"}, UnknownName, "'m7i.lagre'", "did you mean m7i.large"),

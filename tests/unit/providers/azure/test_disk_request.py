@@ -58,7 +58,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked(account="mine"), "--subscription 'mine'"),
         (asked(subnet="default"), "--subnet 'default'"),
         (asked(security_group="mine"), "--security-group 'mine'"),
-        (asked(ssh_cidr="here"), "'here' is no network"),
+        (asked(ssh_cidr="here"), "'here' is not a network"),
         (asked(ssh_cidr="::1/128", security_group=f"{ID}Network/networkSecurityGroups/n"), "--ssh"),
         (asked(endpoint_url="http://127.0.0.1:1"), "https only"),
         (asked(lab=EmulationOptions(time_scale=60)), "lab's options"),

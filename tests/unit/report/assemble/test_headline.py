@@ -29,29 +29,34 @@ def row(iops, seconds=30.0, *, block=4096, role="measure", index=1, direction="r
 
 
 def test_a_burst_that_was_not_used_up_says_nothing_of_the_baseline():
-    assert headline(told(), [row(3000)]) == "burst 3,000; baseline not measured, promised 100 IOPS"
+    assert (
+        headline(told(), [row(3000)])
+        == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
+    )
 
 
 def test_a_credit_that_ran_out_is_said_to_have_run_out():
     # 5.4 million credits last 1,862 s at 3,000 IOPS over a baseline of 100.
     steps = [row(3000, 1862), row(100, 300, index=2)]
     assert headline(told(), steps) == (
-        "burst 3,000; the credit ran out in s1; baseline at most 100; promised 100 IOPS"
+        "burst of 3,000 IOPS; credit used up in s1; baseline of at most 100 IOPS "
+        "(promised: 100 IOPS)"
     )
 
 
 def test_a_step_that_spans_the_cliff_is_given_no_one_figure():
     steps = [row(3000, 900), row(1132, 6000, index=2)]
     assert headline(told(), steps) == (
-        "burst 3,000; the credit ran out in s2, whose figures mix both; promised 100 IOPS"
+        "burst of 3,000 IOPS; credit used up in s2, whose figures mix burst and baseline "
+        "(promised: 100 IOPS)"
     )
     assert headline(told(), steps[1:]) == (
-        "the credit ran out in s2, whose figures mix both; promised 100 IOPS"
+        "credit used up in s2, whose figures mix burst and baseline (promised: 100 IOPS)"
     )
 
 
 def test_a_scaled_credit_runs_out_sooner():
-    assert "credit ran out in s1" in headline(told(time_scale=100), [row(3000, 19)])
+    assert "credit used up in s1" in headline(told(time_scale=100), [row(3000, 19)])
     assert "not measured" in headline(told(time_scale=100), [row(3000, 10)])
 
 
@@ -59,12 +64,12 @@ def test_filling_is_not_counted_and_a_large_request_counts_as_several():
     fill = row(128, 1862, block=2**20, role="fill", index=0)
     assert "not measured" in headline(told(), [fill, row(3000)])
     # 500 requests of 1 MiB are 2,000 of 256 KiB.
-    assert headline(told(), [row(500, block=2**20)]).startswith("burst 2,000;")
+    assert headline(told(), [row(500, block=2**20)]).startswith("burst of 2,000 IOPS;")
 
 
 def test_reads_and_writes_of_a_mix_spend_one_credit():
     mix = [row(2100, 1862), row(900, 1862, direction="write")]
-    assert headline(told(), mix).startswith("burst 3,000; the credit ran out in s1")
+    assert headline(told(), mix).startswith("burst of 3,000 IOPS; credit used up in s1")
 
 
 def test_a_disk_without_a_bucket_or_below_its_baseline_has_no_headline():

@@ -66,7 +66,10 @@ def test_many_steps_are_cut_short_and_the_rest_counted():
 
 
 def test_a_cliff_is_said_in_words():
-    assert cliff_words([cliff()]) == "burst 3,000 for 31:02 of read, then baseline 100"
+    assert (
+        cliff_words([cliff()])
+        == "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
+    )
     assert cliff_words([of(flat(1000, 600, QUIET, seed=1))]) == ""
     rise = of(steps([(100, 600), (3000, 600)], QUIET, seed=1))
     assert cliff_words([rise]) == ""

@@ -1,5 +1,6 @@
 """A result in two sentences, for who never saw the tool."""
 
+import re
 from dataclasses import replace
 
 from tests.unit.report.made import plan
@@ -30,65 +31,58 @@ def told(*verdicts, promised=GP2, marks=()):
 def test_what_was_bought_comes_first_then_what_it_gave_and_why():
     bought, gave = two_sentences(told(fallen()))
     assert bought == f"You bought {GP2.offer}: it promises {GP2.promise}."
-    assert gave == (
-        "It gave 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the 100 promised): its burst credit "
-        "was used up."
-    )
+    assert figures(gave) == ["2,995", "31", "99.6", "100%", "100"]
+    assert BECAUSE["credit"] in gave
+
+
+def figures(text):
+    """The numbers of a sentence, without those of names."""
+    return re.findall(r"(?<![\w-])\d[\d,.]*%?(?![\w-])", text)
 
 
 def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
     assert two_sentences(told(marks=("emulated",)))[0].startswith("You tried m7i.large")
-    assert (
-        two_sentences(told(promised=None))[0]
-        == "Measured was /data (ext4), of which nothing is promised."
-    )
+    assert "/data (ext4)" in two_sentences(told(promised=None))[0]
 
 
 def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
     kept = verdict(judged(3010.0, 3000.0))
-    assert two_sentences(told(kept))[1] == (
-        "It gave what it promises, 3,010 IOPS in rand-read-4k-qd32 (100% of the 3,000 promised): "
-        "that is the disk's own limit on operations a second."
-    )
+    gave = two_sentences(told(kept))[1]
+    assert figures(gave) == ["3,010", "100%", "3,000"]
+    assert BECAUSE["disk-iops"] in gave
 
 
 def test_a_broken_promise_is_told_by_its_worst_step():
     kept = verdict(judged(3010.0, 3000.0), step="kept")
     worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
-    assert two_sentences(told(kept, worst))[1] == (
-        "It gave less than it promises in 1 of 2 steps, the least 900 IOPS in worst (30% of the "
-        "3,000 promised): nothing observed shows what set that rate."
-    )
+    gave = two_sentences(told(kept, worst))[1]
+    assert figures(gave) == ["1", "2", "900", "30%", "3,000"]
+    assert BECAUSE["unknown"] in gave
 
 
 def test_a_disk_is_not_blamed_for_what_was_not_asked_of_it():
     kept = verdict(judged(3010.0, 3000.0), step="deep")
     shallow = verdict(judged(900.0, 3000.0, limiter="queue-depth"), step="shallow")
     second = two_sentences(told(shallow, kept))[1]
-    assert second.startswith(
-        "It gave what it promises wherever that was asked of it (1 of 2 steps)"
-    )
+    assert figures(second)[:2] == ["1", "2"]
     assert "3,010 IOPS in deep" in second
 
 
 def test_several_runs_of_a_step_count_once_and_the_middle_one_is_told():
     runs = [verdict(judged(iops, 3000.0), run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)]
     second = two_sentences(told(*runs))[1]
-    assert "in 1 of 1 steps, the least 1,200 IOPS" in second
+    assert figures(second)[:3] == ["1", "1", "1,200"]
 
 
 def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
     spent, earned = slowed(told(fallen()))
-    assert "100 I/Os a second for good" in spent
-    assert "a bucket of 5,400,000 I/Os: at the 3,000 IOPS of a burst it lasts 31 min" in spent
+    assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
 
 
 def test_a_scaled_bucket_says_what_a_real_one_holds():
     spent, _ = slowed(told(fallen(), promised=replace(GP2, time_scale=60.0)))
-    assert (
-        "90,000 I/Os (a real one holds 5,400,000; the lab divides it by 60 to save time)" in spent
-    )
+    assert figures(spent)[1:4] == ["90,000", "5,400,000", "60"]
 
 
 def test_a_disk_that_kept_its_level_did_not_slow_down():
@@ -98,7 +92,7 @@ def test_a_disk_that_kept_its_level_did_not_slow_down():
 
 def test_doubts_are_named_once_with_their_reasons():
     runs = [verdict(judged(9e4), trust="with care", run_id=run) for run in "ab"]
-    assert trust_sentence(runs) == "Not simply to be trusted: rand-read-4k-qd32 (with care)."
+    assert trust_sentence(runs) == "Doubtful figures: rand-read-4k-qd32 (with care)."
     assert trust_sentence([fallen()]) == ""
 
 
@@ -160,10 +154,7 @@ def test_a_disk_may_fall_from_one_run_to_the_next():
     burst = (3000.0, 3000.0, "disk-iops", "burst")
     baseline = (100.0, 100.0, "credit", "baseline")
     fell = told(*runs(burst, burst, baseline, baseline))
-    assert two_sentences(fell)[1] == (
-        "It gave 3,000 IOPS for 2 runs, then 100 IOPS (100% of the 100 promised): its burst credit "
-        "was used up."
-    )
+    assert figures(two_sentences(fell)[1]) == ["3,000", "2", "100", "100%", "100"]
     assert "a bucket of 5,400,000 I/Os" in slowed(fell)[0]
 
 

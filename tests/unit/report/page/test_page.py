@@ -141,7 +141,7 @@ def test_a_figure_not_to_be_believed_says_so_at_the_top():
     doubted = verdict(judged(90000.0), trust="no", reasons=(DOUBT,))
     html = page(report(trial(verdicts=(doubted,))))
     head = html[: html.index("<table")]
-    assert "Not simply to be trusted: rand-read-4k-qd32 (no: served from cache)." in head
+    assert "Doubtful figures: rand-read-4k-qd32 (no: served from cache)." in head
 
 
 def test_columns_without_a_promise_or_a_price_are_left_out():

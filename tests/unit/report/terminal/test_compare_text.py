@@ -65,7 +65,7 @@ def test_what_sets_the_sides_apart_stands_above_the_lines():
     kernel = Difference(fact="kernel", a=("6.1",), b=("6.5",))
     many = Difference(fact="zone", a=tuple("abcdefgh"), b=("–",))
     shown = text(a_line(differences=(kernel,)), a_line(step="seq", differences=(kernel, many)))
-    assert "apart by kernel 6.1 → 6.5; zone a, b, c, d, e, f and 2 more → –" in shown
+    assert "differ in kernel 6.1 → 6.5; zone a, b, c, d, e, f and 2 more → –" in shown
     assert shown.index("apart by") < shown.index("rand read")
 
 

@@ -79,7 +79,7 @@ def test_of_an_unknown_disk_nothing_is_told():
 
 def test_credit_that_lasts_says_how_long_full_load_would_take():
     lasts = CreditRange(bucket="disk-iops", gone_s=None, full_load_s=1862)
-    assert credit_words(lasts) == "disk IOPS: lasts (full load empties it in 31 min)"
+    assert credit_words(lasts) == "disk IOPS: not used up (full load uses it up in 31 min)"
 
 
 def test_credit_that_is_gone_says_where_and_in_which_range():
@@ -93,11 +93,11 @@ def test_credit_that_is_gone_says_where_and_in_which_range():
         step="read",
     )
     assert credit_words(gone) == (
-        "VM throughput: gone after 3 h 11 min, in read of run 34; "
-        "2 h 19 min to 5 h 04 min by the size of its requests"
+        "VM throughput: used up after 3 h 11 min, in read of run 34; "
+        "2 h 19 min to 5 h 04 min, depending on request size"
     )
     sure = gone.model_copy(update={"earliest_s": 11_469.0, "latest_s": 11_469.0, "run": 1})
-    assert credit_words(sure) == "VM throughput: gone after 3 h 11 min, in read"
+    assert credit_words(sure) == "VM throughput: used up after 3 h 11 min, in read"
 
 
 def test_a_price_that_is_not_known_is_said_to_be_so():
@@ -107,7 +107,7 @@ def test_a_price_that_is_not_known_is_said_to_be_so():
 
 def test_what_the_catalogue_does_not_know_is_named():
     pairs = dict(expected_pairs(expected(step(0, "a"), unknown=("limits of z9.huge",))))
-    assert pairs["unknown"] == "limits of z9.huge: what is expected leaves that out"
+    assert pairs["unknown"] == "limits of z9.huge (not included in the expectation)"
 
 
 def test_blocks_of_a_matrix_show_result_limit_and_price_in_80_columns():

@@ -139,7 +139,9 @@ def test_a_run_that_ended_early_says_so_above_its_table_and_is_started_again(sta
     fill = row("fill", role="fill", direction="write", step_index=0)
     found = text(ended(state), [fill], ())
     assert found.index(f"{word}: 1 of 4 steps measured") < found.index("IOPS")
-    assert "start it again:\n  diskbench run --path /data --profile quick\n" in found
+    assert (
+        "the run ended early; repeat it:\n  diskbench run --path /data --profile quick\n" in found
+    )
     assert "spread" not in found
 
 
@@ -167,7 +169,7 @@ def test_a_finished_run_says_nothing_of_its_steps():
 def test_an_imported_log_without_rows_leads_to_its_series():
     subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
     found = text(subject, [], ())
-    assert "draw its series:\n  diskbench report 01trial-run0\n" in found
+    assert "draw the seconds:\n  diskbench report 01trial-run0\n" in found
     assert "no measured step finished" not in found
     on_page = next_step(subject, (), (), on_page=True)
     assert "load_series(" in on_page.command

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.model.doubts import Reason
+from diskbench.model.doubts import Reason, doubt_of
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.terminal.verdict_text import figure, verdict_lines
 
@@ -53,8 +53,8 @@ def test_a_step_of_one_level_is_a_line():
 
 
 def test_without_a_promise_nothing_is_compared():
-    found = texts(verdict(judged(2990, limit="unknown", evidence=("no promise is known",))))
-    assert found[1:] == ["randread – 2,990 – unknown yes", "randread: no promise is known"]
+    found = texts(verdict(judged(2990, limit="unknown", evidence=("why it is so",))))
+    assert found[1:] == ["randread – 2,990 – unknown yes", "randread: Why it is so."]
 
 
 def test_each_phase_has_a_line_and_the_step_one_verdict():
@@ -74,15 +74,18 @@ def test_each_phase_has_a_line_and_the_step_one_verdict():
 def test_a_doubt_is_named_once_for_all_steps_that_share_it():
     reason = Reason(code="client-bound", weight="with care", message="a core was busy")
     one = verdict(judged(1), trust="with care", reasons=(reason,))
-    found = texts(one, one.model_copy(update={"step": "randwrite"}))
-    assert found[-1] == "! randread, randwrite: with care: load generator is CPU-bound"
+    both = (one, one.model_copy(update={"step": "randwrite"}))
+    below = {("randread", "client-bound"), ("randwrite", "client-bound")}
+    words = doubt_of("client-bound").words
+    assert verdict_lines(both, below)[-1].text.startswith("! randread, randwrite: ")
+    assert verdict_lines(both, below)[-1].text.endswith(words)
+    assert texts(*both)[-1] == "! randread, randwrite: A core was busy."
 
 
 def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():
     """The baseline of large blocks is another number than that of small ones."""
     small, large = (
-        Reason(code="burst-only", weight="note", message=f"burst only: the baseline is {iops} IOPS")
-        for iops in (100, 25)
+        Reason(code="burst-only", weight="note", message=f"{iops} IOPS") for iops in (100, 25)
     )
     one = judged(3000, promised=3000, kind="burst")
     told = texts(
@@ -90,8 +93,8 @@ def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():
         verdict(one, step="b", reasons=(small,)),
         verdict(one, step="c", reasons=(large,)),
     )
-    assert "a, b: burst only: the baseline is 100 IOPS" in told
-    assert "c: burst only: the baseline is 25 IOPS" in told
+    assert "a, b: 100 IOPS." in told
+    assert "c: 25 IOPS." in told
 
 
 def test_runs_that_fell_are_told_level_by_level():

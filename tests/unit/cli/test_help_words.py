@@ -1,0 +1,35 @@
+"""The help of each command at 80 columns, in files: tests/golden/help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.rigs.golden import Golden
+
+from diskbench.cli import main
+from diskbench.cli.lazy import COMMANDS, load
+
+
+def commands() -> Iterator[str]:
+    """The words of each command, groups and their commands."""
+    yield ""
+    for name in COMMANDS:
+        yield name
+        for inner in getattr(load(name), "commands", {}):
+            yield f"{name} {inner}"
+
+
+@pytest.mark.parametrize("words", [*commands()], ids=lambda words: words or "diskbench")
+def test_the_help_says_what_its_file_says(
+    words: str,
+    golden: Golden,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main.main([*words.split(), "--help"]) == 0
+    name = "-".join(["diskbench", *words.split()])
+    golden.check(f"help/{name}.txt", capsys.readouterr().out)

@@ -1,0 +1,71 @@
+"""Words that a user reads are plain: no text holds one of the turns below.
+
+One list for all that is printed: verdicts, doubts, errors, advice, help and pages. Add a turn here
+when a reader does not understand it, then mend it wherever this test finds it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.rigs.golden import PLACE
+from tests.rigs.visible_strings import SOURCE, sources, visible_strings
+
+TURNS = (
+    r"\b(are|is) to last\b",
+    r"\balone is no proof\b",
+    r"\bno ?body (knows|documents|works|gives|needs)\b",
+    r"\b(any|some|no)body's\b",
+    r"\bsomebody\b",
+    r"\bsimply to be\b",
+    r"\bin turn\b",
+    r"\bin its turn\b",
+    r"\bstand(s|ing)? (in )?for\b",
+    r"\bapart\b",
+    r"\btold\b",
+    r"\b(is|are) none of\b",
+    r"\b(go|goes|gone|going) on with\b",
+    r"\bone has\b",
+    r"\bpromised at most\b",
+    r"\bis promised\b.*\bis promised\b",
+    r"\bheld against\b",
+    r"(?<!there )\bis no (?!longer|more|such|less)",
+    r"\bmeets? that\b",
+    r"\b(lies|lie|lay|lays|laid) (on|over|at|in)\b",
+    r"\bwhere that (stands|one)\b",
+    r"\bMR-\d",
+    r"\bseeds? \d{3}\b",
+    r"\bfor good\b",
+    r"\ball the same\b",
+    r"\bwhat became\b",
+    r"\bmakes? (away|up for)\b",
+    r"\bis said\b",
+    r"\bmeasured beside\b",
+    r"\btoo seldom\b",
+)
+"""Patterns of turns, each with what was unclear: who acts, what is meant, what to do."""
+FORBIDDEN = re.compile("|".join(TURNS), re.IGNORECASE)
+GOLDEN = sorted((PLACE / "verdicts").glob("*.txt")) + sorted((PLACE / "help").glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_string_of_the_source_holds_a_forbidden_turn(path: Path) -> None:
+    found = [
+        f"{line}: {match.group()!r} in {text[:120]!r}"
+        for line, text in visible_strings(path)
+        if (match := FORBIDDEN.search(text))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)
+def test_no_golden_text_holds_a_forbidden_turn(path: Path) -> None:
+    assert [match.group() for match in FORBIDDEN.finditer(path.read_text("utf-8"))] == []
+
+
+def test_a_forbidden_turn_is_found_and_a_plain_one_is_not() -> None:
+    assert FORBIDDEN.search("200 are to last")
+    assert FORBIDDEN.search("gone on with by others")
+    assert not FORBIDDEN.search("After its credit this disk keeps 13.1 MB/s (200 requests/s).")

@@ -184,8 +184,8 @@ that an old store names: one process has all of them.
 (`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
 
 BY_FILE = ("tests/unit/", "tests/method/", "tests/docs/", "tests/contract/")
-"""Where one process has all tests of a file: they are short, and what a file's tests share, a server
-or a stored result, is made once and not once in each process."""
+"""Where one process has all tests of a file: they are short, and what a file's tests share, a
+server or a stored result, is made once and not once in each process."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -200,6 +200,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
             if together is not None:
                 return together
             return nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            """Every second worker is dealt from the end. What waits for servers, disks and fio is
+            collected first, what computes (tests/unit) last: so the cores are busy while others
+            wait, and a worker still goes through a file's tests in a row."""
+            if int(node.gateway.id.removeprefix("gw")) % 2:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
 
         def mark_test_complete(
             self, node: WorkerController, item_index: int, duration: float = 0

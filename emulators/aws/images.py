@@ -59,7 +59,7 @@ IMAGES = (
 
 def without_container_images(path: str) -> Any:
     """moto's own resource at a path, but no images for Elastic Container Service: with each new
-    state moto would make an object and a snapshot of 1,200 of them in each region, half a second."""
+    state moto would make an object and a snapshot of 1,200 of them in each region."""
     from moto.utilities.utils import load_resource
 
     return [] if path.startswith("ec2/resources/ecs/") else load_resource(path)

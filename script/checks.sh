@@ -36,12 +36,12 @@ build_simulator() {
 
 # run_tests PYTEST-ARGUMENT…: with the Python of $VENV (.venv unless set), as root, since they make
 # loop devices, mounts and users' files of their own. For another user that means sudo, and nothing
-# of root's is left in the checkout.
+# of root's is left in the checkout. Four processes: half of the time of two cores was waiting.
 run_tests() {
   local venv=${VENV:-.venv}
   if [[ $(id -u) -eq 0 ]]; then
     # Rewritten assertions are kept as bytecode: without, every process rewrites them all.
-    PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -m pytest -n 3 -q --max-worker-restart=0 "$@" </dev/null
+    PYTHONDONTWRITEBYTECODE='' "$venv/bin/python" -m pytest -n 4 -q --max-worker-restart=0 "$@" </dev/null
     return
   fi
   say "with sudo, because the tests make loop devices and mounts of their own"
@@ -49,7 +49,7 @@ run_tests() {
   scratch=$(mktemp -d)
   sudo env PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$scratch" \
     UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-}" \
-    "$venv/bin/python" -m pytest -n 3 -q --max-worker-restart=0 -p no:cacheprovider "$@" </dev/null || status=$?
+    "$venv/bin/python" -m pytest -n 4 -q --max-worker-restart=0 -p no:cacheprovider "$@" </dev/null || status=$?
   sudo rm -rf "$scratch"
   return "$status"
 }

@@ -183,6 +183,10 @@ TOGETHER = ("tests/qemu/", "tests/browser/", "tests/drills/test_upgrades.py")
 that an old store names: one process has all of them.
 (`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
 
+BY_FILE = ("tests/unit/", "tests/method/", "tests/docs/", "tests/contract/")
+"""Where one process has all tests of a file: they are short, and what a file's tests share, a
+server or a stored result, is made once and not once in each process."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
@@ -192,7 +196,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+            together = next((place for place in TOGETHER if nodeid.startswith(place)), None)
+            if together is not None:
+                return together
+            return nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            """Every second worker is dealt from the end. What waits for servers, disks and fio is
+            collected first, what computes (tests/unit) last: so the cores are busy while others
+            wait, and a worker still goes through a file's tests in a row."""
+            if int(node.gateway.id.removeprefix("gw")) % 2:
+                self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+            super()._assign_work_unit(node)
+
+        def mark_test_complete(
+            self, node: WorkerController, item_index: int, duration: float = 0
+        ) -> None:
+            """Also forget a unit that is done: xdist counts what is left of all units that a worker
+            ever got, with each test that ends."""
+            super().mark_test_complete(node, item_index, duration)
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            work = self.assigned_work[node]
+            if all(work[scope].values()):
+                del work[scope]
 
         def remove_node(self, node: WorkerController) -> str | None:
             """The test during which a worker died. Nobody else gets its tests: the one that killed

@@ -5,7 +5,7 @@ import html
 import io
 import json
 import re
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -36,21 +36,25 @@ NEAR = 0.006
 class Shown:
     """A case as it is stored, and what every surface shows of it."""
 
-    def __init__(self, case, place, capfd):
-        self.case, self.place, self._capfd = case, place, capfd
+    def __init__(self, case, place):
+        self.case, self.place, self.capfd = case, place, None
         self.url = f"sqlite:///{place}/rows.db"
         self.store = (place / "evidence").as_uri()
         self.database = open_database(self.url)
         self.evidence = open_evidence(self.store)
-        if "fio" in case:
-            source = PLACE / "fio_output" / case["fio"]
-            (place / "imported.json").write_bytes(source.read_bytes())
+        self.direction = case.get("direction", "read")
+
+    @cached_property
+    def runs(self):
+        """The runs of the case, oldest first, stored when they are first asked for."""
+        if "fio" in self.case:
+            source = PLACE / "fio_output" / self.case["fio"]
+            (self.place / "imported.json").write_bytes(source.read_bytes())
             self.call("results", "import", "imported.json")
         else:
-            first, *more = [self._seconds(run) for run in case["runs"]]
+            first, *more = [self._seconds(run) for run in self.case["runs"]]
             coursed(self.database, self.evidence, first, again=more)
-        self.runs = find_runs(self.database)[::-1]
-        self.direction = case.get("direction", "read")
+        return find_runs(self.database)[::-1]
 
     @staticmethod
     def _seconds(parts):
@@ -58,7 +62,7 @@ class Shown:
 
     def call(self, *arguments):
         code = main.main(list(arguments))
-        done = self._capfd.readouterr()
+        done = self.capfd.readouterr()
         assert code == 0, done.err
         return done.out
 
@@ -107,16 +111,25 @@ class Shown:
         }
 
 
-@pytest.fixture(params=sorted(CASES))
-def shown(request, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "110")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-    found = Shown(CASES[request.param], tmp_path, capfd)
+@pytest.fixture(scope="module", params=sorted(CASES))
+def stored(request, tmp_path_factory):
+    """A case, stored once for all that show it: they only read."""
+    found = Shown(CASES[request.param], tmp_path_factory.mktemp("case"))
     yield found
     found.database.dispose()
+
+
+@pytest.fixture
+def shown(stored, monkeypatch, capfd):
+    place = stored.place
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", stored.url)
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", stored.store)
+    stored.capfd = capfd
+    assert stored.runs
+    return stored
 
 
 def words(text):
@@ -133,14 +146,14 @@ def has(text, number):
 near = partial(pytest.approx, rel=NEAR)
 
 
-def test_every_figure_of_a_run_is_the_same(shown, tmp_path):
+def test_every_figure_of_a_run_is_the_same(shown):
     """CSV, Parquet, JSON and frames have a row a run."""
     expected, case = shown.case["of_runs"], shown.case
     for kind in ("csv", "json", "parquet"):
         shown.call("results", "export", "--format", kind, "--to", f"rows.{kind}")
-    with (tmp_path / "rows.csv").open() as file:
+    with (shown.place / "rows.csv").open() as file:
         from_csv = shown.rows(csv.DictReader(file))
-    exported = json.loads((tmp_path / "rows.json").read_text())["runs"]
+    exported = json.loads((shown.place / "rows.json").read_text())["runs"]
     of_json = {
         "export": sorted(exported, key=lambda run: run["run_index"]),
         "show": shown.document()["runs"],

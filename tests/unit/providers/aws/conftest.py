@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
+from botocore.client import ClientCreator
+from emulators.aws.images import without_container_images
+from moto.ec2.models import amis
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 from tests.unit.providers.aws.rig import REGION, Cloud, Wire
@@ -14,16 +17,33 @@ from tests.unit.providers.aws.rig import REGION, Cloud, Wire
 @pytest.fixture(scope="session")
 def moto_url() -> Iterator[str]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(amis, "load_resource", without_container_images)
+        server.start()
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+        server.stop()
 
 
 @pytest.fixture(scope="session")
 def session_of():
     """A session reads megabytes of service models; once is enough for tests."""
     return functools.cache(boto3.Session)
+
+
+@pytest.fixture(scope="session")
+def class_of():
+    """A client's class has a method for each of EC2's 700 operations, and botocore makes it anew
+    for each client; tests make dozens of clients."""
+    made = {}
+    genuine = ClientCreator._create_client_class
+
+    def create(creator, service_name, service_model):
+        if service_name not in made:
+            made[service_name] = genuine(creator, service_name, service_model)
+        return made[service_name]
+
+    return create
 
 
 @pytest.fixture
@@ -49,10 +69,11 @@ def nobody(monkeypatch, tmp_path) -> None:
 
 
 @pytest.fixture
-def cloud(moto_url, wire, nobody, monkeypatch, session_of) -> Cloud:  # noqa: ARG001
+def cloud(moto_url, wire, nobody, monkeypatch, session_of, class_of) -> Cloud:  # noqa: ARG001
     """An empty emulated AWS and all that a test needs to rent there."""
     moto_api_backend.reset()
     monkeypatch.setattr(boto3, "Session", session_of)
+    monkeypatch.setattr(ClientCreator, "_create_client_class", class_of)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)

@@ -29,7 +29,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful():
     assert found.stands_for.limiter.name == "client"
     assert found.stands_for.limiter.evidence == (
         "the busiest core was 100 % busy (limit 90 %)",
-        "how much of it the load generator used is not known",
+        "the load generator's share of it is not known",
     )
 
 

@@ -62,7 +62,7 @@ def test_rounds_are_named():
 def test_many_steps_are_cut_short_and_the_rest_counted():
     lines = phase_lines([cliff(step=f"s{i}") for i in range(30)])
     assert len(lines) <= MOST_LINES + 1
-    assert lines[-1] == "22 more steps have phases: --output json"
+    assert lines[-1] == "22 more steps have phases (all: --output json)"
 
 
 def test_a_cliff_is_said_in_words():

@@ -1,0 +1,81 @@
+"""Lines of benchmarks/rates.py about series: levels over runs, stalls in seconds.
+
+A line is a function that returns its cells: text, or a pair of hits and tries.
+"""
+
+import random
+from functools import partial
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.run_course import run_course
+from diskbench.analysis.synthetic import Noise, flat, steps, with_stalls
+
+CASES = 200
+FALL, FALLS_AT = 0.5, 0.4
+SECONDS, LEVEL = 1800, 1000.0
+STALL_CASES = 25
+
+
+def splits(count, noise):
+    """How often a stationary series of so many runs is split, and a fall by half is found."""
+    split = used_up = found = missed = elsewhere = 0
+    at = round(FALLS_AT * count)
+    for seed in range(CASES):
+        course = run_course(flat(LEVEL, count, noise, seed=seed).tolist())
+        split += len(course) > 1
+        used_up += any(level.kind == "baseline" for level in course)
+        levels = [(LEVEL, at), (FALL * LEVEL, count - at)]
+        fallen = run_course(steps(levels, noise, seed=seed).tolist())
+        cuts = [level.start for level in fallen[1:]]
+        hit = any(abs(cut - at) <= 1 for cut in cuts)
+        found += hit
+        missed += not hit
+        elsewhere += any(abs(cut - at) > 1 for cut in cuts)
+    return (split, CASES), (used_up, CASES), (found, CASES), (missed, CASES), (elsewhere, CASES)
+
+
+SPLITS = {
+    f"{count} runs, φ {phi:g}, sd {sd:.0%}": partial(splits, count, Noise(sd, phi))
+    for count in (20, 100, 200)
+    for phi, sd in ((0.0, 0.15), (0.44, 0.05), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
+}
+
+
+def stalled(length, part, noise):
+    """How often stretches of `length` seconds, together `part` of the time, are found."""
+    wanted = found = told = false = quiet = 0
+    for seed in range(STALL_CASES):
+        values = flat(LEVEL, SECONDS, noise, seed=seed)
+        quiet += bool(named(values))
+        spans = placed(length, part, random.Random(seed))
+        stalls = named(with_stalls(values, spans))
+        wanted += len(spans)
+        found += sum(any(a < end and start < b for a, b in stalls) for start, end in spans)
+        told += len(stalls)
+        false += sum(not any(a < end and start < b for start, end in spans) for a, b in stalls)
+    return (found, wanted), (false, told), (quiet, STALL_CASES)
+
+
+def named(values):
+    """The stalls that are named, as pairs of seconds."""
+    return [(one.start_s, one.end_s) for one in step_phases(values, values * 4096).stalls]
+
+
+def placed(length, part, draw):
+    """Stretches at random, with at least their own length of work between two."""
+    count = max(1, round(part * SECONDS / length))
+    room = SECONDS - 2 * length * count
+    gaps = sorted(draw.randint(0, max(room, 0)) for _ in range(count))
+    starts = [gap + 2 * length * number for number, gap in enumerate(gaps)]
+    return [(start, start + length) for start in starts]
+
+
+STALLS = {
+    f"{length} s, {part:.1%} of the time, sd {noise.sd:.0%}, φ {noise.phi:g}": partial(
+        stalled, length, part, noise
+    )
+    for length in (1, 3, 10, 45, 90)
+    for part in (0.01, 0.05, 0.15, 0.30)
+    if part * SECONDS >= length
+    for noise in (Noise(0.05, 0.5), Noise(0.30, 0.5))
+}

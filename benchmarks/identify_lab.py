@@ -80,8 +80,8 @@ DISKS = (
     LabDisk("aws", "gp2", 500),
     LabDisk("aws", "gp3", 100),
     LabDisk("aws", "gp3", 100, 4000, 200),
-    LabDisk("aws", "io1", 50, 2000),
-    LabDisk("aws", "io2", 50, 2500),
+    LabDisk("aws", "io1", 50, 400),
+    LabDisk("aws", "io2", 50, 600),
     LabDisk("aws", "st1", 1024),
     LabDisk("aws", "sc1", 2048),
     LabDisk("azure", "Standard_LRS", 128),
@@ -97,10 +97,9 @@ DISKS = (
     LabDisk("gcp", "pd-standard", 200),
     LabDisk("gcp", "pd-balanced", 50),
     LabDisk("gcp", "pd-ssd", 20),
-    LabDisk("gcp", "pd-extreme", 500, 2500),
     LabDisk("gcp", "hyperdisk-balanced", 20),
     LabDisk("gcp", "hyperdisk-balanced", 50, 3600, 180),
-    LabDisk("gcp", "hyperdisk-extreme", 64, 2400),
+    LabDisk("gcp", "hyperdisk-extreme", 64, 450),
     LabDisk("gcp", "hyperdisk-throughput", 2048, None, 40),
 )
 COMPUTED = (
@@ -108,6 +107,7 @@ COMPUTED = (
     LabDisk("azure", "Premium_LRS", 8192),
     LabDisk("gcp", "pd-balanced", 2000),
     LabDisk("gcp", "pd-ssd", 1024),
+    LabDisk("gcp", "pd-extreme", 500, 2500),
     LabDisk("gcp", "local-ssd", 375),
 )
 NOT_TRIED = {

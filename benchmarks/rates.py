@@ -64,11 +64,13 @@ TABLES = {
     ),
     "tail": Table(
         "Writes that end unwritten",
-        "Buffered writes that end without a sync, so many bytes beside the memory, on a disk of known\n"
-        "rate. The kernel lets writers leave 15 to 20 % of the memory that is free or can be freed\n"
-        "(here 80 to 100 % of all). *Before* and *corrected*: figures within 10 % of the disk's rate;\n"
-        "then the median and the worst error of what is corrected.",
-        ("bytes ÷ memory", "before", "corrected", "median", "worst"),
+        "Buffered writes that end without a sync, so many times the memory, on a disk of known rate.\n"
+        "The kernel lets writers leave 15 to 20 % of the memory that is free or can be freed (here 80\n"
+        "to 100 % of all). *Before*: figures within 10 % of the disk's rate. *Corrected*: figures less\n"
+        "what was not written; where more than a quarter may be, none is corrected, and the page\n"
+        "cache is named. *Right*: of the corrected ones, those within 10 %; then the median and the\n"
+        "worst error.",
+        ("bytes ÷ memory", "before", "corrected", "right", "median", "worst"),
         rates_tail.LINES,
     ),
 }
@@ -80,7 +82,7 @@ def share(hits, of):
         return "–"
     interval = binomtest(hits, of).proportion_ci(0.95, method="exact")
     low, high = 100 * interval.low, 100 * interval.high
-    return f"{hits} of {of} ({100 * hits / of:.3g} %; {low:.2g} to {high:.3g} %)"
+    return f"{hits:,} of {of:,} ({100 * hits / of:.1f} %; {low:.1f} to {high:.1f} %)"
 
 
 def line(table, name):

@@ -3,16 +3,26 @@
 A line is a function that returns its cells: text, or a pair of hits and tries.
 """
 
+import math
 import random
 from functools import partial
 
+import numpy as np
+
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import run_course
-from diskbench.analysis.synthetic import Noise, flat, steps, with_stalls
+from diskbench.analysis.synthetic import Noise, flat, steps
 
 CASES = 200
 FALL, FALLS_AT = 0.5, 0.4
 SECONDS, LEVEL = 1800, 1000.0
+KINDS = {
+    "sd 5 %, φ 0.5": (LEVEL, Noise(0.05, 0.5)),
+    "sd 30 %, φ 0.5": (LEVEL, Noise(0.30, 0.5)),
+    "sd 60 %, φ 0.9": (LEVEL, Noise(0.60, 0.9)),
+    "12 IOPS": (12.0, Noise(0.0)),
+}
+"""Level and noise; I/Os are whole ones, so that a second of a slow disk may have none by chance."""
 STALL_CASES = 25
 
 
@@ -41,19 +51,30 @@ SPLITS = {
 }
 
 
-def stalled(length, part, noise):
+def stalled(length, part, kind):
     """How often stretches of `length` seconds, together `part` of the time, are found."""
     wanted = found = told = false = quiet = 0
     for seed in range(STALL_CASES):
-        values = flat(LEVEL, SECONDS, noise, seed=seed)
-        quiet += bool(named(values))
-        spans = placed(length, part, random.Random(seed))
-        stalls = named(with_stalls(values, spans))
+        draw = random.Random(f"{length} {part} {kind} {seed}")
+        spans = placed(length, part, draw)
+        quiet += len(named(counted(kind, seed, ())))
+        stalls = named(counted(kind, seed, spans))
         wanted += len(spans)
         found += sum(any(a < end and start < b for a, b in stalls) for start, end in spans)
         told += len(stalls)
         false += sum(not any(a < end and start < b for start, end in spans) for a, b in stalls)
-    return (found, wanted), (false, told), (quiet, STALL_CASES)
+    return (found, wanted), (false, told), (quiet, STALL_CASES * SECONDS)
+
+
+def counted(kind, seed, spans):
+    """I/Os of each second: what is left of it is done at the level, with noise, in whole I/Os."""
+    level, noise = KINDS[kind]
+    left = np.ones(SECONDS)
+    for start, end in spans:
+        for second in range(int(start), min(SECONDS, math.ceil(end))):
+            left[second] -= max(0.0, min(end, second + 1) - max(start, second))
+    rates = flat(level, SECONDS, noise, seed=seed) * np.maximum(left, 0.0)
+    return np.random.default_rng(seed).poisson(rates).astype(float)
 
 
 def named(values):
@@ -62,20 +83,18 @@ def named(values):
 
 
 def placed(length, part, draw):
-    """Stretches at random, with at least their own length of work between two."""
+    """Stretches that begin at any moment, with at least their own length of work between two."""
     count = max(1, round(part * SECONDS / length))
     room = SECONDS - 2 * length * count
-    gaps = sorted(draw.randint(0, max(room, 0)) for _ in range(count))
+    gaps = sorted(draw.uniform(0, max(room, 0)) for _ in range(count))
     starts = [gap + 2 * length * number for number, gap in enumerate(gaps)]
     return [(start, start + length) for start in starts]
 
 
 STALLS = {
-    f"{length} s, {part:.1%} of the time, sd {noise.sd:.0%}, φ {noise.phi:g}": partial(
-        stalled, length, part, noise
-    )
-    for length in (1, 3, 10, 45, 90)
-    for part in (0.01, 0.05, 0.15, 0.30)
-    if part * SECONDS >= length
-    for noise in (Noise(0.05, 0.5), Noise(0.30, 0.5))
+    f"{length:g} s, {part:.0%} of the time, {kind}": partial(stalled, length, part, kind)
+    for length in (1, 2, 10, 45, 90)
+    for part in (0.05, 0.25)
+    if part * SECONDS >= length / 2
+    for kind in KINDS
 }

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 NEAR = 0.05
 _NEAR_FALL = 0.10
+_REFILLED = 1.5
+"""Between the rate without credit and this multiple of it a short step after a pause fits; a longer
+pause would let anything fit. Our choice."""
 _NOT_CAPS = frozenset({"latency", "offered"})
 _BOUGHT_DIGITS = 3
 """A bought figure is tried with so many digits: people buy round ones, and no rate is surer."""
@@ -225,14 +228,18 @@ def _fit(
         states = (expected.lasting, expected.begin)
         caps = [state.bounds[0] for state in states if state.bounds]
         caps = [cap for cap in caps if cap.limit not in _NOT_CAPS and not cap.is_range]
+        least = caps[0].iops if caps else 0.0
         if caps and mean is not None:
             caps.append(caps[0].model_copy(update={"iops": mean}))
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
+        # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
+        is_between = mean is not None and least < level.iops < mean < _REFILLED * least
         cap = min(caps, key=lambda one: abs(level.iops / one.iops - 1), default=None)
         beside = "no cap" if cap is None else f"{format_iops(cap.iops)}, {best:.1%} off"
         words = f"{level.name}: {format_iops(level.iops)} IOPS of {beside}"
-        (fits if best <= NEAR else misses).append(words)
-        if best <= NEAR:
+        is_fit = best <= NEAR or is_between
+        (fits if is_fit else misses).append(words)
+        if is_fit:
             offs.append(best)
         if level.fell_from is None or level.after_s is None:
             continue

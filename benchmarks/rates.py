@@ -12,12 +12,12 @@ kernel's own bounds (mm/page-writeback.c).
 
 import argparse
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy.stats import binomtest
-
 from benchmarks import rates_refill, rates_series, rates_tail
+from scipy.stats import binomtest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rates.md"
 
@@ -36,40 +36,42 @@ class Table:
 TABLES = {
     "splits": Table(
         "Levels over runs",
-        "Series of runs on one machine: noise of an AR(1) process with correlation φ and standard\n"
-        "deviation sd. *Split*: more than one level is named. *Used up*: one of them is said to be\n"
-        "what is left after a burst. Then the same noise with a fall by half after 40 % of the runs:\n"
-        "*found* within one run of the truth.",
+        "Series of runs on one machine: noise of an AR(1) process with correlation φ and "
+        "standard deviation sd. *Split*: more than one level is named. *Used up*: one of them "
+        "is said to be what is left after a burst. Then the same noise with a fall by half "
+        "after 40 % of the runs: *found* within one run of the truth.",
         ("series", "split", "used up", "fall found", "missed", "found elsewhere"),
         rates_series.SPLITS,
     ),
     "stalls": Table(
         "Stalls",
-        "Half an hour of seconds at 1,000 IOPS with noise, in which nothing is done for stretches of\n"
-        "so many seconds, together so large a share of the time. *Found*: of the stretches, those in\n"
-        "which a stall is named. *False*: of the stalls that are named, those in no stretch. The\n"
-        "last column: named stalls in the same noise without any stretch, of all series.",
+        "Half an hour of seconds at 1,000 IOPS with noise, in which nothing is done for "
+        "stretches of so many seconds, together so large a share of the time. *Found*: of the "
+        "stretches, those in which a stall is named. *False*: of the stalls that are named, "
+        "those in no stretch. The last column: named stalls in the same noise without any "
+        "stretch, of all series.",
         ("stretches", "found", "false", "series without any: false"),
         rates_series.STALLS,
     ),
     "refill": Table(
         "Buckets that refill",
-        "Each disk that has a bucket, with seeded courses of six steps: full load, light load (a part\n"
-        "of the baseline), and pauses between them. *Mean*: steps at full load whose promised mean is\n"
-        "within 2 % of the truth. *Cliff*: cliffs found within 2 s or 1 % of the truth; *false*:\n"
-        "cliffs where none is. *Empty*: steps at whose start the bucket is rightly said to hold more\n"
-        "or less than 2 % of it, afterwards, from what was measured.",
+        "Each disk that has a bucket, with seeded courses of six steps: full load, light load "
+        "(a part of the baseline), and pauses between them. *Mean*: steps at full load whose "
+        "promised mean is within 2 % of the truth. *Cliff*: cliffs found within 2 s or 1 % of "
+        "the truth; *false*: cliffs where none is. *Empty*: steps at whose start the bucket "
+        "is rightly said to hold more or less than 2 % of it, afterwards, from what was "
+        "measured.",
         ("disk", "mean", "worst", "cliff", "false cliffs", "empty"),
         rates_refill.LINES,
     ),
     "tail": Table(
         "Writes that end unwritten",
-        "Buffered writes that end without a sync, so many times the memory, on a disk of known rate.\n"
-        "The kernel lets writers leave 15 to 20 % of the memory that is free or can be freed (here 80\n"
-        "to 100 % of all). *Before*: figures within 10 % of the disk's rate. *Corrected*: figures less\n"
-        "what was not written; where more than a quarter may be, none is corrected, and the page\n"
-        "cache is named. *Right*: of the corrected ones, those within 10 %; then the median and the\n"
-        "worst error.",
+        "Buffered writes that end without a sync, so many times the memory, on a disk of "
+        "known rate. The kernel lets writers leave 15 to 20 % of the memory that is free or "
+        "can be freed (here 80 to 100 % of all). *Before*: figures within 10 % of the disk's "
+        "rate. *Corrected*: figures less what was not written; where more than a quarter may "
+        "be, none is corrected, and the page cache is named. *Right*: of the corrected ones, "
+        "those within 10 %; then the median and the worst error.",
         ("bytes ÷ memory", "before", "corrected", "right", "median", "worst"),
         rates_tail.LINES,
     ),
@@ -95,7 +97,7 @@ def text(table):
     """A table as it stands on the page."""
     yield f"## {table.title}"
     yield ""
-    yield table.about
+    yield textwrap.fill(table.about, 98)
     yield ""
     yield f"| {' | '.join(table.columns)} |"
     yield f"| --- |{' ---: |' * (len(table.columns) - 1)}"

@@ -6,6 +6,7 @@ event to event (catalog/limits/simulate.py) and know rates and times of steps al
 
 import random
 from functools import partial
+from itertools import pairwise
 
 from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, path_of
 from diskbench.catalog.limits.lookup import limits
@@ -18,7 +19,7 @@ STEPS = 6
 NEAR = 0.02
 TICK_S = 0.1
 SCALE = 60.0
-"""Of the capacity, as on the lab, so that the loop over tenths stays short; nothing else differs."""
+"""Of the capacity, as on the lab, so that the loop over tenths stays short."""
 DISKS = (
     ("aws", "gp2", 20),
     ("aws", "gp2", 123),
@@ -141,7 +142,7 @@ def allowed(gate, balance, cost):
 def falls_at(legs):
     """The second of a stage at which its rate falls by a fifth; None without."""
     at = 0.0
-    for leg, later in zip(legs, legs[1:], strict=False):
+    for leg, later in pairwise(legs):
         at += leg.seconds
         if later.iops < 0.8 * leg.iops:
             return at

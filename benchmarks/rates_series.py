@@ -45,7 +45,7 @@ def splits(count, noise):
 
 
 SPLITS = {
-    f"{count} runs, φ {phi:g}, sd {sd:.0%}": partial(splits, count, Noise(sd, phi))
+    f"{count} runs, φ {phi:g}, sd {100 * sd:g} %": partial(splits, count, Noise(sd, phi))
     for count in (20, 100, 200)
     for phi, sd in ((0.0, 0.15), (0.44, 0.05), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
 }
@@ -92,7 +92,7 @@ def placed(length, part, draw):
 
 
 STALLS = {
-    f"{length:g} s, {part:.0%} of the time, {kind}": partial(stalled, length, part, kind)
+    f"{length:g} s, {100 * part:g} % of the time, {kind}": partial(stalled, length, part, kind)
     for length in (1, 2, 10, 45, 90)
     for part in (0.05, 0.25)
     if part * SECONDS >= length / 2

@@ -19,9 +19,9 @@ DIRTY_SHARE = 0.2
 by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
 can be freed, so this is the most."""
 _LEAST_LEFT = 0.75
-"""Of the bytes: the kernel holds writers back from 15 % on of the memory that can be freed (freerun,
-mm/page-writeback.c), so that below this the disk's rate is not known to a tenth, and it is the page
-cache's rate as much as the disk's (benchmarks/rates.py)."""
+"""Of the bytes: the kernel holds writers back from 15 % on of the memory that can be freed
+(freerun in mm/page-writeback.c), so that below this the disk's rate is not known to a tenth, and it
+is the page cache's rate as much as the disk's (benchmarks/rates.py)."""
 FLAT = 0.01
 """A coefficient of variation below it is a fixed limit; our choice."""
 FEWEST_FLAT = 5

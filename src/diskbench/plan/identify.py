@@ -1,7 +1,7 @@
 """Which disks of the catalogue behave as one that was measured: pure.
 
 A level is a load with the rate that it reached. A disk of the catalogue fits a level where its rate
-lies within 5 % of what its tightest cap allows, with credit, without, or with the credit that
+lies within 7 % of what its tightest cap allows, with credit, without, or with the credit that
 flowed in during a pause before the step (catalog/limits/simulate.py, from full buckets and what the
 steps before it did); averages and ranges and latencies fit nothing. All dated versions are tried,
 disks without a bucket too. Where a figure grows with the size or is bought, the sizes and the
@@ -9,7 +9,12 @@ figures tried are those that the levels ask for; such a level then fits by const
 counted. A fall fits where burst, baseline and the time until it agree with the bucket of the disk
 within 10 %.
 
-Disks are ranked by what fits and by how well; one fits at all only if at least two things fit, or
+Disks are ranked by
+
+    cost = Σ over figures  min(distance / 5 %, 2)  +  2 × figures that were chosen to fit
+
+so that a figure that was missed by little counts little, and one that was bought has to explain
+others, too. One fits at all only if at least two things fit, or
 the only one that was measured does, and at least as many fit as do not.
 Of a disk with bought figures everything must fit, two things beside those figures. The factors are
 our choice.
@@ -22,6 +27,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.limits.bucket import NO_RULE
 from diskbench.catalog.limits.entry import GIB_PER_TIB, catalogue, clouds
 from diskbench.catalog.limits.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.limits.lookup import limits_of
@@ -34,9 +40,10 @@ if TYPE_CHECKING:
     from diskbench.catalog.limits.entry import Catalogue, DiskEntry, Quantity
     from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.catalog.limits.path import Path
-    from diskbench.model.expectation import Load
+    from diskbench.model.expectation import Bound, ExpectedLevel, Load
 
-NEAR = 0.05
+NEAR = 0.07
+_UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _NEAR_FALL = 0.10
 _REFILLED = 1.5
 """Between the rate without credit and this multiple of it a short step after a pause fits; a longer
@@ -79,8 +86,8 @@ class _Candidate:
 class LikelyDisk:
     """A disk of the catalogue as `--as-disk` takes it, with the name of its tier, the last day of
     its limits if they were replaced, and what fits and what does not, each a clause. `off` is the
-    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those to which
-    the size was fitted."""
+    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those that
+    were chosen to fit; the lower the `cost`, the better."""
 
     disk: str
     tier: str | None
@@ -89,6 +96,7 @@ class LikelyDisk:
     misses: tuple[str, ...]
     off: float
     proof: int
+    cost: float
 
 
 def identify(
@@ -97,21 +105,23 @@ def identify(
     cloud: str | None = None,
     day: str | None = None,
     time_scale: float = 1.0,
+    is_fresh: bool = False,
     fits_bought: bool = True,
 ) -> tuple[LikelyDisk, ...]:
     """Return the disks that fit, the best first; none if nothing does. `cloud` and `day`
     (`2018-03-16`) leave out what was not sold there or then. `time_scale` divides the capacity of
-    buckets, as on the lab. `fits_bought`: figures that are bought may be the measured ones, else
+    buckets, as on the lab. `is_fresh`: the disk was new when the first level was measured, so its
+    buckets were full. `fits_bought`: figures that are bought may be the measured ones, else
     they are the defaults."""
     found = [
         fit
         for name in clouds()
         if cloud is None or name == cloud
         for candidate in _candidates(name, levels, day, fits_bought=fits_bought)
-        if (fit := _fit(name, candidate, levels, time_scale)) is not None
+        if (fit := _fit(name, candidate, levels, time_scale, is_fresh=is_fresh)) is not None
     ]
     ranked: dict[str, LikelyDisk] = {}
-    for fit in sorted(found, key=lambda fit: (len(fit.misses) - fit.proof, fit.off, fit.disk)):
+    for fit in sorted(found, key=lambda fit: (fit.cost, fit.off, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
 
@@ -140,8 +150,8 @@ def _bought(
 ) -> Iterator[_Candidate]:
     """Yield the disk with each bought figure that the levels ask for, of the least size that is
     sold with it."""
-    charged = entry.accounting.rule() if entry.accounting else None
-    ios = [one.iops * (charged.ios(one.load.block_bytes) if charged else 1.0) for one in levels]
+    charged = entry.accounting.rule() if entry.accounting else NO_RULE
+    ios = [one.iops * charged.ios(one.load.block_bytes) for one in levels]
     unit = entry.throughput.unit_bytes if entry.throughput else 1
     moved = [one.iops * one.load.block_bytes / unit for one in levels]
     for iops, throughput in product(_figures(entry.iops, ios), _figures(entry.throughput, moved)):
@@ -167,6 +177,7 @@ def _figures(quantity: Quantity | None, rates: Sequence[float]) -> list[float | 
     found: list[float] = []
     for rate in sorted(rates, reverse=True):
         bought = float(f"{rate:.{_BOUGHT_DIGITS}g}")
+        bought = least if (1 - NEAR) * least <= bought < least else bought
         is_new = all(abs(bought / other - 1) > NEAR for other in found)
         if least <= bought <= most and is_new:
             found.append(bought)
@@ -176,14 +187,17 @@ def _figures(quantity: Quantity | None, rates: Sequence[float]) -> list[float | 
 def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
     """Return the sizes at which a figure that grows with the size is the measured one."""
     sizes: set[float] = set()
+    charged = entry.accounting.rule() if entry.accounting else NO_RULE
     for quantity in (entry.iops, entry.write_iops, entry.throughput, entry.throughput_burst):
         per_gib = quantity.per_gib + quantity.per_tib / GIB_PER_TIB if quantity else 0.0
         if quantity is None or not per_gib:
             continue
         for level in levels:
-            rate = level.iops
+            block = level.load.block_bytes
             if quantity.unit is not None:
-                rate *= level.load.block_bytes / quantity.unit_bytes
+                rate = level.iops * charged.bytes(block) / quantity.unit_bytes
+            else:
+                rate = level.iops * charged.ios(block)
             size = (rate - quantity.base) / per_gib
             least = entry.size_gib.min if entry.size_gib else 1
             most = entry.size_gib.max if entry.size_gib else 65536
@@ -213,7 +227,12 @@ def _limits(
 
 
 def _fit(
-    cloud: str, candidate: _Candidate, levels: Sequence[Level], time_scale: float
+    cloud: str,
+    candidate: _Candidate,
+    levels: Sequence[Level],
+    time_scale: float,
+    *,
+    is_fresh: bool,
 ) -> LikelyDisk | None:
     limits = candidate.limits
     path = path_of(CatalogDisk(limits, time_scale=time_scale), MachineLimits(""))
@@ -221,16 +240,17 @@ def _fit(
     fits: list[str] = []
     misses: list[str] = []
     offs: list[float] = []
+    cost = _CHOSEN * candidate.free
     for level, mean in zip(levels, means, strict=True):
         expected = expect_on(path, level.load)
         if expected is None:
             return None
         states = (expected.lasting, expected.begin)
-        caps = [state.bounds[0] for state in states if state.bounds]
-        caps = [cap for cap in caps if cap.limit not in _NOT_CAPS and not cap.is_range]
+        caps = [cap for state in states if (cap := _tightest(state)) is not None]
         least = caps[0].iops if caps else 0.0
         if caps and mean is not None:
-            caps.append(caps[0].model_copy(update={"iops": mean}))
+            promised = caps[0].model_copy(update={"iops": mean})
+            caps = [promised] if is_fresh else [*caps, promised]
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
         # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
         is_between = mean is not None and least < level.iops < mean < _REFILLED * least
@@ -238,6 +258,7 @@ def _fit(
         beside = "no cap" if cap is None else f"{format_iops(cap.iops)}, {best:.1%} off"
         words = f"{level.name}: {format_iops(level.iops)} IOPS of {beside}"
         is_fit = best <= NEAR or is_between
+        cost += min((0.0 if is_between else best) / _UNIT, _MISSED)
         (fits if is_fit else misses).append(words)
         if is_fit:
             offs.append(best)
@@ -247,11 +268,13 @@ def _fit(
         said = f"{level.name}: fell after {format_duration_s(level.after_s)}"
         if lasts is None:
             misses.append(f"{said}, and this disk has no bucket")
+            cost += _MISSED
             continue
         arithmetic = f"{said}, by arithmetic {format_duration_s(lasts)}"
         near = abs(level.after_s / lasts - 1) <= _NEAR_FALL
         near = near and abs(level.fell_from / before - 1) <= _NEAR_FALL
         (fits if near else misses).append(arithmetic)
+        cost += min(abs(level.after_s / lasts - 1) / _UNIT, _MISSED) if near else _MISSED
         if near:
             offs.append(abs(level.after_s / lasts - 1))
     free = candidate.free
@@ -270,7 +293,14 @@ def _fit(
         misses=tuple(misses),
         off=sum(offs) / len(offs),
         proof=proof,
+        cost=cost,
     )
+
+
+def _tightest(state: ExpectedLevel) -> Bound | None:
+    """Return the tightest cap of a level; a range and a latency are none."""
+    caps = (one for one in state.bounds if one.limit not in _NOT_CAPS and not one.is_range)
+    return next(caps, None)
 
 
 def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
@@ -288,6 +318,9 @@ def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
         is_capped = all(leg.limited_by not in _NOT_CAPS for leg in course.legs)
         done = sum(leg.iops * leg.seconds for leg in course.legs)
         means.append(done / seconds if is_capped and done > 0 and level.fell_from is None else None)
+        if level.fell_from is not None:  # it ended without credit, whatever was drawn before
+            credit = simulate(path, [Stage(level.load)], credit=credit).left
+            continue
         held = level.load.model_copy(update={"max_per_s": rate})
         credit = simulate(path, [Stage(held, seconds=seconds)], credit=credit).left
     return means

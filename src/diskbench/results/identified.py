@@ -49,7 +49,15 @@ def identified(
     )
     scale = plan.rental.spec.time_scale if plan is not None and plan.rental is not None else 1.0
     day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
-    return levels, identify(levels, cloud=cloud, day=day, time_scale=scale)
+    fits = identify(levels, cloud=cloud, day=day, time_scale=scale, is_fresh=_is_fresh(plan, run))
+    return levels, fits
+
+
+def _is_fresh(plan: Plan | None, run: Run) -> bool:
+    """Whether the disk was made for this run, so that its buckets were full."""
+    has_fill = plan is not None and any(step.role == "fill" for step in plan.steps)
+    rental = plan.rental if plan is not None else None
+    return rental is not None and run.number == 1 and (rental.holds_credit or not has_fill)
 
 
 def idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:

@@ -64,8 +64,8 @@ class LabProvider:
         machines.check(_request(_spec(cell)))
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Renter.resolve. No lookup is needed: the lab is this machine. Raises UnknownName
-        for a machine type whose limits the catalogue does not know."""
+        """See ports.Renter.resolve. No lookup is needed: the lab is this machine. Raises
+        UnknownName for a machine type whose limits the catalogue does not know."""
         spec = _spec(cell)
         request = _request(spec)
         request = request.model_copy(update={"machine": _machine(spec, request.style, books)})

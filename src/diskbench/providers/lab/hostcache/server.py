@@ -1,8 +1,8 @@
 """A server that answers the kernel's requests for a disk behind a host cache.
 
 A read of what is cached is answered from the image, through this machine's memory. Other reads, and
-writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache. What
-the cache keeps of writes is written out to the disk later, as fast as the disk takes it.
+writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache.
+What the cache keeps of writes is written out to the disk later, as fast as the disk takes it.
 
 Cache and disk are the same bytes, the image's: so nothing is lost whatever ends this process, and
 the cache decides only which way a request takes, and when it is answered.
@@ -38,9 +38,9 @@ class _Passed(NamedTuple):
 
 @dataclass
 class CacheServer:
-    """The file behind the FUSE connection `fuse`, on the cache `cached` and the disk `disk` (all file
-    descriptors), which shows the attributes `status`. `keeps_writes`: a write is answered when it
-    is in the cache."""
+    """The file behind the FUSE connection `fuse`, on the cache `cached` and the disk `disk` (all
+    file descriptors), which shows the attributes `status`. `keeps_writes`: a write is answered when
+    it is in the cache."""
 
     fuse: int
     cached: int

@@ -237,7 +237,7 @@ def page():
     made = [answer(disk, computed(disk)) for disk in COMPUTED]
     missing = [disk.name for disk in DISKS if disk.name not in levels]
     return (
-        "\n".join([*HEAD, *_counts(real), "", *_table(real), *_made(made), *_rest(missing)]) + "\n"
+        "\n".join([*HEAD, *_counts(real), "", *table(real), *_made(made), *_rest(missing)]) + "\n"
     )
 
 
@@ -271,7 +271,8 @@ def _counts(real):
     yield "(`--cloud`)."
 
 
-def _table(rows):
+def table(rows):
+    """The lines of a table of answers."""
     yield "| lab disk | burst ÷ | first | fits | does not | as well | right | in its cloud |"
     yield "| --- | ---: | --- | ---: | ---: | --- | --- | --- |"
     for one in rows:
@@ -290,7 +291,7 @@ def _made(rows):
     yield f"Above {FASTEST_IOPS:,} IOPS this machine would be measured and not the lab's limits:"
     yield "the levels are those of the catalogue, 1 % low, and so prove the ranking alone."
     yield ""
-    yield from _table(rows)
+    yield from table(rows)
 
 
 def _rest(missing):

@@ -34,6 +34,16 @@ def test_the_rates_are_up_to_date() -> None:
     assert rates.PAGE.read_text(encoding="utf-8") == rates.page(), AGAIN
 
 
+@pytest.mark.parametrize("name", ["aws:gp2:123", "aws:sc1:2048", "azure:Premium_LRS:64"])
+def test_a_line_of_identify_is_up_to_date(name: str) -> None:
+    disk = next(one for one in identify_lab.DISKS if one.name == name)
+    found = identify_lab.answer(disk, identify_lab.kept()[name])
+
+    wanted = list(identify_lab.table([found]))[-1]
+    assert wanted in identify_lab.PAGE.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.thorough
 def test_the_table_of_identify_is_up_to_date() -> None:
     written = identify_lab.PAGE.read_text(encoding="utf-8")
 

@@ -140,8 +140,7 @@ def serve_from_cache(
             replace(
                 orders,
                 disks=disks,
-                cap_iops=None,
-                cap_bytes=None,
+                machine=(),
                 generation=orders.generation + 1,
             ),
         )

@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
-from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, stalls
+from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _FLAT = 0.10
 _NOTHING = 0.01
 """Of the highest level: a phase below it at either end is a stall, too."""
+_MOSTLY = 0.75
+"""Of a part: so much of it in one pause is no level; our choice."""
 _SETTLED_S = 60
 _CORRELATED_S = 10
 _EDGE_S = 3
@@ -114,7 +116,12 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
         _Part(change.at, end, _level(values[change.at : end]), change.sharp)
         for change, end in zip(starts, ends, strict=True)
     ]
-    parts = [replace(p, kind="stall") if _is_stall(i, parts) else p for i, p in enumerate(parts)]
+    parts = [
+        replace(part, kind="stall")
+        if _is_stall(at, parts) or _is_one_pause(at, parts, values)
+        else part
+        for at, part in enumerate(parts)
+    ]
     return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
 
 
@@ -130,6 +137,16 @@ def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
     if last > 0 and (1 - LEAST_CHANGE) <= here / last <= 1 / (1 - LEAST_CHANGE):
         return False
     return here < STALLED * min(parts[index - 1].level, parts[index + 1].level)
+
+
+def _is_one_pause(index: int, parts: Sequence[_Part], values: Floats) -> bool:
+    """Whether one pause fills most of a part whose cut missed its ends by seconds. A disk that
+    serves I/O in batches has many short ones."""
+    part, around = parts[index], [*parts[max(0, index - 1) : index], *parts[index + 1 : index + 2]]
+    if not around:
+        return False
+    nothing = values[part.start : part.end] <= _NOTHING * max(other.level for other in around)
+    return longest(nothing) >= _MOSTLY * (part.end - part.start)
 
 
 def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _PHI = 0.44
-"""The lag-1 correlation of runs on one machine that is assumed; our choice, from series of 2018."""
+"""The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
+2018."""
+_MOST_PHI = 0.95
 _LEAST_ERRORS = 4.0
 _LEAST_SIGMA = 1e-3
 
@@ -106,13 +108,18 @@ def _changes(values: Sequence[float]) -> list[int]:
 
 def _errors(logs: Floats, begin: int, at: int, end: int) -> float:
     """Return by how many standard errors two neighbouring levels differ, for runs whose neighbours
-    correlate by `_PHI`: so few runs do not tell how much theirs do."""
+    correlate by `_PHI`, or by more where theirs do: few runs show less correlation than there is.
+    """
     import numpy as np
 
     sides = (logs[begin:at], logs[at:end])
-    squares = sum(float(((side - side.mean()) ** 2).sum()) for side in sides)
+    rests = [side - side.mean() for side in sides]
+    squares = sum(float((rest**2).sum()) for rest in rests)
     sigma = max(math.sqrt(squares / max(end - begin - 2, 1)), _LEAST_SIGMA)
-    independent = (1 - _PHI) / (1 + _PHI)
+    together = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
+    own = together / squares if squares > 0 else 0.0
+    phi = min(max(_PHI, own), _MOST_PHI)
+    independent = (1 - phi) / (1 + phi)
     scale = math.sqrt(sum(1 / (side.size * independent) for side in sides))
     return abs(float(np.mean(sides[1]) - np.mean(sides[0]))) / (sigma * scale)
 

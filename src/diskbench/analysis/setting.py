@@ -21,8 +21,10 @@ DIRTY_SHARE = 0.2
 """Of the memory: what writers may leave unwritten before they are made to wait (vm.dirty_ratio, 20
 by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
 can be freed, so this is the most."""
-_LEAST_LEFT = 0.2
-"""Below it most of the file was still in memory: that is the page cache's rate."""
+_LEAST_LEFT = 0.75
+"""Of the bytes: the kernel holds writers back from 15 % on of the memory that can be freed
+(freerun in mm/page-writeback.c), so that below this the disk's rate is not known to a tenth, and it
+is the page cache's rate as much as the disk's (benchmarks/rates.py)."""
 FLAT = 0.01
 """A coefficient of variation below it is a fixed limit; our choice."""
 FEWEST_FLAT = 5
@@ -108,7 +110,7 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
 
     Buffered writes that end without a sync leave up to `DIRTY_SHARE` of the memory unwritten, so
     the disk did measured × (1 − 0.2 · memory / bytes written). The rate itself where that does not
-    apply, where the memory is not known, or where nothing would be left.
+    apply, where the memory is not known, or where more than a quarter might be unwritten.
     """
     measured, load, share = rate(stretch, setting), setting.load, setting.memory_share
     if measured is None or load is None or share is None:

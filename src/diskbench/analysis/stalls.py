@@ -33,24 +33,42 @@ def stalls(
     if not values.size:
         return ()
     around = _around(values, _MOVING_S) if is_moving else np.full(values.size, np.median(values))
-    low = np.concatenate([[False], values < STALLED * around, [False]])
-    edges = np.flatnonzero(low[1:] != low[:-1])
-    runs = tuple((int(a), int(b)) for a, b in pairwise(edges.tolist()))[::2]
+    runs = _runs(values < STALLED * around)
     return tuple((a, b) for a, b in runs if float(around[a:b].sum()) >= missed)
 
 
 def filled(values: Floats, *, longest_s: int) -> Floats:
     """Return the series with short stalls (below `longest_s`) replaced by the level around them, so
-    that they do not look like changes. The level is a running median of two `longest_s`. If stalls
-    are not rare the series is returned unchanged."""
+    that they do not look like changes. The level is the median of the seconds with I/O as far as
+    `longest_s` on either side. If stalls are not rare the series is returned unchanged."""
     import numpy as np
 
     if not values.size:
         return values
     around = _around(values, longest_s)
     low = values < STALLED * around
-    result: Floats = np.where(low, around, values) if low.mean() <= RARE else values
+    if not low.any() or low.mean() > RARE:
+        return values
+    result: Floats = values.copy()
+    for start, end in _runs(low):
+        # Of the seconds with I/O alone: those of a long stall would lower the median.
+        near = slice(max(0, start - longest_s), end + longest_s)
+        result[start:end] = np.median(values[near][~low[near]])
     return result
+
+
+def longest(low: NDArray[np.bool_]) -> int:
+    """Return the length of the longest run of seconds for which `low` holds."""
+    return max((end - start for start, end in _runs(low)), default=0)
+
+
+def _runs(low: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
+    """Return the stretches [start, end) of seconds for which `low` holds."""
+    import numpy as np
+
+    edges = np.concatenate([[False], low, [False]])
+    at = np.flatnonzero(edges[1:] != edges[:-1]).tolist()
+    return tuple((int(a), int(b)) for a, b in pairwise(at))[::2]
 
 
 def _around(values: Floats, reach_s: int) -> Floats:

@@ -1,57 +1,93 @@
 """Which disks of the catalogue behave as one that was measured: pure.
 
-A level is a load with the rate that it reached. A disk of the catalogue fits a level where the rate
-lies within 5 % of what its tightest cap allows, with credit or without; averages and ranges and
-latencies fit nothing. All dated versions are tried, disks without a bucket too. Where a figure
-grows with the size, the sizes tried are those that the levels ask for; such a level then fits by
-construction and is not counted. A fall fits where burst, baseline and the time until it agree with
-the bucket of the disk within 10 %.
+A level is a load with the rate that it reached. A disk of the catalogue fits a level where its rate
+lies within 7 % of what its tightest cap allows, with credit, without, or with the credit that
+flowed in during a pause before the step (catalog/limits/simulate.py, from full buckets and what the
+steps before it did); averages and ranges and latencies fit nothing. All dated versions are tried,
+disks without a bucket too. Where a figure grows with the size or is bought, the sizes and the
+figures tried are those that the levels ask for; such a level then fits by construction and is not
+counted. A fall fits where burst, baseline and the time until it agree with the bucket of the disk
+within 10 %.
 
-Disks are ranked by what fits and by how well; one fits at all only if at least two things fit, or
-the only one that was measured does, and at least as many fit as do not. The factors are our choice.
+Disks are ranked by
+
+    cost = Σ over figures  min(distance / 5 %, 2)  +  2 × figures that were chosen to fit
+
+so that a figure that was missed by little counts little, and one that was bought has to explain
+others, too. One fits at all only if at least two things fit, or
+the only one that was measured does, and at least as many fit as do not.
+Of a disk with bought figures everything must fit, two things beside those figures. The factors are
+our choice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
+from diskbench.catalog.limits.bucket import NO_RULE
 from diskbench.catalog.limits.entry import GIB_PER_TIB, catalogue, clouds
 from diskbench.catalog.limits.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.limits.lookup import limits_of
+from diskbench.catalog.limits.simulate import Stage, simulate
 from diskbench.catalog.machines.machine import MachineLimits
 from diskbench.errors import UserError
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.entry import Catalogue, DiskEntry
+    from diskbench.catalog.limits.entry import Catalogue, DiskEntry, Quantity
     from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.expectation import Load
+    from diskbench.catalog.limits.path import Path
+    from diskbench.model.expectation import Bound, ExpectedLevel, Load
 
-NEAR = 0.05
+NEAR = 0.07
+_UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _NEAR_FALL = 0.10
+_REFILLED = 1.5
+"""Between the rate without credit and this multiple of it a short step after a pause fits; a longer
+pause would let anything fit. Our choice."""
 _NOT_CAPS = frozenset({"latency", "offered"})
+_BOUGHT_DIGITS = 3
+"""A bought figure is tried with so many digits: people buy round ones, and no rate is surer."""
+_BOUGHT_MOST = 4
+"""Bought figures that are tried of one kind: levels of one limit lie together. Our choice."""
 
 
 @dataclass(frozen=True)
 class Level:
     """A rate in blocks a second that a load reached. Where it fell there, `fell_from` is the rate
-    before and `after_s` how long that lasted."""
+    before and `after_s` how long that lasted. `mean_iops` is the rate of the whole step of
+    `seconds`, and `idle_s` the pause before it; None: not known, and then no credit that flowed in
+    before it is considered."""
 
     name: str
     load: Load
     iops: float
     fell_from: float | None = None
     after_s: float | None = None
+    mean_iops: float | None = None
+    seconds: float | None = None
+    idle_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A disk to try. `free` is how many of its figures were chosen to fit, `bought` what of them is
+    bought, as `--as-disk` takes it."""
+
+    limits: DiskLimits
+    free: int
+    bought: str = ""
 
 
 @dataclass(frozen=True)
 class LikelyDisk:
     """A disk of the catalogue as `--as-disk` takes it, with the name of its tier, the last day of
     its limits if they were replaced, and what fits and what does not, each a clause. `off` is the
-    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those to which
-    the size was fitted."""
+    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those that
+    were chosen to fit; the lower the `cost`, the better."""
 
     disk: str
     tier: str | None
@@ -60,30 +96,39 @@ class LikelyDisk:
     misses: tuple[str, ...]
     off: float
     proof: int
+    cost: float
 
 
 def identify(
-    levels: Sequence[Level], *, cloud: str | None = None, day: str | None = None
+    levels: Sequence[Level],
+    *,
+    cloud: str | None = None,
+    day: str | None = None,
+    time_scale: float = 1.0,
+    is_fresh: bool = False,
+    fits_bought: bool = True,
 ) -> tuple[LikelyDisk, ...]:
     """Return the disks that fit, the best first; none if nothing does. `cloud` and `day`
-    (`2018-03-16`) leave out what was not sold there or then."""
+    (`2018-03-16`) leave out what was not sold there or then. `time_scale` divides the capacity of
+    buckets, as on the lab. `is_fresh`: the disk was new when the first level was measured, so its
+    buckets were full. `fits_bought`: figures that are bought may be the measured ones, else
+    they are the defaults."""
     found = [
         fit
         for name in clouds()
         if cloud is None or name == cloud
-        for limits, free in _candidates(name, levels, day)
-        if (fit := _fit(name, limits, levels, free)) is not None
+        for candidate in _candidates(name, levels, day, fits_bought=fits_bought)
+        if (fit := _fit(name, candidate, levels, time_scale, is_fresh=is_fresh)) is not None
     ]
     ranked: dict[str, LikelyDisk] = {}
-    for fit in sorted(found, key=lambda fit: (len(fit.misses) - fit.proof, fit.off, fit.disk)):
+    for fit in sorted(found, key=lambda fit: (fit.cost, fit.off, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
 
 
 def _candidates(
-    cloud: str, levels: Sequence[Level], day: str | None
-) -> Iterator[tuple[DiskLimits, int]]:
-    """Yield the disks to try, each with how many of its figures were chosen to fit."""
+    cloud: str, levels: Sequence[Level], day: str | None, *, fits_bought: bool
+) -> Iterator[_Candidate]:
     book = catalogue(cloud)
     for name, entry in book.disks.items():
         for version in entry.versions(day):
@@ -95,20 +140,64 @@ def _candidates(
             for size, free in sizes.items():
                 limits = _limits(dated, name, size)
                 if limits is not None and limits.pools:
-                    yield limits, free
+                    yield _Candidate(limits, free)
+            if fits_bought:
+                yield from _bought(dated, name, version, levels)
+
+
+def _bought(
+    book: Catalogue, name: str, entry: DiskEntry, levels: Sequence[Level]
+) -> Iterator[_Candidate]:
+    """Yield the disk with each bought figure that the levels ask for, of the least size that is
+    sold with it."""
+    charged = entry.accounting.rule() if entry.accounting else NO_RULE
+    ios = [one.iops * charged.ios(one.load.block_bytes) for one in levels]
+    unit = entry.throughput.unit_bytes if entry.throughput else 1
+    moved = [one.iops * one.load.block_bytes / unit for one in levels]
+    for iops, throughput in product(_figures(entry.iops, ios), _figures(entry.throughput, moved)):
+        free = (iops is not None) + (throughput is not None)
+        if not free:
+            continue
+        ratio = entry.iops_ratio.max_per_gib if entry.iops_ratio else None
+        least = _smallest(entry)
+        size = least if ratio is None or iops is None else max(least, float(-(-iops // ratio)))
+        limits = _limits(book, name, size, iops, throughput)
+        if limits is not None and limits.pools:
+            words = f":iops={iops:g}" if iops is not None else ""
+            words += f":throughput={throughput:g}" if throughput is not None else ""
+            yield _Candidate(limits, free, words)
+
+
+def _figures(quantity: Quantity | None, rates: Sequence[float]) -> list[float | None]:
+    """Return the figures of a quantity to try: the default (None) and, where it is bought, the
+    measured rates within what is sold."""
+    if quantity is None or not quantity.provisioned:
+        return [None]
+    least, most = quantity.min or 0.0, quantity.max or 0.0
+    found: list[float] = []
+    for rate in sorted(rates, reverse=True):
+        bought = float(f"{rate:.{_BOUGHT_DIGITS}g}")
+        bought = least if (1 - NEAR) * least <= bought < least else bought
+        is_new = all(abs(bought / other - 1) > NEAR for other in found)
+        if least <= bought <= most and is_new:
+            found.append(bought)
+    return [None, *found[:_BOUGHT_MOST]]
 
 
 def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
     """Return the sizes at which a figure that grows with the size is the measured one."""
     sizes: set[float] = set()
+    charged = entry.accounting.rule() if entry.accounting else NO_RULE
     for quantity in (entry.iops, entry.write_iops, entry.throughput, entry.throughput_burst):
         per_gib = quantity.per_gib + quantity.per_tib / GIB_PER_TIB if quantity else 0.0
         if quantity is None or not per_gib:
             continue
         for level in levels:
-            rate = level.iops
+            block = level.load.block_bytes
             if quantity.unit is not None:
-                rate *= level.load.block_bytes / quantity.unit_bytes
+                rate = level.iops * charged.bytes(block) / quantity.unit_bytes
+            else:
+                rate = level.iops * charged.ios(block)
             size = (rate - quantity.base) / per_gib
             least = entry.size_gib.min if entry.size_gib else 1
             most = entry.size_gib.max if entry.size_gib else 65536
@@ -124,31 +213,54 @@ def _smallest(entry: DiskEntry) -> float:
     return float(entry.size_gib.min if entry.size_gib else 1)
 
 
-def _limits(book: Catalogue, name: str, size_gib: float) -> DiskLimits | None:
+def _limits(
+    book: Catalogue,
+    name: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits | None:
     try:
-        return limits_of(book, name, size_gib)
+        return limits_of(book, name, size_gib, iops, throughput)
     except UserError:
         return None  # such a size or such a default is not sold
 
 
-def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> LikelyDisk | None:
-    path = path_of(CatalogDisk(limits), MachineLimits(""))
+def _fit(
+    cloud: str,
+    candidate: _Candidate,
+    levels: Sequence[Level],
+    time_scale: float,
+    *,
+    is_fresh: bool,
+) -> LikelyDisk | None:
+    limits = candidate.limits
+    path = path_of(CatalogDisk(limits, time_scale=time_scale), MachineLimits(""))
+    means = _means(path, levels)
     fits: list[str] = []
     misses: list[str] = []
     offs: list[float] = []
-    for level in levels:
+    cost = _CHOSEN * candidate.free
+    for level, mean in zip(levels, means, strict=True):
         expected = expect_on(path, level.load)
         if expected is None:
             return None
         states = (expected.lasting, expected.begin)
-        caps = [state.bounds[0] for state in states if state.bounds]
-        caps = [cap for cap in caps if cap.limit not in _NOT_CAPS and not cap.is_range]
+        caps = [cap for state in states if (cap := _tightest(state)) is not None]
+        least = caps[0].iops if caps else 0.0
+        if caps and mean is not None:
+            promised = caps[0].model_copy(update={"iops": mean})
+            caps = [promised] if is_fresh else [*caps, promised]
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
+        # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
+        is_between = mean is not None and least < level.iops < mean < _REFILLED * least
         cap = min(caps, key=lambda one: abs(level.iops / one.iops - 1), default=None)
         beside = "no cap" if cap is None else f"{format_iops(cap.iops)}, {best:.1%} off"
         words = f"{level.name}: {format_iops(level.iops)} IOPS of {beside}"
-        (fits if best <= NEAR else misses).append(words)
-        if best <= NEAR:
+        is_fit = best <= NEAR or is_between
+        cost += min((0.0 if is_between else best) / _UNIT, _MISSED)
+        (fits if is_fit else misses).append(words)
+        if is_fit:
             offs.append(best)
         if level.fell_from is None or level.after_s is None:
             continue
@@ -156,24 +268,59 @@ def _fit(cloud: str, limits: DiskLimits, levels: Sequence[Level], free: int) -> 
         said = f"{level.name}: fell after {format_duration_s(level.after_s)}"
         if lasts is None:
             misses.append(f"{said}, and this disk has no bucket")
+            cost += _MISSED
             continue
         arithmetic = f"{said}, by arithmetic {format_duration_s(lasts)}"
         near = abs(level.after_s / lasts - 1) <= _NEAR_FALL
         near = near and abs(level.fell_from / before - 1) <= _NEAR_FALL
         (fits if near else misses).append(arithmetic)
+        cost += min(abs(level.after_s / lasts - 1) / _UNIT, _MISSED) if near else _MISSED
         if near:
             offs.append(abs(level.after_s / lasts - 1))
+    free = candidate.free
     proof = len(fits) - free  # a size that was chosen to fit a level proves nothing by it
     asked = len(fits) + len(misses)
-    if proof < (1 if asked == 1 or free else 2) or len(fits) < len(misses):
+    least = 2 if candidate.bought else 1 if asked == 1 or free else 2
+    is_chance = candidate.bought and misses  # what is bought as measured must explain the rest
+    if proof < least or is_chance or len(fits) < len(misses):
         return None
     size = f"{limits.size_gib:g}"
     return LikelyDisk(
-        disk=f"{cloud}:{limits.disk_type}:{size}",
+        disk=f"{cloud}:{limits.disk_type}:{size}{candidate.bought}",
         tier=limits.tier,
         until=limits.until,
         fits=tuple(fits),
         misses=tuple(misses),
         off=sum(offs) / len(offs),
         proof=proof,
+        cost=cost,
     )
+
+
+def _tightest(state: ExpectedLevel) -> Bound | None:
+    """Return the tightest cap of a level; a range and a latency are none."""
+    caps = (one for one in state.bounds if one.limit not in _NOT_CAPS and not one.is_range)
+    return next(caps, None)
+
+
+def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
+    """Return the mean rate that each level's step should have: at full load, for its time, with the
+    credit that the steps and pauses before it left in buckets that were full at first. None for a
+    disk without a bucket, where a step's time is not known, or where no cap is reached."""
+    means: list[float | None] = []
+    credit = path.full()
+    for level in levels:
+        seconds, rate = level.seconds, level.mean_iops
+        if seconds is None or rate is None or not any(path.full()):
+            return [None] * len(levels)
+        credit = simulate(path, [Stage(None, seconds=level.idle_s)], credit=credit).left
+        course = simulate(path, [Stage(level.load, seconds=seconds)], credit=credit)
+        is_capped = all(leg.limited_by not in _NOT_CAPS for leg in course.legs)
+        done = sum(leg.iops * leg.seconds for leg in course.legs)
+        means.append(done / seconds if is_capped and done > 0 and level.fell_from is None else None)
+        if level.fell_from is not None:  # it ended without credit, whatever was drawn before
+            credit = simulate(path, [Stage(level.load)], credit=credit).left
+            continue
+        held = level.load.model_copy(update={"max_per_s": rate})
+        credit = simulate(path, [Stage(held, seconds=seconds)], credit=credit).left
+    return means

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, IoAccounting, cut_at
+from diskbench.catalog.limits.bucket import (
+    LAB_CUT_BYTES,
+    NO_RULE,
+    Allowance,
+    IoAccounting,
+    cut_at,
+    scaled,
+)
 from diskbench.catalog.limits.entry import known_catalogue
 from diskbench.catalog.limits.expect import (
     CatalogDisk,
@@ -112,7 +119,11 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
     caps = capped("lab", spec.number("vm_iops"), rate, "--vm-…", disk.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
-        machine = caps
+        gates = tuple(
+            replace(gate, allowance=scaled(gate.allowance, time_scale=spec.time_scale))
+            for gate in machine.gates
+        )
+        machine = MachineLimits(machine.name or caps.name, (*gates, *caps.gates))
     elif caps.gates:
         machine = MachineLimits(machine.name, (*machine.gates, *caps.gates), machine.unknown)
     if on_lab:  # a lab disk has exactly the latency that --latency sets

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import Rate, figure_of
@@ -15,6 +17,8 @@ from diskbench.results.step_setting import setting_of
 from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.engine import Engine
 
     from diskbench.model.expectation import Load
@@ -35,15 +39,44 @@ def identified(
     results = load_results(database, run.run_id)[run.run_id]
     phases = read_phases(evidence, run.run_id, plan, run=run.number)
     groups = groups_of(results, read_steps(evidence, run.run_id), phases)
+    pauses = idle_before(groups)
     levels = tuple(
-        level
-        for group in groups
+        replace(level, idle_s=idle_s)
+        for group, idle_s in zip(groups, pauses, strict=True)
         if group.is_judged
         and (load := load_of(group, plan, run.provider)) is not None
         and (level := level_of(group, load, plan, run)) is not None
     )
+    scale = plan.rental.spec.time_scale if plan is not None and plan.rental is not None else 1.0
     day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
-    return levels, identify(levels, cloud=cloud, day=day)
+    fits = identify(levels, cloud=cloud, day=day, time_scale=scale, is_fresh=_is_fresh(plan, run))
+    return levels, fits
+
+
+def _is_fresh(plan: Plan | None, run: Run) -> bool:
+    """Whether the disk was made for this run, so that its buckets were full."""
+    has_fill = plan is not None and any(step.role == "fill" for step in plan.steps)
+    rental = plan.rental if plan is not None else None
+    return rental is not None and run.number == 1 and (rental.holds_credit or not has_fill)
+
+
+def idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
+    """Return the seconds between the end of the step before and the beginning of each step; 0 where
+    nothing tells."""
+    pauses = []
+    over: str | None = None
+    for group in groups:
+        began = group.results[0].started_at if group.results else None
+        pauses.append(_between_s(over, began))
+        over = group.results[-1].finished_at if group.results else None
+    return tuple(pauses)
+
+
+def _between_s(before: str | None, after: str | None) -> float:
+    if before is None or after is None:
+        return 0.0
+    passed = datetime.fromisoformat(after) - datetime.fromisoformat(before)
+    return max(0.0, passed.total_seconds())
 
 
 def level_of(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level | None:
@@ -69,4 +102,6 @@ def level_of(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level
         reached,
         fell_from=fell.before if fell else None,
         after_s=fell.at_s if fell else None,
+        mean_iops=group.iops,
+        seconds=group.seconds or None,
     )

@@ -39,7 +39,9 @@ def with_other_disk(
     }
     if len(unexplained) < _FEWEST:
         return tuple(verdicts)
-    fits = [fit for fit in identify(levels, cloud=cloud, day=day) if not fit.misses]
+    # A disk whose figures are bought would explain any level by what it was bought with.
+    likely = identify(levels, cloud=cloud, day=day, fits_bought=False)
+    fits = [fit for fit in likely if not fit.misses]
     named = f"{cloud}:{disk_type}:"
     if not fits or any(fit.disk.startswith(named) for fit in fits):
         return tuple(verdicts)

@@ -251,3 +251,12 @@ def test_the_phases_of_any_series_are_all_of_it_in_order(values, shortest_s):
     assert edges == sorted(set(edges))
     for stall in found.stalls:
         assert 0 <= stall.start_s < stall.end_s <= len(values)
+
+
+@pytest.mark.parametrize(("start", "end"), [(5, 95), (720, 765), (1434, 1479)])
+def test_a_long_stall_of_a_slow_disk_is_a_stall_and_no_level(start, end):
+    values = np.random.default_rng(1).poisson(12, 1800).astype(float)
+    values[start:end] = 0
+    found = step_phases(values, values * 4096)
+    assert any(one.start_s < end and start < one.end_s for one in found.stalls)
+    assert not [cliff for cliff in found.cliffs if abs(cliff.at_s - start) < 60]

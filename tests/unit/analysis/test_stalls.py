@@ -1,10 +1,11 @@
 """A stall is a second or more below a tenth of the median."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.analysis.stalls import filled, stalls
+from diskbench.analysis.stalls import filled, longest, stalls
 
 
 def test_a_tenth_is_no_stall_and_less_is():
@@ -39,3 +40,14 @@ def test_exactly_the_seconds_below_a_tenth_are_in_a_stall(values):
     series = np.array(values)
     stalled = {second for start, end in stalls(series) for second in range(start, end)}
     assert stalled == set(np.flatnonzero(series < 0.1 * np.median(series)).tolist())
+
+
+def test_a_long_stall_is_filled_with_the_level_of_the_seconds_with_io():
+    values = np.tile([90.0, 110.0], 200)
+    values[50:95] = 0
+    assert filled(values, longest_s=60)[50:95] == pytest.approx(100, rel=0.11)
+
+
+def test_one_pause_is_the_longest_of_several():
+    assert longest(np.array([True, False, True, True, False])) == 2
+    assert longest(np.array([False])) == 0

@@ -8,6 +8,7 @@ from diskbench.model.expectation import Load
 from diskbench.plan.identify import Level, identify
 
 RANDOM = Load(block_bytes=4096, depth=256)
+RANDOM_WRITES = RANDOM.model_copy(update={"read_share": 0.0})
 LARGE = Load(block_bytes=1 << 20, random=False, depth=64)
 LARGE_WRITES = LARGE.model_copy(update={"read_share": 0.0})
 LOADS = {"random": RANDOM, "large": LARGE, "large-writes": LARGE_WRITES}
@@ -86,3 +87,42 @@ def test_a_fall_tells_the_size_and_its_arithmetic():
 @pytest.mark.parametrize("levels", [[], [Level("reads", RANDOM, 777)]])
 def test_nothing_fits_where_a_size_would_be_made_up(levels):
     assert identify(levels) == ()
+
+
+def test_credit_that_flowed_in_during_a_pause_is_not_another_disk():
+    """A gp2 of 20 GiB without credit does 130 IOPS for 15 s after a pause of 4.5 s."""
+    levels = [
+        Level("reads", RANDOM, 100, 3000, 20.0, mean_iops=1380, seconds=45.0),
+        Level("writes", RANDOM_WRITES, 130, mean_iops=130, seconds=15.0, idle_s=4.5),
+    ]
+
+    (first, *_) = identify(levels, time_scale=93.1, is_fresh=True)
+
+    assert first.disk.startswith("aws:gp2:")
+    assert (len(first.fits), len(first.misses)) == (3, 0)
+
+
+def test_figures_that_are_bought_are_tried_as_they_were_measured():
+    levels = [
+        Level("reads", RANDOM, 4190),
+        Level("writes", RANDOM_WRITES, 4210),
+        Level("large", LARGE, 301),
+        Level("large-writes", LARGE_WRITES, 299),
+    ]
+
+    found = identify(levels)
+
+    assert "aws:gp3" in {":".join(fit.disk.split(":")[:2]) for fit in found[:4]}
+    bought = next(fit for fit in found if fit.disk.startswith("aws:gp3:"))
+    assert "iops=4" in bought.disk
+    assert not any("iops=" in fit.disk for fit in identify(levels, fits_bought=False))
+
+
+def test_a_new_disk_that_does_not_burst_is_none_with_a_bucket():
+    levels = [
+        Level("reads", RANDOM, 400, mean_iops=400, seconds=45.0),
+        Level("writes", RANDOM_WRITES, 398, mean_iops=398, seconds=30.0),
+    ]
+
+    assert any(":gp2:" in fit.disk for fit in identify(levels))
+    assert not any(":gp2:" in fit.disk for fit in identify(levels, is_fresh=True))

@@ -10,17 +10,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, cut_at, scaled
+from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
-from diskbench.providers.lab.latency.start import slow_down
+from diskbench.providers.lab.latency.start import cache_before, slow_down
 from diskbench.providers.lab.names import DeviceNames, disk_names, made_up_volume
-from diskbench.providers.lab.request import check_volume, disk_limits
-from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk, parse_orders
+from diskbench.providers.lab.request import check_volume, real_limits
+from diskbench.providers.lab.supervisor.orders import (
+    LabPool,
+    MachineGate,
+    Orders,
+    ThrottledDisk,
+    parse_orders,
+)
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.bucket import Allowance
     from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.lab.groups import Groups
@@ -31,12 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabDisk:
-    """One attached disk."""
+    """One attached disk: `loop` is what the guest sees, `behind` the disk itself where a host cache
+    is before it."""
 
     volume: str
     names: DeviceNames
     loop: LoopDevice
     limits: DiskLimits
+    behind: LoopDevice | None = None
 
 
 def attach_disks(place: LeaseFolder, group: Path, request: LabRequest) -> tuple[LabDisk, ...]:
@@ -67,15 +74,35 @@ def write_orders(
         generation=1,
         version=groups.version,
         throttle=str(groups.throttle_of(place.lease_id)),
-        disks=tuple(ordered(disk, request.time_scale) for disk in disks),
-        cap_iops=request.vm_iops,
-        cap_bytes=request.vm_bytes_per_s,
+        disks=tuple(one for disk in disks for one in ordered(disk, request.time_scale)),
+        machine=machine_gates(request),
         seed=request.seed,
         noise=request.noise,
         stall_every_s=request.stall_every_s,
         stall_for_s=request.stall_for_s,
     )
     save_orders(place, orders)
+
+
+def machine_gates(request: LabRequest) -> tuple[MachineGate, ...]:
+    """The limits of the emulated machine: those of its type, and the caps that were asked for."""
+    scale = request.time_scale
+    of_type = [
+        MachineGate(
+            gate.counts,
+            scaled(gate.allowance, time_scale=scale),
+            gate.covers,
+            gate.stage,
+            gate.refill_per_s,
+        )
+        for gate in request.machine
+    ]
+    caps = [
+        MachineGate(counts, Allowance(cap))
+        for counts, cap in (("ios", request.vm_iops), ("bytes", request.vm_bytes_per_s))
+        if cap is not None
+    ]
+    return (*of_type, *caps)
 
 
 def read_orders(place: LeaseFolder) -> Orders:
@@ -132,7 +159,7 @@ def attach_disk(
 ) -> LabDisk:
     """Make image and loop device of one disk; existing ones are kept."""
     check_volume(volume)
-    limits = disk_limits(request.style, disk)
+    limits = real_limits(request, disk)
     limits = replace(limits, accounting=cut_at(limits.accounting, LAB_CUT_BYTES))
     image = place.images / f"{volume}.img"
     if not (request.latency_ms and mounted(image)):
@@ -142,8 +169,15 @@ def attach_disk(
         slow_down(place, group, request, volume, image)
     loop = loops.attach(image)
     rule = limits.accounting
-    loops.cut_requests(loop, min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES))
-    return LabDisk(volume, disk_names(request.style, index, volume), loop, limits)
+    cut_bytes = min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
+    loops.cut_requests(loop, cut_bytes)
+    names = disk_names(request.style, index, volume)
+    if request.cache == "none":
+        return LabDisk(volume, names, loop, limits)
+    front = cache_before(place, group, request, image, Path("/dev", loop.kernel))
+    top = loops.attach(front)
+    loops.cut_requests(top, cut_bytes)
+    return LabDisk(volume, names, top, limits, behind=loop)
 
 
 def size_bytes(loop: LoopDevice) -> int:
@@ -152,12 +186,13 @@ def size_bytes(loop: LoopDevice) -> int:
     return int(sectors) * 512
 
 
-def ordered(disk: LabDisk, time_scale: float) -> ThrottledDisk:
-    """The supervisor's orders for one disk."""
+def ordered(disk: LabDisk, time_scale: float) -> tuple[ThrottledDisk, ...]:
+    """The supervisor's orders for one disk, and for the host cache before it."""
     limits, rule = disk.limits, disk.limits.accounting
-    return ThrottledDisk(
-        kernel=disk.loop.kernel,
-        number=disk.loop.number,
+    real = disk.behind or disk.loop
+    own = ThrottledDisk(
+        kernel=real.kernel,
+        number=real.number,
         pools=tuple(
             LabPool(p.covers, _rate(p.iops, time_scale), _rate(p.bytes_per_s, time_scale))
             for p in limits.pools
@@ -166,6 +201,9 @@ def ordered(disk: LabDisk, time_scale: float) -> ThrottledDisk:
         min_charge_bytes=rule.min_charge_bytes,
         parts_from_bytes=rule.parts_from_bytes,
     )
+    if disk.behind is None:
+        return (own,)
+    return own, ThrottledDisk(disk.loop.kernel, disk.loop.number, stage="cache")
 
 
 def _rate(allowance: Allowance | None, time_scale: float) -> Allowance | None:

@@ -19,6 +19,7 @@ from diskbench.providers.lab.disks import (
 )
 from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.latency.mounts import unmount
+from diskbench.providers.lab.latency.start import FRONT
 from diskbench.providers.lab.places import locked, place
 from diskbench.providers.lab.request import check_lease_id
 from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
@@ -91,7 +92,7 @@ def _plugged(
     made = attach_disk(here, find_groups().of(here.lease_id), request, index, volume, disk)
     orders = read_orders(here)
     if all(known.kernel != made.loop.kernel for known in orders.disks):
-        more = (*orders.disks, ordered(made, request.time_scale))
+        more = (*orders.disks, *ordered(made, request.time_scale))
         save_orders(here, replace(orders, disks=more, generation=orders.generation + 1))
     processes.await_orders(here)
     make_nodes(init, made)
@@ -99,15 +100,16 @@ def _plugged(
 
 
 def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
-    """Remove an image's disk from the host and from this machine."""
-    for loop in loops.find(image):
-        remove_nodes(init, loop)
-        _forget(here, loop.kernel)
-        orders = read_orders(here)
-        write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
-        loops.detach(loop)
-    unmount(image)
-    image.unlink(missing_ok=True)
+    """Remove an image's disk from the host and from this machine, its host cache first."""
+    for file in (image.with_suffix(FRONT), image):
+        for loop in loops.find(file):
+            remove_nodes(init, loop)
+            _forget(here, loop.kernel)
+            orders = read_orders(here)
+            write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
+            loops.detach(loop)
+        unmount(file)
+        file.unlink(missing_ok=True)
 
 
 def _forget(here: LeaseFolder, kernel: str) -> None:

@@ -48,6 +48,8 @@ def check(request: LabRequest) -> None:
     disk that the catalogue does not have.
     """
     check_machine(request.user)
+    if request.cache != "none":
+        check_fuse("cache")
     if request.latency_ms:
         check_fuse()
     elif request.latency_jitter:
@@ -56,6 +58,7 @@ def check(request: LabRequest) -> None:
             advice="give the median in milliseconds, as: --latency 1",
             field="latency_jitter",
         )
+    _check_burst(request)
     for volume in request.volumes:
         check_volume(volume)
     if request.disk is not None:
@@ -66,6 +69,18 @@ def check(request: LabRequest) -> None:
                 f"{request.disk.count} disks are too many for a {request.style} host",
                 advice=f"at most {most}",
             )
+
+
+def _check_burst(request: LabRequest) -> None:
+    """Refuse an undocumented burst without a height or an end. Raises InvalidValue."""
+    if bool(request.hidden_burst) != bool(request.hidden_burst_for_s):
+        typed = f"--hidden-burst {request.hidden_burst:g}"
+        raise InvalidValue(
+            f"{typed} --hidden-burst-for {request.hidden_burst_for_s:g}: both are needed",
+            advice="give how many times its limits and for how long: "
+            "--hidden-burst 4 --hidden-burst-for 20",
+            field="hidden_burst",
+        )
 
 
 def acquire(

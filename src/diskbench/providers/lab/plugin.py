@@ -10,10 +10,13 @@ PLUGIN = Plugin(
     summary="Hosts made of this machine, with disks as slow as a cloud's; always marked emulated.",
     provider="diskbench.providers.lab.provider:LabProvider",
     rents=True,
-    options=("diskbench.providers.emulation:EmulationOptions",),
+    options=(
+        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.lab.options:LabOptions",
+    ),
     refuses=dict.fromkeys(
         (
-            "region", "zone", "instance_type", "image", "subnet", "security_group", "placement",
+            "region", "zone", "image", "subnet", "security_group", "placement",
             "ssh_cidr", "account", "endpoint_url", "spot",
         ),
         _NO_CLOUD,

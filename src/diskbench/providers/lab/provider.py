@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
+from diskbench.catalog.limits.limit import without_cache
 from diskbench.catalog.limits.lookup import disk_types
 from diskbench.catalog.limits.promise import promise
+from diskbench.catalog.machines.machine import machine_of
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,
@@ -24,8 +26,11 @@ from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
+from diskbench.providers.lab.options import LabOptions
 from diskbench.providers.lab.plugin import PLUGIN
 from diskbench.providers.lab.request import (
+    Cache,
+    LabMachine,
     LabRequest,
     cloud_of,
     disk_limits,
@@ -58,13 +63,15 @@ class LabProvider:
         """See ports.Provider.check."""
         machines.check(_request(_spec(cell)))
 
-    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Renter.resolve. No lookup is needed: the lab is this machine."""
+    def resolve(self, cell: Cell, books: Books) -> Rental:
+        """See ports.Renter.resolve. No lookup is needed: the lab is this machine. Raises
+        UnknownName for a machine type whose limits the catalogue does not know."""
         spec = _spec(cell)
         request = _request(spec)
+        request = request.model_copy(update={"machine": _machine(spec, request.style, books)})
         assert request.disk is not None
         disk = request.disk
-        words = _disk_words(request.style, disk) + _late_words(request)
+        words = _disk_words(request.style, disk) + _more_words(spec, request)
         return Rental(
             scope=_SCOPE,
             spec=spec,
@@ -72,6 +79,7 @@ class LabProvider:
             offer=f"a lab host on this machine with {words} ({request.style})",
             promise=promise(disk_limits(request.style, disk), request.time_scale),
             disk=disk,
+            instance_type=spec.instance_type,
             cores=os.cpu_count(),
             memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
             hourly_usd=0.0,
@@ -211,7 +219,18 @@ def _request(spec: RentSpec) -> LabRequest:
         latency_ms=lab.latency_ms,
         latency_jitter=lab.latency_jitter,
         seed=lab.seed,
+        cache=_cache(LabOptions.of(spec).cache),
+        hidden_burst=LabOptions.of(spec).hidden_burst,
+        hidden_burst_for_s=LabOptions.of(spec).hidden_burst_for_s,
     )
+
+
+def _cache(typed: str | None) -> Cache:
+    for cache in get_args(Cache):
+        if (typed or "none").lower().replace("-", "") == cache:
+            known: Cache = cache
+            return known
+    raise UnknownName("host cache", typed or "", get_args(Cache), field="cache")
 
 
 def _style(typed: str | None, disk_type: str) -> Style:
@@ -243,5 +262,32 @@ def _disk_words(style: Style, disk: DiskSpec) -> str:
     return words
 
 
-def _late_words(request: LabRequest) -> str:
-    return f", {request.latency_ms:g} ms late" if request.latency_ms else ""
+def _more_words(spec: RentSpec, request: LabRequest) -> str:
+    words = f", {request.latency_ms:g} ms late" if request.latency_ms else ""
+    words += f", host cache {request.cache}" if request.cache != "none" else ""
+    words += f", as slow as a {spec.instance_type}" if spec.instance_type else ""
+    if request.hidden_burst:
+        words += f", an undocumented burst of {request.hidden_burst:g} times its limits"
+    return words
+
+
+def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ...]:
+    """The limits of the machine type that was asked for; none without one."""
+    if spec.instance_type is None:
+        return ()
+    cloud = cloud_of(style)
+    found = machine_of(books, cloud or "", spec.instance_type, spec.disk or "")
+    if cloud is None or not found.gates:
+        known = books.of(cloud).machines.types if cloud else ()
+        raise UnknownName("machine type with known limits", spec.instance_type, tuple(known))
+    gates = found.gates if LabOptions.of(spec).cache else without_cache(found.gates)
+    return tuple(
+        LabMachine(
+            counts=gate.counts,
+            allowance=gate.allowance,
+            covers=gate.covers,
+            stage="cache" if gate.limit.startswith("vm-cached") else "disk",
+            refill_per_s=gate.refill_per_s,
+        )
+        for gate in gates
+    )

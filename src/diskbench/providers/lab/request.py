@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from diskbench.catalog.limits.bucket import Allowance, of_duration
 from diskbench.catalog.limits.entry import catalogue
 from diskbench.catalog.limits.lookup import custom_limits, limits
 from diskbench.errors import InvalidValue
@@ -30,13 +31,29 @@ _LEASE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
+Cache = Literal["none", "readonly", "readwrite"]
+
+
+class LabMachine(Frozen):
+    """A limit of the emulated machine (`MachineGate` of the supervisor's orders)."""
+
+    counts: Literal["ios", "bytes"]
+    allowance: Allowance
+    covers: Literal["both", "read", "write"] = "both"
+    stage: Literal["disk", "cache"] = "disk"
+    refill_per_s: float | None = None
+
+
 class LabRequest(Frozen):
     """One lab host and its disks.
 
     `style` sets the disks' device names; `volumes` are the cloud's own ids for them in order
     (volume ids, device names, backing UUIDs), generated where missing. `disk` None is a host
     without disks, which are attached later. `time_scale` divides the capacity of burst buckets
-    and nothing else. `vm_…` cap the sum of all disks. `noise` is the standard deviation of the
+    and nothing else. `vm_…` cap the sum of all disks, `machine` are the limits of the machine type
+    that is emulated. `cache` is a host cache before each disk. `hidden_burst` is how many times
+    their limits the disks reach beyond what the catalogue says, for `hidden_burst_for_s` from a
+    full bucket (0: no such burst). `noise` is the standard deviation of the
     limits from second to second (0.05 is 5 %); every `stall_every_s` on average, no request is
     served for `stall_for_s`. `latency_ms` is the median of the minimum latency of a request,
     `latency_jitter` the sigma of its lognormal distribution (0: always the same). All repeat
@@ -51,6 +68,10 @@ class LabRequest(Frozen):
     time_scale: float = Field(default=1.0, gt=0)
     vm_iops: float | None = Field(default=None, gt=0)
     vm_bytes_per_s: float | None = Field(default=None, gt=0)
+    machine: tuple[LabMachine, ...] = ()
+    cache: Cache = "none"
+    hidden_burst: float = Field(default=0.0, ge=0)
+    hidden_burst_for_s: float = Field(default=0.0, ge=0)
     noise: float = Field(default=0.0, ge=0, le=1)
     stall_every_s: float = Field(default=0.0, ge=0)
     stall_for_s: float = Field(default=0.0, ge=0)
@@ -119,3 +140,34 @@ def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
             advice=f"use --disk {CUSTOM} with --iops and --throughput",
         )
     return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+
+
+def real_limits(request: LabRequest, disk: DiskSpec) -> DiskLimits:
+    """The limits that a disk of the request is held to: the catalogue's, with the burst that no
+    catalogue knows. A bucket that is documented stays where it allows more. Raises as
+    `disk_limits`."""
+    known = disk_limits(request.style, disk)
+    if not request.hidden_burst:
+        return known
+    return replace(
+        known,
+        pools=tuple(
+            replace(
+                pool,
+                iops=_with_burst(pool.iops, request),
+                bytes_per_s=_with_burst(pool.bytes_per_s, request),
+            )
+            for pool in known.pools
+        ),
+    )
+
+
+def _with_burst(allowance: Allowance | None, request: LabRequest) -> Allowance | None:
+    if allowance is None:
+        return None
+    burst = request.hidden_burst * allowance.baseline
+    if burst <= allowance.ceiling:
+        return allowance
+    # The given time is that of this machine: the time scale divides capacities later.
+    seconds = request.hidden_burst_for_s * request.time_scale
+    return of_duration(allowance.baseline, burst, seconds)

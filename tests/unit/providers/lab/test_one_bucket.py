@@ -233,7 +233,7 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
     assert way.limits is not None
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
     names = DeviceNames("/dev/x", ())
-    disk = ordered(LabDisk("vol", names, loop, way.limits), scale)
+    (disk,) = ordered(LabDisk("vol", names, loop, way.limits), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
     rule = way.limits.accounting
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))

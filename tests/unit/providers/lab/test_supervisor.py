@@ -9,7 +9,13 @@ from diskbench.model.disk import DiskSpec
 from diskbench.providers.lab.supervisor.credit import allowed
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
-from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk, parse_orders
+from diskbench.providers.lab.supervisor.orders import (
+    LabPool,
+    MachineGate,
+    Orders,
+    ThrottledDisk,
+    parse_orders,
+)
 from diskbench.providers.lab.supervisor.share import share
 from diskbench.providers.lab.supervisor.weather import Weather
 from diskbench.providers.lab.throttle import Counters, ThrottleLimits, io_max
@@ -179,7 +185,7 @@ def test_orders_come_through_json_as_they_were() -> None:
     import json
     from dataclasses import asdict
 
-    given_orders = orders(gp2(), cap_iops=5000.0)
+    given_orders = orders(gp2(), machine=(MachineGate("ios", Allowance(5000.0)),))
     assert parse_orders(json.dumps(asdict(given_orders))) == given_orders
 
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from diskbench.catalog.limits.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.supervisor.counted import SMALL, Cost, cost_of
 from diskbench.providers.lab.supervisor.credit import allowed, owed
-from diskbench.providers.lab.supervisor.orders import LabPool, Orders, ThrottledDisk
+from diskbench.providers.lab.supervisor.orders import (
+    LabPool,
+    MachineGate,
+    Orders,
+    ThrottledDisk,
+)
 from diskbench.providers.lab.supervisor.share import remembered, share
 from diskbench.providers.lab.supervisor.weather import Weather
 from diskbench.providers.lab.throttle import Counters, ThrottleLimits
@@ -67,13 +72,16 @@ class Governor:
     ) -> dict[str, ThrottleLimits]:
         """Account for `seconds` in which the devices came to `counters`; the limits from now on,
         by device. A device without counters is left out."""
+        spent: dict[Stream, tuple[float, float]] = {}
         for disk in self.orders.disks:
             now = counters.get(disk.kernel)
             if now is not None:
                 before = self._seen.setdefault(disk.kernel, now)
                 if seconds > 0:
-                    self._account(disk, before, now, seconds)
+                    spent |= self._account(disk, before, now, seconds)
                 self._seen[disk.kernel] = now
+        if seconds > 0 and self.orders.credit:
+            self._account_machine(spent, seconds)
         return self._limits(set(counters), self._weather.factor(at_s))
 
     def _adopt(self, orders: Orders) -> None:
@@ -87,6 +95,8 @@ class Governor:
                 for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
                     if limit is not None:
                         self._add(_key(disk, index, kind), limit)
+        for index, gate in enumerate(orders.machine):
+            self._add(_machine_key(index), gate.allowance)
 
     def _add(self, key: str, limit: Allowance) -> None:
         full = capacity(limit)
@@ -94,7 +104,8 @@ class Governor:
 
     def _account(
         self, disk: ThrottledDisk, before: Counters, now: Counters, seconds: float
-    ) -> None:
+    ) -> dict[Stream, tuple[float, float]]:
+        """Charge a disk's buckets; the charge in I/Os and bytes of each stream."""
         done = {
             READ: (now.read_ops - before.read_ops, now.read_bytes - before.read_bytes),
             WRITE: (now.write_ops - before.write_ops, now.write_bytes - before.write_bytes),
@@ -108,8 +119,9 @@ class Governor:
             spent[direction] = (ios, charged)
             use.ios = remembered(use.ios, ios / seconds)
             use.bytes = remembered(use.bytes, charged / seconds)
+        of_stream = {(disk.kernel, direction): amounts for direction, amounts in spent.items()}
         if not self.orders.credit:
-            return
+            return of_stream
         for index, pool in enumerate(disk.pools):
             covered = [spent[d] for d in _covered(pool)]
             for kind, amount in (
@@ -124,6 +136,29 @@ class Governor:
                         seconds,
                         owed=owed(one.allowance),
                     )
+        return of_stream
+
+    def _account_machine(self, spent: Mapping[Stream, tuple[float, float]], seconds: float) -> None:
+        for index, gate in enumerate(self.orders.machine):
+            streams = self._streams_of(gate)
+            amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
+            one = self._buckets[_machine_key(index)]
+            one.balance = balance_after(
+                one.allowance,
+                one.balance,
+                amount / seconds,
+                seconds,
+                refill_per_s=gate.refill_per_s,
+                owed=owed(one.allowance),
+            )
+
+    def _streams_of(self, gate: MachineGate) -> list[Stream]:
+        return [
+            (disk.kernel, direction)
+            for disk in self.orders.disks
+            if disk.stage == gate.stage
+            for direction in _covered(gate)
+        ]
 
     def _limits(self, present: set[str], factor: float) -> dict[str, ThrottleLimits]:
         disks = [disk for disk in self.orders.disks if disk.kernel in present]
@@ -150,13 +185,12 @@ class Governor:
 
     def _cap(self, ios: dict[Stream, float], size: dict[Stream, float]) -> None:
         """Hold all streams together under the machine's own limits."""
-        for cap, granted, use in (
-            (self.orders.cap_iops, ios, {s: self._use[s].ios for s in ios}),
-            (self.orders.cap_bytes, size, {s: self._use[s].bytes for s in size}),
-        ):
-            if cap is not None:
-                for stream, part in share(cap, use).items():
-                    granted[stream] = min(granted[stream], part)
+        for index, gate in enumerate(self.orders.machine):
+            granted = ios if gate.counts == "ios" else size
+            streams = [stream for stream in self._streams_of(gate) if stream in granted]
+            use = {s: _of(gate, (self._use[s].ios, self._use[s].bytes)) for s in streams}
+            for stream, part in share(self._allowed(_machine_key(index)), use).items():
+                granted[stream] = min(granted[stream], part)
 
     def _allowed(self, key: str) -> float:
         one = self._buckets.get(key)
@@ -201,7 +235,15 @@ def _key(disk: ThrottledDisk, index: int, kind: str) -> str:
     return f"{disk.kernel}/{index}/{kind}"
 
 
-def _covered(pool: LabPool) -> tuple[str, ...]:
+def _machine_key(index: int) -> str:
+    return f"machine/{index}"
+
+
+def _of(gate: MachineGate, amounts: tuple[float, float]) -> float:
+    return amounts[0] if gate.counts == "ios" else amounts[1]
+
+
+def _covered(pool: LabPool | MachineGate) -> tuple[str, ...]:
     return (READ, WRITE) if pool.covers == "both" else (pool.covers,)
 
 

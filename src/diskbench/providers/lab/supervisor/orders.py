@@ -20,8 +20,23 @@ class LabPool:
 
 
 @dataclass(frozen=True)
+class MachineGate:
+    """A limit of the machine that all its devices of a `stage` share: `disk`, before the disks
+    themselves, or `cache`, before its host cache. `counts` is `ios` or `bytes`, `covers` as of a
+    LabPool; `refill_per_s` is the fastest refill of an idle bucket (None: the baseline)."""
+
+    counts: str
+    allowance: Allowance
+    covers: str = "both"
+    stage: str = "disk"
+    refill_per_s: float | None = None
+
+
+@dataclass(frozen=True)
 class ThrottledDisk:
-    """One device and its limits; requests are counted as by IoAccounting with the three sizes."""
+    """One device and its limits; requests are counted as by IoAccounting with the three sizes. Of a
+    disk behind a host cache there are two: the disk's own, and what the guest sees, of the stage
+    `cache`."""
 
     kernel: str
     number: str
@@ -29,6 +44,7 @@ class ThrottledDisk:
     max_io_bytes: int | None = None
     min_charge_bytes: int | None = None
     parts_from_bytes: int | None = None
+    stage: str = "disk"
 
     @property
     def accounting(self) -> IoAccounting:
@@ -39,15 +55,14 @@ class ThrottledDisk:
 @dataclass(frozen=True)
 class Orders:
     """All orders of one supervisor. With `credit` off, buckets neither empty nor fill, and disks
-    run as with a full bucket. `cap_…` are the machine's limits for all its disks together."""
+    run as with a full bucket. `machine` are the machine's limits for all its disks together."""
 
     generation: int
     version: int
     throttle: str
     disks: tuple[ThrottledDisk, ...] = ()
     credit: bool = True
-    cap_iops: float | None = None
-    cap_bytes: float | None = None
+    machine: tuple[MachineGate, ...] = ()
     seed: int = 0
     noise: float = 0.0
     stall_every_s: float = 0.0
@@ -66,6 +81,7 @@ def parse_orders(text: str) -> Orders:
     """Orders from JSON."""
     data: dict[str, Any] = json.loads(text)
     data["disks"] = tuple(_disk(disk) for disk in data.get("disks", ()))
+    data["machine"] = tuple(_gate(gate) for gate in data.get("machine", ()))
     return Orders(**data)
 
 
@@ -83,6 +99,10 @@ def _disk(data: dict[str, Any]) -> ThrottledDisk:
         for pool in data.pop("pools", ())
     )
     return ThrottledDisk(pools=pools, **data)
+
+
+def _gate(data: dict[str, Any]) -> MachineGate:
+    return MachineGate(**{**data, "allowance": Allowance(**data["allowance"])})
 
 
 def _rate(data: dict[str, Any] | None) -> Allowance | None:

@@ -1,0 +1,142 @@
+"""How often rules are wrong on made series and courses whose answers are known.
+
+    python -m benchmarks.rates            print the tables
+    python -m benchmarks.rates --write    docs/rates.md
+    python -m benchmarks.rates --only splits stalls refill tail
+
+Every line has its own seed, so that it comes out the same alone and with the others. A rate is
+given with its 95 % interval (Clopper and Pearson 1934, from SciPy). The made courses are not those
+of the rules: the truth of a bucket is a loop over tenths of a second, that of unwritten data the
+kernel's own bounds (mm/page-writeback.c).
+"""
+
+import argparse
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import rates_refill, rates_series, rates_tail
+from scipy.stats import binomtest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "rates.md"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: its title, what it says, its columns, and its lines; a line is a name, and the
+    function that computes its cells."""
+
+    title: str
+    about: str
+    columns: tuple[str, ...]
+    lines: dict
+
+
+TABLES = {
+    "splits": Table(
+        "Levels over runs",
+        "Series of runs on one machine: noise of an AR(1) process with correlation φ and "
+        "standard deviation sd. *Split*: more than one level is named. *Used up*: one of them "
+        "is said to be what is left after a burst. Then the same noise with a fall by half "
+        "after 40 % of the runs: *found* within one run of the truth.",
+        ("series", "split", "used up", "fall found", "missed", "found elsewhere"),
+        rates_series.SPLITS,
+    ),
+    "stalls": Table(
+        "Stalls",
+        "Half an hour of seconds at 1,000 IOPS with noise, in which nothing is done for "
+        "stretches of so many seconds, together so large a share of the time. *Found*: of the "
+        "stretches, those in which a stall is named. *False*: of the stalls that are named, "
+        "those in no stretch. The last column: named stalls in the same noise without any "
+        "stretch, of all series.",
+        ("stretches", "found", "false", "series without any: false"),
+        rates_series.STALLS,
+    ),
+    "refill": Table(
+        "Buckets that refill",
+        "Each disk that has a bucket, with seeded courses of six steps: full load, light load "
+        "(a part of the baseline), and pauses between them. *Mean*: steps at full load whose "
+        "promised mean is within 2 % of the truth. *Cliff*: cliffs found within 2 s or 1 % of "
+        "the truth; *false*: cliffs where none is. *Empty*: steps at whose start the bucket "
+        "is rightly said to hold more or less than 2 % of it, afterwards, from what was "
+        "measured.",
+        ("disk", "mean", "worst", "cliff", "false cliffs", "empty"),
+        rates_refill.LINES,
+    ),
+    "tail": Table(
+        "Writes that end unwritten",
+        "Buffered writes that end without a sync, so many times the memory, on a disk of "
+        "known rate. The kernel lets writers leave 15 to 20 % of the memory that is free or "
+        "can be freed (here 80 to 100 % of all). *Before*: figures within 10 % of the disk's "
+        "rate. *Corrected*: figures less what was not written; where more than a quarter may "
+        "be, none is corrected, and the page cache is named. *Right*: of the corrected ones, "
+        "those within 10 %; then the median and the worst error.",
+        ("bytes ÷ memory", "before", "corrected", "right", "median", "worst"),
+        rates_tail.LINES,
+    ),
+}
+
+
+def share(hits, of):
+    """`12 of 200 (6.0 %; 3.1 to 10 %)`."""
+    if not of:
+        return "–"
+    interval = binomtest(hits, of).proportion_ci(0.95, method="exact")
+    low, high = 100 * interval.low, 100 * interval.high
+    return f"{hits:,} of {of:,} ({100 * hits / of:.1f} %; {low:.1f} to {high:.1f} %)"
+
+
+def line(table, name):
+    """One line of a table as it stands on the page."""
+    cells = [share(*cell) if isinstance(cell, tuple) else cell for cell in table.lines[name]()]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def text(table):
+    """A table as it stands on the page."""
+    yield f"## {table.title}"
+    yield ""
+    yield textwrap.fill(table.about, 98)
+    yield ""
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"| --- |{' ---: |' * (len(table.columns) - 1)}"
+    for name in table.lines:
+        yield line(table, name)
+
+
+HEAD = (
+    "# Rates of false and missed findings",
+    "",
+    "Rules tried on made series and courses with known answers, each line with a seed of its own.",
+    "Counts are given with the 95 % interval of the rate. Made by",
+    "`python -m benchmarks.rates --write`; a test computes some lines, a thorough one all of them.",
+    "The bounds that the detectors of cliffs are held to are in `benchmarks/method.py`.",
+    "",
+)
+
+
+def page():
+    """The text of docs/rates.md."""
+    parts = ["\n".join(text(table)) for table in TABLES.values()]
+    return "\n".join(HEAD) + "\n" + "\n\n".join(parts) + "\n"
+
+
+def main():
+    """Print the tables, or write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--only", nargs="+", choices=tuple(TABLES))
+    options = parser.parse_args()
+    if options.write:
+        PAGE.write_text(page(), "utf-8")
+        return 0
+    for name in options.only or TABLES:
+        for row in text(TABLES[name]):
+            print(row, flush=True)
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

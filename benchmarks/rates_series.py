@@ -1,0 +1,100 @@
+"""Lines of benchmarks/rates.py about series: levels over runs, stalls in seconds.
+
+A line is a function that returns its cells: text, or a pair of hits and tries.
+"""
+
+import math
+import random
+from functools import partial
+
+import numpy as np
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.run_course import run_course
+from diskbench.analysis.synthetic import Noise, flat, steps
+
+CASES = 200
+FALL, FALLS_AT = 0.5, 0.4
+SECONDS, LEVEL = 1800, 1000.0
+KINDS = {
+    "sd 5 %, φ 0.5": (LEVEL, Noise(0.05, 0.5)),
+    "sd 30 %, φ 0.5": (LEVEL, Noise(0.30, 0.5)),
+    "sd 60 %, φ 0.9": (LEVEL, Noise(0.60, 0.9)),
+    "12 IOPS": (12.0, Noise(0.0)),
+}
+"""Level and noise; I/Os are whole ones, so that a second of a slow disk may have none by chance."""
+STALL_CASES = 25
+
+
+def splits(count, noise):
+    """How often a stationary series of so many runs is split, and a fall by half is found."""
+    split = used_up = found = missed = elsewhere = 0
+    at = round(FALLS_AT * count)
+    for seed in range(CASES):
+        course = run_course(flat(LEVEL, count, noise, seed=seed).tolist())
+        split += len(course) > 1
+        used_up += any(level.kind == "baseline" for level in course)
+        levels = [(LEVEL, at), (FALL * LEVEL, count - at)]
+        fallen = run_course(steps(levels, noise, seed=seed).tolist())
+        cuts = [level.start for level in fallen[1:]]
+        hit = any(abs(cut - at) <= 1 for cut in cuts)
+        found += hit
+        missed += not hit
+        elsewhere += any(abs(cut - at) > 1 for cut in cuts)
+    return (split, CASES), (used_up, CASES), (found, CASES), (missed, CASES), (elsewhere, CASES)
+
+
+SPLITS = {
+    f"{count} runs, φ {phi:g}, sd {100 * sd:g} %": partial(splits, count, Noise(sd, phi))
+    for count in (20, 100, 200)
+    for phi, sd in ((0.0, 0.15), (0.44, 0.05), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
+}
+
+
+def stalled(length, part, kind):
+    """How often stretches of `length` seconds, together `part` of the time, are found."""
+    wanted = found = told = false = quiet = 0
+    for seed in range(STALL_CASES):
+        draw = random.Random(f"{length} {part} {kind} {seed}")
+        spans = placed(length, part, draw)
+        quiet += len(named(counted(kind, seed, ())))
+        stalls = named(counted(kind, seed, spans))
+        wanted += len(spans)
+        found += sum(any(a < end and start < b for a, b in stalls) for start, end in spans)
+        told += len(stalls)
+        false += sum(not any(a < end and start < b for start, end in spans) for a, b in stalls)
+    return (found, wanted), (false, told), (quiet, STALL_CASES * SECONDS)
+
+
+def counted(kind, seed, spans):
+    """I/Os of each second: what is left of it is done at the level, with noise, in whole I/Os."""
+    level, noise = KINDS[kind]
+    left = np.ones(SECONDS)
+    for start, end in spans:
+        for second in range(int(start), min(SECONDS, math.ceil(end))):
+            left[second] -= max(0.0, min(end, second + 1) - max(start, second))
+    rates = flat(level, SECONDS, noise, seed=seed) * np.maximum(left, 0.0)
+    return np.random.default_rng(seed).poisson(rates).astype(float)
+
+
+def named(values):
+    """The stalls that are named, as pairs of seconds."""
+    return [(one.start_s, one.end_s) for one in step_phases(values, values * 4096).stalls]
+
+
+def placed(length, part, draw):
+    """Stretches that begin at any moment, with at least their own length of work between two."""
+    count = max(1, round(part * SECONDS / length))
+    room = SECONDS - 2 * length * count
+    gaps = sorted(draw.uniform(0, max(room, 0)) for _ in range(count))
+    starts = [gap + 2 * length * number for number, gap in enumerate(gaps)]
+    return [(start, start + length) for start in starts]
+
+
+STALLS = {
+    f"{length:g} s, {100 * part:g} % of the time, {kind}": partial(stalled, length, part, kind)
+    for length in (1, 2, 10, 45, 90)
+    for part in (0.05, 0.25)
+    if part * SECONDS >= length / 2
+    for kind in KINDS
+}

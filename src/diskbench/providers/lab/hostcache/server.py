@@ -1,0 +1,209 @@
+"""A server that answers the kernel's requests for a disk behind a host cache.
+
+A read of what is cached is answered from the image, through this machine's memory. Other reads, and
+writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache.
+What the cache keeps of writes is written out to the disk later, as fast as the disk takes it.
+
+Cache and disk are the same bytes, the image's: so nothing is lost whatever ends this process, and
+the cache decides only which way a request takes, and when it is answered.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import queue
+import select
+import threading
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from diskbench.providers.lab.hostcache.blocks import BLOCK, CacheBlocks
+from diskbench.providers.lab.latency import protocol
+
+WORKERS = 64
+"""Requests that the disk is given at once; our choice, the queue depth that profiles ask for."""
+_NO_ANSWER = {protocol.FORGET, protocol.BATCH_FORGET}
+
+
+class _Passed(NamedTuple):
+    """A request that goes to the disk: `data` None is a read."""
+
+    unique: int
+    offset: int
+    size: int
+    data: bytes | None
+
+
+@dataclass
+class CacheServer:
+    """The file behind the FUSE connection `fuse`, on the cache `cached` and the disk `disk` (all
+    file descriptors), which shows the attributes `status`. `keeps_writes`: a write is answered when
+    it is in the cache."""
+
+    fuse: int
+    cached: int
+    disk: int
+    status: os.stat_result
+    keeps_writes: bool
+    _blocks: CacheBlocks = field(init=False)
+    _todo: queue.SimpleQueue[_Passed] = field(default_factory=queue.SimpleQueue)
+    _change: threading.Condition = field(default_factory=threading.Condition)
+    _next: tuple[int, int] = (0, 0)
+    _busy: tuple[int, int] = (0, 0)
+    """The bytes [start, end) that are being written out."""
+    _request: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.ROOM)), init=False
+    )
+    _data: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.MAX_WRITE)), init=False
+    )
+
+    def __post_init__(self) -> None:
+        self._blocks = CacheBlocks(self.status.st_size)
+
+    def serve(self) -> None:
+        """Serve until the file is unmounted."""
+        for _ in range(WORKERS):
+            threading.Thread(target=self._work, daemon=True).start()
+        if self.keeps_writes:
+            threading.Thread(target=self._write_out, daemon=True).start()
+        try:
+            while True:
+                select.select([self.fuse], [], [])
+                self._take()
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+
+    def _take(self) -> None:
+        """Read the next request, if there is one."""
+        try:
+            os.readv(self.fuse, [self._request])
+        except BlockingIOError:
+            return
+        except (InterruptedError, FileNotFoundError):  # the request was cancelled
+            return
+        opcode, unique = protocol.header(self._request)
+        if opcode == protocol.READ:
+            self._read(unique, *protocol.extent(self._request))
+        elif opcode == protocol.WRITE:
+            offset, size = protocol.extent(self._request)
+            data = bytes(self._request[protocol.WRITTEN : protocol.WRITTEN + size])
+            self._write(_Passed(unique, offset, size, data))
+        elif opcode == protocol.FSYNC:
+            # As a host cache answers: what it keeps of writes it writes out in its own time.
+            self._send(protocol.reply(unique))
+        elif opcode not in _NO_ANSWER:
+            self._at_once(opcode, unique)
+
+    def _read(self, unique: int, offset: int, size: int) -> None:
+        with self._change:
+            is_held = self._blocks.holds(offset, size)
+        if not is_held:
+            self._todo.put(_Passed(unique, offset, size, None))
+            return
+        part = self._data[:size]
+        done = os.preadv(self.cached, [part], offset)
+        self._send(protocol.reply(unique, done), part[:done])
+
+    def _write(self, asked: _Passed) -> None:
+        with self._change:
+            is_kept = self.keeps_writes and not self._is_busy(asked)
+            if is_kept:
+                self._keep(asked)
+        if is_kept:
+            self._acknowledge(asked.unique, asked.size)
+        else:
+            self._todo.put(asked)
+
+    def _is_busy(self, asked: _Passed) -> bool:
+        """Whether any of the bytes is being written out."""
+        return asked.offset < self._busy[1] and self._busy[0] < asked.offset + asked.size
+
+    def _keep(self, asked: _Passed) -> None:
+        """Write into the cache, under the lock: else older bytes might be written out after it."""
+        assert asked.data is not None
+        os.pwrite(self.cached, asked.data, asked.offset)
+        self._blocks.write(asked.offset, asked.size)
+        self._change.notify_all()
+
+    def _acknowledge(self, unique: int, size: int) -> None:
+        done = protocol.written(size)
+        self._send(protocol.reply(unique, len(done)), done)
+
+    def _work(self) -> None:
+        room = memoryview(mmap.mmap(-1, protocol.MAX_WRITE))
+        while True:
+            asked = self._todo.get()
+            try:
+                self._pass(asked, room)
+            except OSError as error:
+                self._send(protocol.reply(asked.unique, error=error.errno or errno.EIO))
+
+    def _pass(self, asked: _Passed, room: memoryview) -> None:
+        """Let the disk answer, and keep what it answered in the cache."""
+        part = room[: asked.size]
+        if asked.data is None:
+            done = os.preadv(self.disk, [part], asked.offset)
+            with self._change:
+                self._blocks.add(asked.offset, done)
+            self._send(protocol.reply(asked.unique, done), part[:done])
+            return
+        if self.keeps_writes:  # its bytes were being written out
+            with self._change:
+                self._change.wait_for(lambda: not self._is_busy(asked))
+                self._keep(asked)
+            self._acknowledge(asked.unique, asked.size)
+            return
+        part[:] = asked.data
+        size = os.pwritev(self.disk, [part], asked.offset)
+        with self._change:
+            self._blocks.add(asked.offset, size)
+        self._acknowledge(asked.unique, size)
+
+    def _write_out(self) -> None:
+        """Write what the cache keeps to the disk, the oldest first, one request at a time."""
+        room = memoryview(mmap.mmap(-1, protocol.MAX_WRITE + BLOCK))
+        while True:
+            with self._change:
+                self._change.wait_for(self._has_dirty)
+                start, length = self._next
+                self._busy = (start, start + length)
+            part = room[:length]
+            done = os.preadv(self.cached, [part], start)
+            os.pwritev(self.disk, [part[:done]], start)
+            with self._change:
+                self._busy = (0, 0)
+                self._change.notify_all()
+
+    def _has_dirty(self) -> bool:
+        found = self._blocks.next_dirty()
+        if found is not None:
+            self._next = found
+        return found is not None
+
+    def _at_once(self, opcode: int, unique: int) -> None:
+        """Answer requests that are no I/O of the disk."""
+        match opcode:
+            case protocol.INIT:
+                body = protocol.initiated(self._request)
+            case protocol.GETATTR:
+                body = protocol.attributes(self.status)
+            case protocol.OPEN:
+                body = protocol.opened()
+            case protocol.STATFS:
+                body = protocol.space(self.status.st_size)
+            case protocol.FLUSH | protocol.RELEASE | protocol.DESTROY:
+                body = b""
+            case _:  # the kernel does without, and does not ask again
+                self._send(protocol.reply(unique, error=errno.ENOSYS))
+                return
+        self._send(protocol.reply(unique, len(body)), body)
+
+    def _send(self, *parts: bytes | memoryview) -> None:
+        try:
+            os.writev(self.fuse, parts)
+        except FileNotFoundError:  # the request was interrupted: no process waits for the answer
+            return

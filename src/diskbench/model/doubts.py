@@ -83,8 +83,6 @@ RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",
     "read the runs as a series, not as one number: a fall that stays is used-up credit or a "
     "throttle, and runs that go up and down are a neighbour's noise: repeat when it is quiet",
-    profile="sustained",
-    because="the runs disagree; see what is left when credit is used up",
 )  # fmt: skip
 PAGE_CACHE = Doubt(
     "page-cache", "no", "served from cache",

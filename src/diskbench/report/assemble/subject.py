@@ -12,6 +12,7 @@ from diskbench.report.assemble.headline import HeadlinePromise, expected, promis
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
+    from diskbench.model.expectation import BeyondCredit
     from diskbench.model.facts import DiskFacts, HostFacts
     from diskbench.model.result import Measurement
     from diskbench.model.run import Mark, Run
@@ -66,6 +67,12 @@ class Subject:
     trial_id: str = ""
     steps_planned: int | None = None
     """Steps of one run; None if unknown, as for a loop."""
+    beyond: BeyondCredit | None = None
+    """How long a load must run to outlast the credit of its disk; None if none falls or is known."""
+    rented: bool = False
+    """Whether another machine and disk of its kind can be rented: a replicate."""
+    disk_is_named: bool = False
+    """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
     """The thresholds of the profile that the figures must meet."""
 
@@ -96,6 +103,8 @@ def subject_of_plan(plan: Plan) -> Subject:
         steps_planned=None if plan.loop else len(plan.steps),
         profile_typed=plan.cell.profile,
         thresholds=plan.profile.thresholds,
+        beyond=plan.expectation.beyond if plan.expectation else None,
+        rented=plan.rental is not None,
     )
 
 
@@ -109,6 +118,7 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
         subject,
+        disk_is_named=bool({"as_disk", "promise"} & (row.labels or {}).keys()),
         run_ids=tuple(one.run_id for one in rows),
         when=row.when,
         state=next((one.state for one in rows if one.state != "done"), "done"),

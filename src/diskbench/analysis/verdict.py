@@ -26,6 +26,7 @@ from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
     BURST_ONLY,
+    DATED,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
@@ -74,6 +75,7 @@ def verdict(
             *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main),
             *_beside_promise(stretches[main], setting, judged[main]),
+            *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
         )
     )
     result = Verdict(

@@ -245,6 +245,11 @@ LOOKS_LIKE = Doubt(
 REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="verdict")
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
 OTHER_DISK = Doubt("other-disk", "with care", "probably another disk", shown="verdict")
+DATED = Doubt(
+    "dated", "note", "judged by the limits of its day",
+    "--measured-on says the day of a file that does not tell it",
+    shown="verdict",
+)  # fmt: skip
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {

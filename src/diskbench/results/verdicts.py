@@ -10,7 +10,7 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
@@ -217,16 +217,16 @@ def _courses(
     runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
 ) -> dict[tuple[str, str], RunStretch]:
     """The level over consecutive runs to which each step belongs, by run and step."""
-    series: dict[str, list[tuple[str, float]]] = {}
-    for run, groups in runs_of:
+    series: dict[str, list[tuple[int, float]]] = {}
+    for number, (_, groups) in enumerate(runs_of):
         for group in groups:
             if group.iops:
-                series.setdefault(group.name, []).append((run.run_id, group.iops))
+                series.setdefault(group.name, []).append((number, group.iops))
     return {
-        (run_id, name): course
-        for name, values in series.items()
-        if (courses := courses_over([value for _, value in values]))
-        for (run_id, _), course in zip(values, courses, strict=True)
+        (runs_of[number][0].run_id, name): course
+        for name, courses in joint_courses(series).items()
+        if courses
+        for (number, _), course in zip(series[name], courses, strict=True)
     }
 
 

@@ -68,7 +68,7 @@ class Subject:
     steps_planned: int | None = None
     """Steps of one run; None if unknown, as for a loop."""
     beyond: BeyondCredit | None = None
-    """How long a load must run to outlast the credit of its disk; None if none falls or is known."""
+    """The load that outlasts the credit of its disk; None if none falls or is known."""
     rented: bool = False
     """Whether another machine and disk of its kind can be rented: a replicate."""
     disk_is_named: bool = False

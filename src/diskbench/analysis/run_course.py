@@ -106,9 +106,7 @@ def joint_courses(
     return courses
 
 
-def _fell_beside(
-    of: Sequence[tuple[int, float]], falls: Collection[int]
-) -> tuple[RunStretch, ...]:
+def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tuple[RunStretch, ...]:
     """The two levels of a step that fell where other steps did, a run each; else none."""
     import numpy as np
 

@@ -22,6 +22,10 @@ _LEAST_LEFT = 0.2
 """Below it most of the file was still in memory: that is the page cache's rate."""
 FLAT = 0.01
 """A coefficient of variation below it is a fixed limit; our choice."""
+ONE_VARIES = 0.1
+"""Of its time: the least by which single I/Os of a disk vary; our choice."""
+BIN_S = 10
+"""Seconds that a coefficient of variation is made of the means of."""
 FEWEST_FLAT = 5
 """The fewest runs that a level is called flat by."""
 ABOVE = 1.1
@@ -111,6 +115,14 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
 def is_flat(stretch: Stretch) -> bool:
     """Whether the rate varies so little that something holds it there."""
     return stretch.cov is not None and stretch.cov < FLAT
+
+
+def is_regular(stretch: Stretch) -> bool:
+    """Whether I/Os, one at a time, come so regularly that no disk makes them: of n I/Os in ten
+    seconds, each varying by a tenth of its time, the mean varies by 0.1 / √n."""
+    if stretch.cov is None or not stretch.iops:
+        return False
+    return stretch.cov < ONE_VARIES / (stretch.iops * BIN_S) ** 0.5
 
 
 def is_above(stretch: Stretch, setting: Setting) -> bool:

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
+from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.limiter import limiter
-from diskbench.analysis.setting import Setting, Stretch, is_above, rate
+from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
 from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
     BURST_ONLY,
+    CHANGED,
     DATED,
     MIXED,
     PAGE_CACHE,
@@ -66,6 +68,7 @@ def verdict(
             *_impossible(stretches, setting),
             *reasons,
             *_stalled(measured),
+            *_changed(stretches, main),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -75,6 +78,7 @@ def verdict(
             *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main),
             *_beside_promise(stretches[main], setting, judged[main]),
+            *_beyond_its_credit(stretches[main], measured, promise),
             *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
         )
     )
@@ -185,6 +189,41 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
     )
 
 
+def _changed(stretches: Sequence[Stretch], main: int) -> Sequence[Reason]:
+    """Return a doubt if a step ended at another level than that of its figure."""
+    shown, last = stretches[main], stretches[-1]
+    if shown is last or shown.kind == "baseline" or last.kind == "stall":
+        return ()
+    rates = [
+        (one.iops if shown.iops and last.iops else one.bytes_per_s) or 0.0 for one in (shown, last)
+    ]
+    if min(rates) > (1 - LEAST_CHANGE) * max(rates):
+        return ()
+    then = figure_words(last.iops, last.bytes_per_s)
+    return (CHANGED.reason(f"it ended at {then}, not at {figure_words(shown.iops, shown.bytes_per_s)}"),)
+
+
+def _beyond_its_credit(
+    stretch: Stretch, measured: Measured, promise: StepPromise | None
+) -> Sequence[Reason]:
+    """Return a doubt if a burst went on for longer than its bucket can bear it, from full."""
+    expected = promise.expected if promise is not None else None
+    if expected is None or stretch.kind != "burst" or not expected.bursts or stretch.used_up:
+        return ()
+    seconds = measured.seconds
+    if stretch.start_s is not None and stretch.end_s is not None:
+        seconds = stretch.end_s - stretch.start_s
+    lasts_s = expected.lasts_s
+    if lasts_s is None or seconds <= ABOVE * lasts_s:
+        return ()
+    return (
+        ABOVE_PROMISE.reason(
+            f"the burst went on for {format_duration_s(seconds)}; its credit lasts "
+            f"{format_duration_s(lasts_s)}"
+        ),
+    )
+
+
 def _impossible(stretches: Sequence[Stretch], setting: Setting) -> list[Reason]:
     evidence = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
     if not evidence:
@@ -227,6 +266,8 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
                 "a second of saved tokens; a minute shows the limit itself",
             )
         ]
+    if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
+        return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
         return [ABOVE_PROMISE.reason(_above_words(judged.ratio, judged.promised, setting))]
     if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW:

@@ -217,6 +217,11 @@ STALLED = Doubt(
     "time, and measure it again",
     shown="verdict",
 )  # fmt: skip
+CHANGED = Doubt(
+    "changed", "with care", "its level changed",
+    "the figure is of its longest level: look at its seconds, and measure it for longer",
+    shown="verdict",
+)  # fmt: skip
 NO_RATE = Doubt(
     "no-rate", "with care", "no rate is known",
     "log rates beside them: write_iops_log, write_bw_log, or --output-format=json",

@@ -200,7 +200,9 @@ def _changed(stretches: Sequence[Stretch], main: int) -> Sequence[Reason]:
     if min(rates) > (1 - LEAST_CHANGE) * max(rates):
         return ()
     then = figure_words(last.iops, last.bytes_per_s)
-    return (CHANGED.reason(f"it ended at {then}, not at {figure_words(shown.iops, shown.bytes_per_s)}"),)
+    return (
+        CHANGED.reason(f"it ended at {then}, not at {figure_words(shown.iops, shown.bytes_per_s)}"),
+    )
 
 
 def _beyond_its_credit(

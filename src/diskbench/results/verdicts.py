@@ -6,7 +6,7 @@ Computed on each read, like phases, and never stored: improved rules then apply 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,9 @@ from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import DiskbenchError
+from diskbench.fio.run_spread import FAR_APART, least_variation
 from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, RUNS_DISAGREE
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.as_disk import Hint, hint_of, named_disk
@@ -129,12 +130,23 @@ def judge(
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    courses, flat = _courses(runs_of), _variation(runs_of)
+    courses, flat, apart = _courses(runs_of), _variation(runs_of), _apart(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, flat, promises)
+            of_runs = _OverRuns(courses, flat, apart)
+            verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
     return tuple(verdicts), promises
+
+
+@dataclass(frozen=True)
+class _OverRuns:
+    """What the runs of a trial say of each step: the level of each run, the variation of five or
+    more, and by how much they vary at least."""
+
+    courses: Mapping[tuple[str, str], RunStretch]
+    variation: Mapping[str, float]
+    apart: Mapping[str, float]
 
 
 def _of_run(
@@ -142,8 +154,7 @@ def _of_run(
     groups: Sequence[StepGroup],
     plan: Plan | None,
     hint: Hint,
-    courses: Mapping[tuple[str, str], RunStretch],
-    variation: Mapping[str, float],
+    of_runs: _OverRuns,
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
@@ -164,14 +175,15 @@ def _of_run(
             bytes_per_s=group.bytes_per_s,
             seconds=group.seconds,
             phases=group.phases,
-            course=courses.get((run_id, group.name)),
-            cov=variation.get(group.name),
+            course=of_runs.courses.get((run_id, group.name)),
+            cov=of_runs.variation.get(group.name),
         )
         setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
+        known += _disagree(measured.course, of_runs.apart.get(group.name))
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
@@ -243,6 +255,25 @@ def _variation(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, 
         for name, values in series.items()
         if len(values) >= FEWEST_FLAT
     }
+
+
+def _apart(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, float]:
+    """By how much the figures of a step vary over the runs of a trial at least, by step."""
+    series: dict[str, list[float]] = {}
+    for _, groups in runs_of:
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append(group.iops)
+    found = {name: least_variation(values) for name, values in series.items()}
+    return {name: least for name, least in found.items() if least is not None}
+
+
+def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
+    """A doubt where runs lie so far apart that none stands for the others, and no fall tells why."""
+    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
+        return ()
+    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+    return (RUNS_DISAGREE.reason(words, weight="with care"),)
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:

@@ -22,7 +22,7 @@ _LEAST_LEFT = 0.2
 """Below it most of the file was still in memory: that is the page cache's rate."""
 FLAT = 0.01
 """A coefficient of variation below it is a fixed limit; our choice."""
-ONE_VARIES = 0.1
+ONE_VARIES = 0.05
 """Of its time: the least by which single I/Os of a disk vary; our choice."""
 BIN_S = 10
 """Seconds that a coefficient of variation is made of the means of."""
@@ -119,7 +119,7 @@ def is_flat(stretch: Stretch) -> bool:
 
 def is_regular(stretch: Stretch) -> bool:
     """Whether I/Os, one at a time, come so regularly that no disk makes them: of n I/Os in ten
-    seconds, each varying by a tenth of its time, the mean varies by 0.1 / √n."""
+    seconds, each varying by a twentieth of its time, the mean varies by 0.05 / √n."""
     if stretch.cov is None or not stretch.iops:
         return False
     return stretch.cov < ONE_VARIES / (stretch.iops * BIN_S) ** 0.5

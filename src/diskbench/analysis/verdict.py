@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import impossible, too_fast
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 BY_OWNER = "--promise"
 _BELOW = 0.9
 _TWICE = 2.0
+_NO_LEVEL = 0.5
+"""From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 
 
@@ -68,7 +71,7 @@ def verdict(
             *_impossible(stretches, setting),
             *reasons,
             *_stalled(measured),
-            *_changed(stretches, main),
+            *_changed(stretches, main, promise),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -189,20 +192,37 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
     )
 
 
-def _changed(stretches: Sequence[Stretch], main: int) -> Sequence[Reason]:
-    """Return a doubt if a step ended at another level than that of its figure."""
+def _changed(
+    stretches: Sequence[Stretch], main: int, promise: StepPromise | None
+) -> Sequence[Reason]:
+    """Return a doubt if the figure's level stands for less than it seems to: the step ended at
+    another level, its seconds keep to none, or it fell and rose under load without a documented
+    bucket."""
     shown, last = stretches[main], stretches[-1]
-    if shown is last or shown.kind == "baseline" or last.kind == "stall":
-        return ()
-    rates = [
-        (one.iops if shown.iops and last.iops else one.bytes_per_s) or 0.0 for one in (shown, last)
-    ]
-    if min(rates) > (1 - LEAST_CHANGE) * max(rates):
+    if shown.cov is not None and shown.cov >= _NO_LEVEL:
+        return (CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
+    if shown.kind == "baseline":
+        has_bucket = promise is not None and promise.expected.bursts
+        rose = any(_is_apart(a, b) and _of(a, b) < _of(b, a) for a, b in pairwise(stretches[:main]))
+        if has_bucket or not rose:
+            return ()
+        return (CHANGED.reason("it fell, rose and fell again"),)
+    if shown is last or last.kind == "stall" or not _is_apart(shown, last):
         return ()
     then = figure_words(last.iops, last.bytes_per_s)
-    return (
-        CHANGED.reason(f"it ended at {then}, not at {figure_words(shown.iops, shown.bytes_per_s)}"),
-    )
+    now = figure_words(shown.iops, shown.bytes_per_s)
+    return (CHANGED.reason(f"it ended at {then}, not at {now}"),)
+
+
+def _is_apart(one: Stretch, other: Stretch) -> bool:
+    rates = (_of(one, other), _of(other, one))
+    return min(rates) <= (1 - LEAST_CHANGE) * max(rates)
+
+
+def _of(one: Stretch, beside: Stretch) -> float:
+    """Return a rate in the unit that both have."""
+    both = one.iops is not None and beside.iops is not None
+    return (one.iops if both else one.bytes_per_s) or 0.0
 
 
 def _beyond_its_credit(
@@ -272,7 +292,10 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
         return [ABOVE_PROMISE.reason(_above_words(judged.ratio, judged.promised, setting))]
-    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW:
+    is_plausible = judged.promised.limited_by == "latency" and (
+        judged.ratio * judged.promised.iops >= judged.promised.low_iops
+    )
+    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW and not is_plausible:
         return [
             BELOW_PROMISE.reason(
                 f"{judged.ratio:.0%} of the promise, and what stood in the way was not found",

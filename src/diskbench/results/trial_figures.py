@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.analysis.figure import middle, of_one_level, of_rounds
-from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import counted, step_figure
+from diskbench.analysis.run_course import joint_courses
 from diskbench.results.phase_reader import courses_of
 from diskbench.results.sample_units import machine_of
 from diskbench.store.figures import load_figures

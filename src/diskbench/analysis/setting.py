@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -122,7 +123,7 @@ def is_regular(stretch: Stretch) -> bool:
     seconds, each varying by a twentieth of its time, the mean varies by 0.05 / √n."""
     if stretch.cov is None or not stretch.iops:
         return False
-    return stretch.cov < ONE_VARIES / (stretch.iops * BIN_S) ** 0.5
+    return stretch.cov < ONE_VARIES / math.sqrt(stretch.iops * BIN_S)
 
 
 def is_above(stretch: Stretch, setting: Setting) -> bool:

@@ -6,18 +6,14 @@ Computed on each read, like phases, and never stored: improved rules then apply 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean, stdev
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.run_course import joint_courses
-from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import DiskbenchError
-from diskbench.fio.run_spread import FAR_APART, least_variation
 from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, RUNS_DISAGREE
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.as_disk import Hint, hint_of, named_disk
@@ -26,6 +22,7 @@ from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
 from diskbench.results.identified import level_of
 from diskbench.results.other_disk import with_other_disk
+from diskbench.results.over_runs import disagree, over_runs
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence, read_steps
@@ -38,7 +35,6 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.analysis.run_course import RunStretch
     from diskbench.catalog.books import Books
     from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
@@ -48,6 +44,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
+    from diskbench.results.over_runs import OverRuns
 
 _SHOWN_AS_BYTES = 64 * KIB
 
@@ -130,23 +127,12 @@ def judge(
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    courses, flat, apart = _courses(runs_of), _variation(runs_of), _apart(runs_of)
+    of_runs = over_runs(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            of_runs = _OverRuns(courses, flat, apart)
             verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
     return tuple(verdicts), promises
-
-
-@dataclass(frozen=True)
-class _OverRuns:
-    """What the runs of a trial say of each step: the level of each run, the variation of five or
-    more, and by how much they vary at least."""
-
-    courses: Mapping[tuple[str, str], RunStretch]
-    variation: Mapping[str, float]
-    apart: Mapping[str, float]
 
 
 def _of_run(
@@ -154,7 +140,7 @@ def _of_run(
     groups: Sequence[StepGroup],
     plan: Plan | None,
     hint: Hint,
-    of_runs: _OverRuns,
+    of_runs: OverRuns,
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
@@ -183,7 +169,7 @@ def _of_run(
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
-        known += _disagree(measured.course, of_runs.apart.get(group.name))
+        known += disagree(measured.course, of_runs.apart.get(group.name))
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
@@ -223,57 +209,6 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
         return read_steps(evidence, run_id)
     except DiskbenchError:
         return ()
-
-
-def _courses(
-    runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
-) -> dict[tuple[str, str], RunStretch]:
-    """The level over consecutive runs to which each step belongs, by run and step."""
-    series: dict[str, list[tuple[int, float]]] = {}
-    for number, (_, groups) in enumerate(runs_of):
-        for group in groups:
-            if group.iops:
-                series.setdefault(group.name, []).append((number, group.iops))
-    return {
-        (runs_of[number][0].run_id, name): course
-        for name, courses in joint_courses(series).items()
-        if courses
-        for (number, _), course in zip(series[name], courses, strict=True)
-    }
-
-
-def _variation(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, float]:
-    """How much the figures of a step vary over five or more runs of a trial, as a fraction of their
-    mean, by step."""
-    series: dict[str, list[float]] = {}
-    for _, groups in runs_of:
-        for group in groups:
-            if group.iops:
-                series.setdefault(group.name, []).append(group.iops)
-    return {
-        name: stdev(values) / fmean(values)
-        for name, values in series.items()
-        if len(values) >= FEWEST_FLAT
-    }
-
-
-def _apart(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, float]:
-    """By how much the figures of a step vary over the runs of a trial at least, by step."""
-    series: dict[str, list[float]] = {}
-    for _, groups in runs_of:
-        for group in groups:
-            if group.iops:
-                series.setdefault(group.name, []).append(group.iops)
-    found = {name: least_variation(values) for name, values in series.items()}
-    return {name: least for name, least in found.items() if least is not None}
-
-
-def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
-    """A doubt where runs lie so far apart that none stands for the rest, and no fall tells why."""
-    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
-        return ()
-    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
-    return (RUNS_DISAGREE.reason(words, weight="with care"),)
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:

@@ -48,8 +48,15 @@ def promises_of(
     rates = _rates(runs_of)
     near = [fits(promises, rates) for promises in found]
     at = max(range(len(found)), key=near.__getitem__)
+    if all(_promised(promises) == _promised(found[at]) for promises in found):
+        return found[at]  # what changed of its limits is not what this load meets
     why = chosen_words(ways[at].limits, near[at], len(rates), len(found))
     return {key: replace(one, chosen=why) for key, one in found[at].items()}
+
+
+def _promised(promises: Mapping[tuple[str, int], StepPromise]) -> list[tuple[float, float]]:
+    levels = [(one.expected.begin, one.expected.lasting) for one in promises.values()]
+    return [(begin.iops, lasting.iops) for begin, lasting in levels]
 
 
 def chosen_words(limits: DiskLimits | None, near: int, of: int, versions: int) -> str:

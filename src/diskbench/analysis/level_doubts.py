@@ -23,13 +23,13 @@ _NO_LEVEL = 0.5
 
 
 def changed(
-    stretches: Sequence[Stretch], main: int, promise: StepPromise | None
+    measured: Measured, stretches: Sequence[Stretch], main: int, promise: StepPromise | None
 ) -> Sequence[Reason]:
     """Return a doubt if the figure's level stands for less than it seems to: the step ended at
     another level, its seconds keep to none, or it fell and rose under load without a documented
     bucket."""
     shown, last = stretches[main], stretches[-1]
-    if shown.cov is not None and shown.cov >= _NO_LEVEL:
+    if measured.cov is None and shown.cov is not None and shown.cov >= _NO_LEVEL:
         return (CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
     if shown.kind == "baseline":
         has_bucket = promise is not None and promise.expected.bursts

@@ -67,7 +67,7 @@ def verdict(
             *_impossible(stretches, setting),
             *reasons,
             *_stalled(measured),
-            *changed(stretches, main, promise),
+            *changed(measured, stretches, main, promise),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,

@@ -23,11 +23,11 @@ RunsOf = Sequence[tuple["Run", Sequence["StepGroup"]]]
 
 @dataclass(frozen=True)
 class OverRuns:
-    """The level of each run of each step, by run and step; how much five or more runs of a step
-    vary, as a fraction of their mean; and by how much two or more vary at least (95 %)."""
+    """The level of each run of each step, by run and step; how much five or more runs at that level
+    vary, as a fraction of their mean; and by how much all runs of a step vary at least (95 %)."""
 
     courses: Mapping[tuple[str, str], RunStretch]
-    variation: Mapping[str, float]
+    variation: Mapping[tuple[str, str], float]
     apart: Mapping[str, float]
 
 
@@ -38,20 +38,20 @@ def over_runs(runs_of: RunsOf) -> OverRuns:
         for group in groups:
             if group.iops:
                 series.setdefault(group.name, []).append((number, group.iops))
-    values = {name: [value for _, value in of] for name, of in series.items()}
-    least = {name: least_variation(of) for name, of in values.items()}
-    return OverRuns(
-        courses={
-            (runs_of[number][0].run_id, name): course
-            for name, courses in joint_courses(series).items()
-            if courses
-            for (number, _), course in zip(series[name], courses, strict=True)
-        },
-        variation={
-            name: stdev(of) / fmean(of) for name, of in values.items() if len(of) >= FEWEST_FLAT
-        },
-        apart={name: one for name, one in least.items() if one is not None},
-    )
+    found = joint_courses(series)
+    courses: dict[tuple[str, str], RunStretch] = {}
+    variation: dict[tuple[str, str], float] = {}
+    for name, of in series.items():
+        levels = found[name] or (None,) * len(of)
+        for (number, _), level in zip(of, levels, strict=True):
+            alike = [v for (_, v), other in zip(of, levels, strict=True) if other == level]
+            key = runs_of[number][0].run_id, name
+            if level is not None:
+                courses[key] = level
+            if len(alike) >= FEWEST_FLAT:
+                variation[key] = stdev(alike) / fmean(alike)
+    least = {name: least_variation([value for _, value in of]) for name, of in series.items()}
+    return OverRuns(courses, variation, {n: one for n, one in least.items() if one is not None})
 
 
 def disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:

@@ -162,7 +162,7 @@ def _of_run(
             seconds=group.seconds,
             phases=group.phases,
             course=of_runs.courses.get((run_id, group.name)),
-            cov=of_runs.variation.get(group.name),
+            cov=of_runs.variation.get((run_id, group.name)),
         )
         setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))

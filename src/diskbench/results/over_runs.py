@@ -43,13 +43,20 @@ def over_runs(runs_of: RunsOf) -> OverRuns:
     variation: dict[tuple[str, str], float] = {}
     for name, of in series.items():
         levels = found[name] or (None,) * len(of)
+        alike: dict[RunStretch | None, list[float]] = {}
+        for (_, value), level in zip(of, levels, strict=True):
+            alike.setdefault(level, []).append(value)
+        vary = {
+            level: stdev(values) / fmean(values)
+            for level, values in alike.items()
+            if len(values) >= FEWEST_FLAT
+        }
         for (number, _), level in zip(of, levels, strict=True):
-            alike = [v for (_, v), other in zip(of, levels, strict=True) if other == level]
             key = runs_of[number][0].run_id, name
             if level is not None:
                 courses[key] = level
-            if len(alike) >= FEWEST_FLAT:
-                variation[key] = stdev(alike) / fmean(alike)
+            if level in vary:
+                variation[key] = vary[level]
     least = {name: least_variation([value for _, value in of]) for name, of in series.items()}
     return OverRuns(courses, variation, {n: one for n, one in least.items() if one is not None})
 

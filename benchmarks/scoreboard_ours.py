@@ -7,7 +7,7 @@ from tests.books import SHIPPED
 from tests.limiter_case import judge
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.run_course import courses_over
+from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.synthetic import Noise, settling, steps
@@ -78,8 +78,13 @@ def _of_step(row):
 def _over_runs(row):
     load, seconds = Load(**row["load"]), row["seconds"]
     values = [float(value) for value in _made(row["runs"], row)]
-    promises = _promise(row, load, [PastStep(load, value, seconds) for value in values])
-    courses = courses_over(values) or (None,) * len(values)
+    idle = row.get("idle", 0.0)
+    past = [PastStep(load, value, seconds, idle if at else 0.0) for at, value in enumerate(values)]
+    promises = _promise(row, load, past)
+    series = {row["name"]: list(enumerate(values))}
+    if "beside" in row:  # another step of the same runs
+        series["beside"] = list(enumerate(float(value) for value in _made(row["beside"], row)))
+    courses = joint_courses(series)[row["name"]] or (None,) * len(values)
     measured = Measured(
         0, row["name"], values[-1], values[-1] * load.block_bytes, seconds, course=courses[-1]
     )

@@ -21,6 +21,7 @@ from diskbench.analysis.setting import (
     Setting,
     Stretch,
     device_rate,
+    is_flat,
     rate,
     shown_rate,
 )
@@ -39,6 +40,8 @@ promise on two disk types of a cloud in 2018, where 6/5 is 1.20."""
 SHORT_S = 30.0
 _TOKENS_OFF = 0.02
 _HALF = 0.5
+_NOT_FAR = 1.5
+CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
 NOT_CAPS = frozenset({"latency", "offered"})
 
 
@@ -47,8 +50,8 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     told_fall = fell(stretch, setting) if stretch.lasts else ()
     measured, level = rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
-        if is_writing(setting) and not setting.is_like_bucket:
-            return None  # a full write cache of the disk explains the fall, too
+        if is_writing(setting) and not setting.is_like_bucket and not is_flat(stretch):
+            return None  # a full write cache of the disk explains the fall, too, but no flat level
         unpromised = ("no limit of this disk is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
     if measured is None:
@@ -169,13 +172,22 @@ def _is_cap(bound: Bound) -> bool:
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
-    limit that the rate is near."""
+    limit that the rate is near. All requests pass all gates, so a rate far above the tightest is
+    not at a looser one but past both; only a cache's limits hold there."""
     caps = [bound for bound in level.bounds if _is_cap(bound)]
     if measured is None or not caps:
         return None
     if measured < (1 - NEAR) * caps[0].iops:
         return None
-    others = (bound for bound in caps if bound is caps[0] or bound.limit != caps[0].limit)
+    others = (
+        bound
+        for bound in caps
+        if bound is caps[0]
+        or (
+            bound.limit != caps[0].limit
+            and (bound.iops <= _NOT_FAR * caps[0].iops or bound.limit in CACHED)
+        )
+    )
     return next((bound for bound in others if _is_near(measured, bound.iops)), None)
 
 

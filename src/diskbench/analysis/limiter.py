@@ -31,7 +31,15 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
 from diskbench.analysis.queue_depth import queue_depth
-from diskbench.analysis.setting import SHOWN_AS_BYTES, Setting, Stretch, is_flat, rate, shown_rate
+from diskbench.analysis.setting import (
+    SHOWN_AS_BYTES,
+    Setting,
+    Stretch,
+    is_flat,
+    is_regular,
+    rate,
+    shown_rate,
+)
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.processor import busy_with, percent
 from diskbench.model.verdict import Limiter
@@ -112,8 +120,11 @@ def _queue_depth(stretch: Stretch, setting: Setting) -> Limiter | None:
     measured = rate(stretch, setting)
     if measured is None or setting.load is None:
         return None
-    # What holds a rate within 1 % is a limit and no latency.
-    level = None if is_flat(stretch) and setting.load.depth != 1 else stretch.level
+    # What holds a rate within 1 % is a limit and no latency; one at a time is flatter than that.
+    is_single = setting.load.depth == 1
+    if is_single and is_regular(stretch) and not setting.siblings:
+        return None
+    level = None if is_flat(stretch) and not is_single else stretch.level
     return queue_depth(measured, setting.load, level, setting.siblings)
 
 

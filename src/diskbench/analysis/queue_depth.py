@@ -7,7 +7,8 @@ small
     if another step of the run had a deeper one and reached 1.1 times the rate
     at depth 1: no I/O can wait for another
     if an I/O took at most 1.25 times as long as at a smaller depth in the same run
-    below a known cap, if an I/O took no longer than an idle disk usually takes
+    below a known cap, if an I/O took no longer than an idle disk usually takes; below half of it,
+    where nothing throttles, up to 1.5 times as long
 
 and it is deep enough if a smaller depth reached the same rate. All factors are our choice.
 """
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MORE = 1.1
 AS_MUCH = 0.9
 NO_LONGER = 1.25
+SLOWER = 1.5
+FAR = 0.5
 _NEAR = 0.10
 _NOT_CAPS = frozenset({"latency", "offered"})
 
@@ -74,7 +77,10 @@ def queue_depth(
         return None
     # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
     usual = next((one for one in level.bounds if one.limit == "latency"), None)
-    if usual is not None and iops >= (1 - _NEAR) * usual.iops:
+    if usual is None:
+        return None
+    is_far = iops < FAR * caps[0].iops
+    if iops >= (1 - _NEAR) * usual.iops or (is_far and iops * SLOWER >= usual.iops):
         cap = f"{LIMIT_WORDS[caps[0].limit]} limit is {format_iops(caps[0].iops)} IOPS"
         return _named(per_io, f"an idle disk usually takes as long; its {cap}")
     return None

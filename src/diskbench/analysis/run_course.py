@@ -8,12 +8,16 @@ least cliff). What a level is called follows the rule for phases: if it falls an
 it was, the level at the end and any within 20 % of it are the `baseline`, and those above it
 `burst`; else all are a `level`. Below six runs, and where a run is missing a figure, nothing is
 said.
+
+Steps of one run spend one bucket and fall together: where another step fell, one that came down at
+the same run (or one beside it) fell there, too, by a twentieth or more and three standard errors
+(our choice: the run is known, so chance has one place and not all).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -36,6 +40,8 @@ _PHI = 0.44
 _MOST_PHI = 0.95
 _LEAST_ERRORS = 4.0
 _LEAST_SIGMA = 1e-3
+_BESIDE = 0.05
+_BESIDE_ERRORS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,48 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     return tuple(
         stretch for stretch in run_course(values) for _ in range(stretch.start, stretch.end)
     )
+
+
+def joint_courses(
+    series: Mapping[str, Sequence[tuple[int, float]]],
+) -> dict[str, tuple[RunStretch, ...]]:
+    """The level that each run of each step is part of, as `courses_over`; of each step its values
+    with the number of the run. A step that fell beside others that fell has two levels."""
+    courses = {name: courses_over([value for _, value in of]) for name, of in series.items()}
+    falls = {
+        series[name][stretch.start][0]
+        for name, of_runs in courses.items()
+        for stretch in of_runs
+        if stretch.fell_from is not None
+    }
+    for name, of in series.items():
+        if falls and not any(stretch.fell_from is not None for stretch in courses[name]):
+            beside = _fell_beside(of, falls)
+            courses[name] = beside or courses[name]
+    return courses
+
+
+def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tuple[RunStretch, ...]:
+    """The two levels of a step that fell where other steps did, a run each; else none."""
+    import numpy as np
+
+    values = [value for _, value in of]
+    if len(values) < LEAST_HISTORY or min(values) <= 0:
+        return ()
+    logs, found = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
+    for cut, (run, _) in enumerate(of):
+        is_near = any(abs(run - fall) <= 1 for fall in falls)
+        if is_near and SHORTEST <= cut <= len(values) - SHORTEST:
+            before, after = median(values[:cut]), median(values[cut:])
+            if after <= (1 - _BESIDE) * before:
+                found.append((_errors(logs, 0, cut, len(values)), cut))
+    if not found or max(found)[0] < _BESIDE_ERRORS:
+        return ()
+    cut = max(found)[1]
+    before, after = median(values[:cut]), median(values[cut:])
+    burst = RunStretch(0, cut, before, "burst")
+    lasting = RunStretch(cut, len(values), after, "baseline", before)
+    return (*(burst for _ in range(cut)), *(lasting for _ in range(cut, len(values))))
 
 
 def _changes(values: Sequence[float]) -> list[int]:

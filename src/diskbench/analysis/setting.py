@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -27,6 +28,10 @@ _LEAST_LEFT = 0.75
 is the page cache's rate as much as the disk's (benchmarks/rates.py)."""
 FLAT = 0.01
 """A coefficient of variation below it is a fixed limit; our choice."""
+ONE_VARIES = 0.05
+"""Of its time: the least by which single I/Os of a disk vary; our choice."""
+BIN_S = 10
+"""Seconds that a coefficient of variation is made of the means of."""
 FEWEST_FLAT = 5
 """The fewest runs that a level is called flat by."""
 ABOVE = 1.1
@@ -124,6 +129,14 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
 def is_flat(stretch: Stretch) -> bool:
     """Whether the rate varies so little that something holds it there."""
     return stretch.cov is not None and stretch.cov < FLAT
+
+
+def is_regular(stretch: Stretch) -> bool:
+    """Whether I/Os, one at a time, come so regularly that no disk makes them: of n I/Os in ten
+    seconds, each varying by a twentieth of its time, the mean varies by 0.05 / √n."""
+    if stretch.cov is None or not stretch.iops:
+        return False
+    return stretch.cov < ONE_VARIES / math.sqrt(stretch.iops * BIN_S)
 
 
 def is_above(stretch: Stretch, setting: Setting) -> bool:

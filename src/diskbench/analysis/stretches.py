@@ -55,13 +55,15 @@ class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
     as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
-    hold, where others replaced them."""
+    hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
+    (empty where there is one version)."""
 
     expected: Expectation
     source: str = "catalogue"
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     is_guess: bool = False
     until: str | None = None
+    chosen: str = ""
 
     def is_near(self, iops: float) -> bool:
         """Whether a rate lies within 10 % of what is promised, with credit or without."""
@@ -163,6 +165,7 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
     known = _is_empty(promise, measured.seconds) or (
         course is not None and course.kind == "baseline"
     )
+    is_baseline = course is not None and course.kind == "baseline"
     used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
@@ -172,7 +175,7 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
-        mixed = _mixed(measured, expected, iops) if not known else None
+        mixed = _mixed(measured, expected, iops) if not is_baseline else None
         if mixed is not None:
             return Stretch(
                 iops=measured.iops,
@@ -199,17 +202,22 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
 
 def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
     """Return the expected mean of a step whose credit runs out within it, if the measured mean
-    agrees: the mean of the burst while credit lasts and the lasting rate after it."""
-    lasts, lasting = expected.lasts_s, expected.lasting
-    is_seen = measured.phases is not None and measured.phases.phases
-    if is_seen or not expected.bursts or not lasts:
+    agrees: the mean of the burst while credit lasts and the lasting rate after it. Of the little
+    that a bucket regained while it was idle nobody knows how much was left: any rate up to that
+    mean agrees."""
+    lasts, lasting, course = expected.lasts_s, expected.lasting, measured.phases
+    if not expected.bursts or not lasts or not lasting.bounds or lasts >= measured.seconds:
         return None
-    if lasts >= measured.seconds or not lasting.bounds:
-        return None
+    if course is not None and course.phases and lasts >= course.shortest_s:
+        return None  # its seconds show both levels
     share = lasts / measured.seconds
     mean = share * expected.begin.iops + (1 - share) * lasting.iops
-    if iops <= ABOVE * lasting.high_iops or abs(iops / mean - 1) > _NEAR_MEAN:
+    if iops <= ABOVE * lasting.high_iops or iops > (1 + _NEAR_MEAN) * mean:
         return None
+    if iops < (1 - _NEAR_MEAN) * mean:
+        if share > 1 - _MOST_OF:
+            return None
+        mean = iops
     tightest = lasting.bounds[0].model_copy(update={"iops": mean})
     return lasting.model_copy(
         update={

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
+from diskbench.analysis.level_doubts import beyond_its_credit, changed, figure_words
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import (
-    SHOWN_AS_BYTES,
     Setting,
     Stretch,
     is_above,
@@ -33,6 +33,7 @@ from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
     BURST_ONLY,
+    DATED,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
@@ -41,7 +42,7 @@ from diskbench.model.doubts import (
 )
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.verdict import Judged, LimiterName, Promised, Verdict, trust_words
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from diskbench.model.doubts import Reason
@@ -77,6 +78,7 @@ def verdict(
             *_impossible(stretches, setting),
             *reasons,
             *_stalled(measured),
+            *changed(measured, stretches, main, promise),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -86,6 +88,8 @@ def verdict(
             *_cached(stretches[main], judged[main], setting, warnings),
             *_regime(stretches, judged, promise, main, setting),
             *_beside_promise(stretches[main], setting, judged[main]),
+            *beyond_its_credit(stretches[main], measured, promise),
+            *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
         )
     )
     result = Verdict(
@@ -106,14 +110,6 @@ def sentence(verdict_: Verdict) -> str:
     parts = [_of_stretch(stretch) for stretch in verdict_.stretches]
     why = trust_words(verdict_.trust, verdict_.reasons)
     return f"{verdict_.step}: {'; '.join(parts)}. Trust: {why}"
-
-
-def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """Return `3,000 IOPS`, or `98.0 MB/s` of large blocks and if there are no IOPS."""
-    is_large = iops and bytes_per_s and round(bytes_per_s / iops) >= SHOWN_AS_BYTES - 1
-    if iops is not None and not is_large:
-        return f"{format_iops(iops)} IOPS"
-    return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 
 
 def _of_stretch(judged: Judged) -> str:
@@ -241,11 +237,16 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
                 f"rate {judged.ratio:.2f} times the limit",
             )
         ]
+    if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
+        return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
         words = _above_words(stretch, judged, judged.promised, setting)
         advice = "do not plan with it" if judged.limiter.name in _BY_CACHE else ""
         return [ABOVE_PROMISE.reason(words, advice=advice)]
-    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW:
+    is_plausible = judged.promised.limited_by == "latency" and (
+        judged.ratio * judged.promised.iops >= judged.promised.low_iops
+    )
+    if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW and not is_plausible:
         return [
             BELOW_PROMISE.reason(
                 f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the "

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST_VARIATION = 0.03
 """Our choice."""
+FAR_APART = 0.25
+"""From here on no run stands for the others; our choice."""
 _FEW = 10
 _Q90 = 1.2816
 _Z = 1.96

@@ -83,8 +83,6 @@ RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",
     "read the runs in order. A fall that stays is used-up credit or a throttle. Figures that go up "
     "and down are load from neighbours: repeat at a quiet time",
-    profile="sustained",
-    because="the runs disagree; measure the rate that is left without credit",
 )  # fmt: skip
 PAGE_CACHE = Doubt(
     "page-cache", "no", "served from cache",
@@ -216,6 +214,11 @@ STALLED = Doubt(
     "look at the seconds (results show --plot) and at the machine's log of that time, then repeat",
     shown="verdict",
 )  # fmt: skip
+CHANGED = Doubt(
+    "changed", "with care", "its level changed",
+    "the figure is of its longest level: look at its seconds, and measure it for longer",
+    shown="verdict",
+)  # fmt: skip
 NO_RATE = Doubt(
     "no-rate", "with care", "no rate in the files",
     "import rates as well: write_iops_log, write_bw_log, or --output-format=json",
@@ -244,6 +247,11 @@ LOOKS_LIKE = Doubt(
 REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="verdict")
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
 OTHER_DISK = Doubt("other-disk", "with care", "behaves as another disk type", shown="verdict")
+DATED = Doubt(
+    "dated", "note", "judged by the limits of its day",
+    "--measured-on says the day of a file that does not tell it",
+    shown="verdict",
+)  # fmt: skip
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {

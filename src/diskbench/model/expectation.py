@@ -164,6 +164,25 @@ class CreditRange(Frozen):
     step: str | None = None
 
 
+CreditEnd = Literal["before", "at", "after"]
+
+
+class BeyondCredit(Frozen):
+    """What a plan shows of the rate that lasts. `ends` is where its last load ends: `before` the
+    credit is used up, `at` that time or so soon after it that the lasting rate cannot be told, or
+    `after` it. `lasts_s` is how long full buckets bear a load of such blocks, which then falls from
+    `begin_iops` to `lasting_iops`; `needed_s` is how long the load must run, and `flags` are the
+    options of `run` for that."""
+
+    lasts_s: float
+    needed_s: float
+    block_bytes: int
+    begin_iops: float
+    lasting_iops: float
+    ends: CreditEnd
+    flags: str
+
+
 class DiskPrice(Frozen):
     """A month of the disk and what it buys, in US dollars; None where it is not known, or nothing
     of the kind is promised. Transactions are those of a month of full load at the baseline, in
@@ -187,6 +206,8 @@ class PlanExpectation(Frozen):
     expectations: tuple[Expectation, ...] = ()
     steps: tuple[StepExpectation, ...] = ()
     credits: tuple[CreditRange, ...] = ()
+    beyond: BeyondCredit | None = None
+    """None where nothing that it measures falls, and in plans made before this was computed."""
     seconds: float = 0.0
     price: DiskPrice | None = None
     sources: tuple[str, ...] = ()

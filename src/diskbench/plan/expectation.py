@@ -25,6 +25,7 @@ from diskbench.model.expectation import (
     StepExpectation,
 )
 from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.limit_path import Way, cloud_of, way_of
 from diskbench.plan.loads import StepLoad, asked_by
 
@@ -58,6 +59,13 @@ def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpe
         expectations=tuple(book.found),
         steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, way.path),
+        beyond=beyond_credit(
+            plan,
+            way.path,
+            course,
+            [step for _, _, step in turns],
+            [step_load.stage.load if step_load.is_one else None for step_load in asked],
+        ),
         seconds=sum(step_load.seconds for step_load in steps),
         price=_price(plan, books, way),
         sources=way.sources,

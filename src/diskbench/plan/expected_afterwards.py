@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class PastStep:
     """A measured step: its load (None: not a single load), blocks per second, its duration, and the
-    idle time before it; seconds."""
+    idle time before it; seconds. `credit_is_held`: it spent no credit."""
 
     load: Load | None
     iops: float | None
     seconds: float
     idle_s: float = 0.0
+    credit_is_held: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
             if step.load and step.iops
             else None
         )
-        stages.append(Stage(held, seconds=max(step.seconds, 0.0)))
+        seconds = max(step.seconds, 0.0)
+        stages.append(Stage(held, seconds=seconds, credit_is_held=step.credit_is_held))
     course = simulate(path, stages)
     known: dict[tuple[Load, tuple[float, ...]], Expectation | None] = {}
     results: list[Recalled | None] = []

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.limit_path import way_of
 from diskbench.plan.step_lookup import expected_of, place_of
 from diskbench.results.step_groups import StepGroup, load_of
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
+    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.model.expectation import Expectation
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
     from diskbench.plan.limit_path import Way
+
+_TENTH = 0.1
 
 RunsOf = Sequence[tuple["Run", Sequence[StepGroup]]]
 
@@ -29,15 +35,34 @@ def promises_of(
     where the plan has no expectation. Raises InvalidValue, UserError for a hint that names no disk.
     """
     if plan is not None and plan.expectation is not None:
-        return _planned(runs_of, plan)
+        return _planned(runs_of, plan, books)
     provider = runs_of[0][0].provider if runs_of else ""
     day = _day(runs_of[0][0]) if runs_of else None
     ways = hint.ways(books, provider, day) if hint is not None else ()
     found = [_from_hint(runs_of, plan, way) for way in ways]
+    stated = (hint.measured_on if hint is not None else None) or day
     if len(found) < 2:
-        return found[0] if found else {}
+        until = ways[0].limits.until if ways and ways[0].limits else None
+        why = f"limits until {until}, which held on {stated}" if until else ""
+        return {key: replace(one, chosen=why) for key, one in found[0].items()} if found else {}
     rates = _rates(runs_of)
-    return max(found, key=lambda promises: fits(promises, rates))
+    near = [fits(promises, rates) for promises in found]
+    at = max(range(len(found)), key=near.__getitem__)
+    if all(_promised(promises) == _promised(found[at]) for promises in found):
+        return found[at]  # what changed of its limits is not what this load meets
+    why = chosen_words(ways[at].limits, near[at], len(rates), len(found))
+    return {key: replace(one, chosen=why) for key, one in found[at].items()}
+
+
+def _promised(promises: Mapping[tuple[str, int], StepPromise]) -> list[tuple[float, float]]:
+    levels = [(one.expected.begin, one.expected.lasting) for one in promises.values()]
+    return [(begin.iops, lasting.iops) for begin, lasting in levels]
+
+
+def chosen_words(limits: DiskLimits | None, near: int, of: int, versions: int) -> str:
+    """Which of several dated versions of a disk's limits was taken, and what it fits."""
+    which = f"the limits until {limits.until}" if limits and limits.until else "today's limits"
+    return f"of {versions} dated versions {which} fit best: {near} of {of} steps within 10 %"
 
 
 def fits(
@@ -63,7 +88,59 @@ def _rates(runs_of: RunsOf) -> dict[tuple[str, int], float]:
     return rates
 
 
-def _planned(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
+def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int], StepPromise]:
+    """The promises of the plan; where a bucket had more or less credit when a step began than was
+    foreseen, by what was really done, and in which time, those that follow from that."""
+    promises = _foreseen(runs_of, plan)
+    way = way_of(plan, books) if plan.rental is not None else None
+    if way is None or not any(gate.capacity for gate in way.path.gates):
+        return promises
+    keys, done = _as_done(runs_of, plan, way)
+    for (key, seconds), step in zip(keys, recalled(way.path, done), strict=True):
+        foreseen = promises.get(key)
+        if step is None:
+            break  # what it did to the credit is not known
+        if foreseen is not None and _differs(foreseen.expected, step.expected, seconds):
+            promises[key] = replace(foreseen, expected=step.expected, credit=step.credit)
+    return promises
+
+
+def _differs(foreseen: Expectation, found: Expectation, seconds: float) -> bool:
+    """Whether credit lasts for longer or shorter, by a tenth of the step."""
+    lasted = [
+        min(one.lasts_s if one.lasts_s is not None else seconds, seconds) if one.bursts else 0.0
+        for one in (foreseen, found)
+    ]
+    return abs(lasted[0] - lasted[1]) > _TENTH * seconds
+
+
+def _as_done(
+    runs_of: RunsOf, plan: Plan, way: Way
+) -> tuple[list[tuple[tuple[str, int], float]], list[PastStep]]:
+    """The steps as they were done, with the idle time before each."""
+    keys, done = [], []
+    over: float | None = None
+    for run, groups in runs_of:
+        for group in groups:
+            began, ended = _times(group)
+            idle = max(0.0, began - over) if began is not None and over is not None else 0.0
+            over = ended if ended is not None else over
+            keys.append(((run.run_id, group.index), group.seconds))
+            is_fill = bool(group.results) and group.results[0].role == "fill"
+            held = way.holds_credit and is_fill
+            load = load_of(group, plan, run.provider)
+            done.append(PastStep(load, group.iops, group.seconds, idle, held))
+    return keys, done
+
+
+def _times(group: StepGroup) -> tuple[float | None, float | None]:
+    """When a step began and ended, Unix seconds."""
+    if not group.results:
+        return None, None
+    return _seconds(group.results[0].started_at), _seconds(group.results[-1].finished_at)
+
+
+def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
     whole = plan.expectation
     assert whole is not None
     source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import counted, step_figure
+from diskbench.analysis.run_course import joint_courses
 from diskbench.results.phase_reader import courses_of
 from diskbench.results.sample_units import machine_of
 from diskbench.store.figures import load_figures
@@ -114,7 +115,30 @@ def trial_figures(
     of_steps: dict[tuple[str, str], list[Counted]] = {}
     for counts in counted(rows):
         of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
-    return [_figure(line, of, metric, courses, of_steps) for (_, line), of in trials.items()]
+    kinds = _over_runs(rows, of_steps)
+    return [_figure(line, of, metric, courses, of_steps, kinds) for (_, line), of in trials.items()]
+
+
+def _over_runs(
+    rows: Sequence[MeasuredFigure], of_steps: Mapping[tuple[str, str], Sequence[Counted]]
+) -> Mapping[tuple[str, str], PhaseKind]:
+    """The level of each run of each step, as its course over the runs of its trial shows it."""
+    series: dict[str, dict[str, dict[str, tuple[int, float]]]] = {}
+    for row in rows:
+        figure = step_figure(of_steps[row.run_id, row.step], None)
+        if figure is not None and figure.iops:
+            of_trial = series.setdefault(row.run.trial_id, {})
+            of_trial.setdefault(row.step, {})[row.run_id] = (row.run.run_index, figure.iops)
+    kinds: dict[tuple[str, str], PhaseKind] = {}
+    for of_trial in series.values():
+        in_order = {
+            step: sorted(of.items(), key=lambda pair: pair[1][0]) for step, of in of_trial.items()
+        }
+        found = joint_courses({step: [at for _, at in of] for step, of in in_order.items()})
+        for step, stretches in found.items():
+            for (run_id, _), stretch in zip(in_order[step], stretches, strict=False):
+                kinds[run_id, step] = stretch.kind
+    return kinds
 
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
@@ -143,9 +167,13 @@ def _figure(
     metric: Metric,
     courses: Courses,
     of_steps: Mapping[tuple[str, str], Sequence[Counted]],
+    over_runs: Mapping[tuple[str, str], PhaseKind],
 ) -> TrialFigure:
     results = _runs(line, rows, metric, courses, of_steps)
-    kept = of_one_level([result.kind for result in results], [result.iops for result in results])
+    of_runs = [over_runs.get((result.run_id, line.step)) for result in results]
+    if "baseline" not in of_runs:
+        of_runs = [result.kind for result in results]
+    kept = of_one_level(of_runs, [result.iops for result in results])
     kept_results = [results[at] for at in kept]
     seen = [courses[key] for run in results if (key := (run.run_id, line.step)) in courses]
     first = rows[0]

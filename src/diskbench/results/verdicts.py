@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.run_course import courses_over
-from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import DiskbenchError
@@ -25,6 +22,7 @@ from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
 from diskbench.results.identified import level_of
 from diskbench.results.other_disk import with_other_disk
+from diskbench.results.over_runs import disagree, over_runs
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence, read_steps
@@ -37,7 +35,6 @@ from diskbench.units import KIB
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.analysis.run_course import RunStretch
     from diskbench.catalog.books import Books
     from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
+    from diskbench.results.over_runs import OverRuns
 
 _SHOWN_AS_BYTES = 64 * KIB
 
@@ -129,11 +127,11 @@ def judge(
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    courses, flat = _courses(runs_of), _variation(runs_of)
+    of_runs = over_runs(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         if only is None or run.run_id == only:
-            verdicts += _of_run(run, groups, plan, hint or Hint(), courses, flat, promises)
+            verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
     return tuple(verdicts), promises
 
 
@@ -142,8 +140,7 @@ def _of_run(
     groups: Sequence[StepGroup],
     plan: Plan | None,
     hint: Hint,
-    courses: Mapping[tuple[str, str], RunStretch],
-    variation: Mapping[str, float],
+    of_runs: OverRuns,
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
@@ -164,14 +161,15 @@ def _of_run(
             bytes_per_s=group.bytes_per_s,
             seconds=group.seconds,
             phases=group.phases,
-            course=courses.get((run_id, group.name)),
-            cov=variation.get(group.name),
+            course=of_runs.courses.get((run_id, group.name)),
+            cov=of_runs.variation.get((run_id, group.name)),
         )
         setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
+        known += disagree(measured.course, of_runs.apart.get(group.name))
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
@@ -211,38 +209,6 @@ def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
         return read_steps(evidence, run_id)
     except DiskbenchError:
         return ()
-
-
-def _courses(
-    runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
-) -> dict[tuple[str, str], RunStretch]:
-    """The level over consecutive runs to which each step belongs, by run and step."""
-    series: dict[str, list[tuple[str, float]]] = {}
-    for run, groups in runs_of:
-        for group in groups:
-            if group.iops:
-                series.setdefault(group.name, []).append((run.run_id, group.iops))
-    return {
-        (run_id, name): course
-        for name, values in series.items()
-        if (courses := courses_over([value for _, value in values]))
-        for (run_id, _), course in zip(values, courses, strict=True)
-    }
-
-
-def _variation(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> dict[str, float]:
-    """How much the figures of a step vary over five or more runs of a trial, as a fraction of their
-    mean, by step."""
-    series: dict[str, list[float]] = {}
-    for _, groups in runs_of:
-        for group in groups:
-            if group.iops:
-                series.setdefault(group.name, []).append(group.iops)
-    return {
-        name: stdev(values) / fmean(values)
-        for name, values in series.items()
-        if len(values) >= FEWEST_FLAT
-    }
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:

@@ -2,11 +2,12 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.analysis.run_course import run_course
+from diskbench.analysis.run_course import joint_courses, run_course
 from diskbench.analysis.synthetic import Noise, flat, steps
 
 
@@ -68,3 +69,30 @@ def test_five_runs_tell_nothing():
 def test_runs_at_one_level_are_one(sd, seed):
     (found,) = run_course(noisy((1000, 30), sd=sd, seed=seed))
     assert (found.start, found.end, found.kind) == (0, 30, "level")
+
+
+def test_steps_that_fall_together_show_one_fall():
+    """19 % is less than a cliff by itself; beside a fall of reads in the same run it is that."""
+    reads = [300.0] * 8 + [100.0] * 8
+    random = [1000.0, 1010, 990, 1005, 995, 1000, 1008, 992] + [810.0, 800, 815, 805] * 2
+    alone = joint_courses({"random": list(enumerate(random))})["random"]
+    assert not any(stretch.fell_from for stretch in alone)
+    for late in (0, 1):
+        shifted = list(enumerate([reads[0]] * late + reads))[: len(random)]
+        both = joint_courses({"read": shifted, "random": list(enumerate(random))})
+        found = both["random"]
+        assert [stretch.kind for stretch in found] == ["burst"] * 8 + ["baseline"] * 8
+        assert found[8].fell_from == pytest.approx(1000, rel=0.01)
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.1, 0.15])
+def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
+    """Of 200 noisy steps beside a fall at most 3 % are called fallen."""
+    generator = np.random.default_rng(5)
+    reads = list(enumerate([300.0] * 20 + [100.0] * 20))
+    noise = np.exp(generator.normal(0, sd, (200, 40)))
+    fallen = [
+        any(s.fell_from for s in joint_courses({"r": reads, "x": list(enumerate(1000 * of))})["x"])
+        for of in noise
+    ]
+    assert sum(fallen) <= 6

@@ -1,4 +1,11 @@
-"""The proposed next step after a result: a command with its reason."""
+"""The proposed next step after a result: a command with its reason.
+
+It is the step that teaches most, by the first of these that holds: what was measured is no disk
+(fill it, read past the cache); something else disturbed it (repeat when it is quiet); it fell
+(replicates: one disk is one sample); its credit was not used up (a load that outlasts it); a fixed
+limit, or another disk's behaviour (find whose it is); a short look (the usual figures); one run
+(repeat it). Nothing is measured on this machine because of an imported file.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +14,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.model.doubts import DOUBTS
+from diskbench.model.doubts import (
+    BELOW_PROMISE,
+    CPU_STOLEN,
+    DISK_SHARED,
+    DOUBTS,
+    MACHINE_BUSY,
+    OTHER_DISK,
+    OTHER_IO,
+    PAGE_CACHE,
+    RUNS_DISAGREE,
+    SERVED_FROM_CACHE,
+    STALLED,
+)
 from diskbench.report.assemble.subject import SUSPENDED
 
 if TYPE_CHECKING:
+    from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.lines import StepLine, WarningGroup
     from diskbench.report.assemble.subject import Subject
 
-BURST_ONLY = frozenset({"quick"})
-"""Profiles too short to outlast a burst (method.md B10): their figures describe burst credit."""
+SHORT = frozenset({"quick"})
+"""Profiles of a few seconds a step: a look and no measurement (method.md B10)."""
+DIRECT = "default"
+"""The profile of the usual figures, past the page cache."""
 RUNS = 5
+REPLICATES = 6
+"""The fewest that have an interval (MR-6)."""
 GO_ON = "the run is suspended; resume it"
+_DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
+_CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
 
 
 @dataclass(frozen=True)
@@ -32,12 +58,12 @@ def next_step(
     subject: Subject,
     lines: Sequence[StepLine],
     warnings: Sequence[WarningGroup],
+    verdicts: Sequence[Verdict] = (),
     *,
     on_page: bool = False,
 ) -> NextStep:
-    """The next step after this result, chosen by the most serious doubt."""
+    """The next step after this result."""
     last = subject.run_ids[-1] if subject.run_ids else "last"
-    codes = {group.code for group in warnings}
     if subject.state == SUSPENDED:
         return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
@@ -46,18 +72,110 @@ def next_step(
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
-    for doubt in DOUBTS.values():
-        if doubt.profile and doubt.code in codes and subject.profile != doubt.profile:
-            return NextStep(doubt.because, _run_other(subject, doubt.profile))
-    if subject.profile in BURST_ONLY:
-        reason = "this run was too short to use up burst credit; measure longer"
-        return NextStep(reason, _run_other(subject, "default"))
-    if len(subject.run_ids) == 1 and "imported" not in subject.marks:
-        reason = "one run shows no variation; repeat it on the same disk"
-        return NextStep(reason, run_again(subject, RUNS))
+    found = (
+        _of_import(subject, verdicts, last)
+        if "imported" in subject.marks
+        else _of_run(subject, {group.code for group in warnings}, verdicts, last)
+    )
+    if found is not None:
+        return found
     if on_page:
         return NextStep("export the figures", "diskbench results export --to rows.csv")
     return NextStep("open the report with charts", f"diskbench report {last}")
+
+
+def _of_import(subject: Subject, verdicts: Sequence[Verdict], last: str) -> NextStep | None:
+    """The next step after an imported file: this machine is not the one that it was measured on."""
+    if subject.disk_is_named and not _has(verdicts, OTHER_DISK.code):
+        return None
+    return NextStep("find the disks that behave like it", f"diskbench identify {last}")
+
+
+def _of_run(
+    subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
+) -> NextStep | None:
+    for doubt in DOUBTS.values():
+        if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
+            return NextStep(doubt.because, _run_other(subject, doubt.profile))
+    if any(_has(verdicts, doubt.code, "no") for doubt in _CACHED) and subject.profile != DIRECT:
+        reason = "a cache served this; measure past the page cache"
+        return NextStep(reason, _run_other(subject, DIRECT))
+    fell = has_fallen(verdicts)
+    if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
+        reason = "something disturbed it; repeat it when the machine and its disk are quiet"
+        return NextStep(reason, run_again(subject, len(subject.run_ids)))
+    if RUNS_DISAGREE.code in warned and not fell:
+        reason = "the runs go up and down and did not fall: noise; repeat it when it is quiet"
+        return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
+    if fell:
+        return _replicates(subject, "it fell as its credit ended; see whether other disks do")
+    if subject.beyond is not None and _is_within_credit(verdicts):
+        return _beyond(subject)
+    if _has(verdicts, OTHER_DISK.code) or "fixed-limit" in _limiters(verdicts):
+        return NextStep("find whose limit this is", f"diskbench identify {last}")
+    if _has(verdicts, BELOW_PROMISE.code):
+        return _replicates(subject, "it is below its promise; see whether other disks are")
+    if subject.profile in SHORT:
+        reason = "this run was short; measure longer"
+        return NextStep(reason, _run_other(subject, DIRECT))
+    if len(subject.run_ids) == 1:
+        reason = "one run shows no variation; repeat it on the same disk"
+        return NextStep(reason, run_again(subject, RUNS))
+    return None
+
+
+def has_fallen(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a step, or a trial from run to run, shows what is left after a fall."""
+    kinds = [{stretch.kind for stretch in verdict.stretches} for verdict in verdicts]
+    in_a_step = any({"burst", "baseline"} <= of_step for of_step in kinds)
+    main: dict[str, set[str | None]] = {}
+    for verdict in verdicts:
+        main.setdefault(verdict.step, set()).add(verdict.stands_for.kind)
+    return in_a_step or any({"burst", "baseline"} <= of_step for of_step in main.values())
+
+
+def _is_within_credit(verdicts: Sequence[Verdict]) -> bool:
+    """Whether no step reached what lasts."""
+    return not any(
+        stretch.kind == "baseline" or stretch.limiter.name == "credit"
+        for verdict in verdicts
+        for stretch in verdict.stretches
+    )
+
+
+def _beyond(subject: Subject) -> NextStep:
+    """The load that outlasts the credit of the disk: this profile for longer, or another."""
+    beyond = subject.beyond
+    assert beyond is not None
+    reason = "burst credit was left over; measure the rate that lasts"
+    if "--profile" in beyond.flags:
+        return NextStep(reason, _joined("diskbench run", subject.target_flags, beyond.flags))
+    profile = shlex.quote(subject.profile_typed or subject.profile)
+    return NextStep(
+        reason,
+        _joined("diskbench run", subject.target_flags, "--profile", profile, beyond.flags),
+    )
+
+
+def _replicates(subject: Subject, reason: str) -> NextStep | None:
+    """More disks of the same kind; None where none can be rented."""
+    if not subject.rented:
+        return None
+    command = f"{run_again(subject, 1)} --replicates {REPLICATES}"
+    return NextStep(f"{reason}: one disk is one sample", command)
+
+
+def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> bool:
+    """Whether a verdict has this doubt; a note counts only if it is asked for."""
+    return any(
+        reason.code == code and (reason.weight == weight if weight else reason.weight != "note")
+        for verdict in verdicts
+        for reason in verdict.reasons
+    )
+
+
+def _limiters(verdicts: Sequence[Verdict]) -> set[str]:
+    return {verdict.stands_for.limiter.name for verdict in verdicts}
 
 
 def go_on(trial_id: str) -> str:

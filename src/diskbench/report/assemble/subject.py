@@ -12,6 +12,7 @@ from diskbench.report.assemble.headline import HeadlinePromise, expected, promis
 from diskbench.units import GIB, format_bytes
 
 if TYPE_CHECKING:
+    from diskbench.model.expectation import BeyondCredit
     from diskbench.model.facts import DiskFacts, HostFacts
     from diskbench.model.result import Measurement
     from diskbench.model.run import Mark, Run
@@ -68,6 +69,12 @@ class Subject:
     """Steps of one run; None if unknown, as for a loop."""
     fail_if: tuple[Threshold, ...] = ()
     """The conditions of `--fail-if`, which are among the thresholds."""
+    beyond: BeyondCredit | None = None
+    """The load that outlasts the credit of its disk; None if none falls or is known."""
+    rented: bool = False
+    """Whether another machine and disk of its kind can be rented: a replicate."""
+    disk_is_named: bool = False
+    """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
     """What the figures must meet: the thresholds of the profile, and those of `--fail-if`."""
 
@@ -99,6 +106,8 @@ def subject_of_plan(plan: Plan) -> Subject:
         profile_typed=plan.cell.profile,
         fail_if=plan.cell.fail_if,
         thresholds=(*plan.profile.thresholds, *plan.cell.fail_if),
+        beyond=plan.expectation.beyond if plan.expectation else None,
+        rented=plan.rental is not None,
     )
 
 
@@ -112,6 +121,7 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
         subject,
+        disk_is_named=bool({"as_disk", "promise"} & (row.labels or {}).keys()),
         run_ids=tuple(one.run_id for one in rows),
         when=row.when,
         state=next((one.state for one in rows if one.state != "done"), "done"),

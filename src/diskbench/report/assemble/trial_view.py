@@ -153,8 +153,8 @@ def trial_view(trial: TrialFacts) -> TrialView:
         warnings=warnings,
         doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
         runs=tuple(map(_run, trial.runs)),
-        next=next_step(subject, steps, warnings),
-        next_on_page=next_step(subject, steps, warnings, on_page=True),
+        next=next_step(subject, steps, warnings, trial.verdicts),
+        next_on_page=next_step(subject, steps, warnings, trial.verdicts, on_page=True),
     )
 
 

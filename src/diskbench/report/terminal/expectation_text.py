@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.report.assemble.price_text import price_lines
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import KIB, format_duration_s, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.model.expectation import (
+        BeyondCredit,
         CreditRange,
         Expectation,
         ExpectedLevel,
@@ -23,6 +24,7 @@ _MOST_STEPS = 16
 _LEAST_NAME = 19
 """Columns that `  after 12 h 05 min` needs."""
 _WIDEST_NAME = 24
+_SHOWN_AS_BYTES = 64 * KIB
 _NUMBERS = f"{'IOPS':>8} {'MB/s':>7}  limited by"
 
 
@@ -31,6 +33,8 @@ def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]
     if expected is None:
         return
     yield from _named("credit", _credit_lines(expected))
+    if expected.beyond is not None and expected.beyond.ends != "after":
+        yield "", beyond_words(expected.beyond)
     if expected.price is not None:
         yield from _named("disk", price_lines(expected.price))
     if expected.unknown:
@@ -64,6 +68,19 @@ def credit_words(credit: CreditRange) -> str:
     )
     spread = _range(credit)
     return f"{name}: used up after {_about(credit.gone_s)},{where}{spread}"
+
+
+def beyond_words(beyond: BeyondCredit) -> str:
+    """Where the load ends before, or at, the end of the credit; and the options that go beyond."""
+    rates, block = (beyond.begin_iops, beyond.lasting_iops), beyond.block_bytes
+    if block >= _SHOWN_AS_BYTES:
+        before, after = (format_mb_per_s(rate * block) for rate in rates)
+        falls = f"from {before} to {after} MB/s"
+    else:
+        before, after = map(format_iops, rates)
+        falls = f"from {before} to {after} IOPS"
+    when = "before the credit does" if beyond.ends == "before" else "when the credit does"
+    return f"this plan ends {when} and does not show the fall {falls}; {beyond.flags} shows it"
 
 
 def _range(credit: CreditRange) -> str:

@@ -82,7 +82,7 @@ def command(profile="default", runs=1, codes=(), **more) -> str:
         (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
         (
             command(codes=["runs-disagree"], runs=2),
-            "diskbench run --path /data --profile sustained",
+            "diskbench run --path /data --profile default --runs 5",
         ),
         (
             command("quick", address="u@web1", device=True),

@@ -1,0 +1,69 @@
+"""What the runs of a trial say of each step together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.run_course import joint_courses
+from diskbench.analysis.setting import FEWEST_FLAT
+from diskbench.fio.run_spread import FAR_APART, least_variation
+from diskbench.model.doubts import RUNS_DISAGREE
+
+if TYPE_CHECKING:
+    from diskbench.analysis.run_course import RunStretch
+    from diskbench.model.doubts import Reason
+    from diskbench.model.run import Run
+    from diskbench.results.step_groups import StepGroup
+
+RunsOf = Sequence[tuple["Run", Sequence["StepGroup"]]]
+
+
+@dataclass(frozen=True)
+class OverRuns:
+    """The level of each run of each step, by run and step; how much five or more runs at that level
+    vary, as a fraction of their mean; and by how much all runs of a step vary at least (95 %)."""
+
+    courses: Mapping[tuple[str, str], RunStretch]
+    variation: Mapping[tuple[str, str], float]
+    apart: Mapping[str, float]
+
+
+def over_runs(runs_of: RunsOf) -> OverRuns:
+    """Return what the runs of one trial, in order, say together."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for number, (_, groups) in enumerate(runs_of):
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append((number, group.iops))
+    found = joint_courses(series)
+    courses: dict[tuple[str, str], RunStretch] = {}
+    variation: dict[tuple[str, str], float] = {}
+    for name, of in series.items():
+        levels = found[name] or (None,) * len(of)
+        alike: dict[RunStretch | None, list[float]] = {}
+        for (_, value), level in zip(of, levels, strict=True):
+            alike.setdefault(level, []).append(value)
+        vary = {
+            level: stdev(values) / fmean(values)
+            for level, values in alike.items()
+            if len(values) >= FEWEST_FLAT
+        }
+        for (number, _), level in zip(of, levels, strict=True):
+            key = runs_of[number][0].run_id, name
+            if level is not None:
+                courses[key] = level
+            if level in vary:
+                variation[key] = vary[level]
+    least = {name: least_variation([value for _, value in of]) for name, of in series.items()}
+    return OverRuns(courses, variation, {n: one for n, one in least.items() if one is not None})
+
+
+def disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
+    """A doubt where runs lie so far apart that none stands for the rest, and no fall tells why."""
+    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
+        return ()
+    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+    return (RUNS_DISAGREE.reason(words, weight="with care"),)

@@ -1,0 +1,149 @@
+"""A plan says whether it goes on beyond its disk's credit, and the options that it proposes do."""
+
+import re
+import shlex
+
+import pytest
+from tests.books import SHIPPED
+from tests.unit.plan.test_expectation import job, planned
+
+from diskbench.engine.trial.draft import draft
+from diskbench.fio.profiles import shipped_profile
+from diskbench.model.disk import DiskSpec
+from diskbench.model.expectation import BeyondCredit
+from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.providers.emulation import EmulationOptions
+from diskbench.units import GIB
+
+RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
+
+BUCKETS = [
+    ("aws", "gp2", 20, None),
+    ("aws", "gp2", 123, None),
+    ("aws", "gp2", 250, None),
+    ("aws", "gp2", 500, None),
+    ("aws", "gp2", 700, None),
+    ("aws", "st1", 500, None),
+    ("aws", "st1", 1024, "m5.2xlarge"),
+    ("aws", "sc1", 1024, None),
+    ("aws", "gp3", 100, "m5.large"),
+    ("azure", "Premium_LRS", 4, "Standard_D2s_v3"),
+    ("azure", "Premium_LRS", 32, "Standard_D8s_v5"),
+    ("azure", "Premium_LRS", 128, "Standard_D8s_v5"),
+    ("azure", "StandardSSD_LRS", 64, "Standard_D8s_v5"),
+]
+FLAT = [
+    ("aws", "gp2", 900, None),
+    ("aws", "gp2", 1000, None),
+    ("aws", "gp3", 100, None),
+    ("aws", "io1", 100, None),
+    ("azure", "Standard_LRS", 128, None),
+    ("gcp", "pd-ssd", 100, None),
+    ("gcp", "pd-standard", 100, None),
+]
+
+
+def beyond(
+    cloud: str,
+    disk: str,
+    gib: int,
+    machine: str | None,
+    profile: str,
+    parameters: tuple[tuple[str, str], ...] = (),
+    *,
+    scale: float = 1.0,
+) -> BeyondCredit | None:
+    provider = "lab" if scale != 1 else cloud
+    spec = RentSpec()
+    if provider == "lab":
+        spec = RentSpec(lab=EmulationOptions(time_scale=scale))
+    rental = Rental(
+        scope=Scope(provider=provider, region="us-east-1"),
+        cloud=cloud,
+        spec=spec,
+        offer="",
+        instance_type=machine,
+        disk=DiskSpec(type=disk, size_gib=gib, iops=3000 if disk == "io1" else None),
+        cores=4,
+        memory_bytes=8 * GIB,
+    )
+    cell = Cell(
+        provider=provider,
+        target=TargetSpec(kind="device", path="/dev/x", size_bytes=GIB),
+        rent=spec,
+        profile=profile,
+        parameters=parameters,
+    )
+    found = draft(cell, shipped_profile(profile), rental, "campaign", SHIPPED).expectation
+    assert found is not None, "the disk is in the catalogue"
+    return found.beyond
+
+
+def told(flags: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """The profile and the parameters of the options that are proposed."""
+    words = shlex.split(flags)
+    profile = words[words.index("--profile") + 1] if "--profile" in words else None
+    pairs = [words[at + 1].split("=", 1) for at, word in enumerate(words) if word == "--set"]
+    return profile, tuple((key, value) for key, value in pairs)
+
+
+@pytest.mark.parametrize("profile", ["quick", "default", "oltp", "burst"])
+@pytest.mark.parametrize("disk", BUCKETS, ids=lambda disk: f"{disk[1]}-{disk[2]}-{disk[3]}")
+def test_what_is_proposed_goes_beyond_the_credit(disk, profile):
+    found = beyond(*disk, profile)
+    if found is None:
+        assert profile in ("burst", "oltp"), "their small blocks do not fall on every such disk"
+        assert disk[1] in ("gp3", "StandardSSD_LRS")
+        return
+    named, parameters = told(found.flags)
+    again = beyond(*disk, named or profile, parameters)
+    assert again is not None
+    assert again.ends == "after", found.flags
+
+
+@pytest.mark.parametrize("disk", FLAT, ids=lambda disk: f"{disk[1]}-{disk[2]}")
+@pytest.mark.parametrize("profile", ["quick", "burst"])
+def test_a_disk_without_a_fall_has_nothing_to_say(disk, profile):
+    assert beyond(*disk, profile) is None
+
+
+def test_short_profiles_end_before_the_credit_does():
+    for profile in ("quick", "default"):
+        found = beyond("aws", "gp2", 20, None, profile)
+        assert found is not None
+        assert found.ends == "before"
+        assert told(found.flags)[0] == "burst"
+
+
+def test_an_hour_of_burst_ends_exactly_at_the_cliff_of_500_gib():
+    """5.4 million credits at 3,000 less 1,500 a second last 3,600 s: the profile's own hour."""
+    found = beyond("aws", "gp2", 500, None, "burst")
+    assert found is not None
+    assert found.lasts_s == pytest.approx(3600)
+    assert found.ends in ("before", "at")
+    assert told(found.flags) == (None, (("runtime", "72m"),))
+    seen = beyond("aws", "gp2", 20, None, "burst")
+    assert seen is not None
+    assert seen.ends == "after"
+
+
+def test_sustained_goes_beyond_by_itself():
+    found = beyond("aws", "gp2", 500, None, "sustained")
+    assert found is not None
+    assert found.ends == "after"
+
+
+def test_credit_that_is_scaled_ends_sooner():
+    found = beyond("aws", "gp2", 20, None, "burst", scale=60)
+    assert found is not None
+    assert found.lasts_s == pytest.approx(1862 / 60, rel=0.01)
+    assert found.ends == "after"
+    assert re.fullmatch(r"--set runtime=3\d", found.flags)
+
+
+def test_a_load_below_the_baseline_never_falls():
+    slow = RANDOM + "rate_iops=50\n"
+    found = planned(slow).expectation
+    assert found is not None
+    assert found.beyond is None

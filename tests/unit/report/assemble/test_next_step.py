@@ -1,0 +1,143 @@
+"""What is proposed after a result is what an expert would do next."""
+
+import dataclasses
+
+import pytest
+from tests.unit.report.made import plan, row
+
+from diskbench.model.doubts import DOUBTS
+from diskbench.model.expectation import BeyondCredit
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.verdict import Judged, Limiter, Verdict
+from diskbench.report.assemble.lines import grouped_warnings, lines
+from diskbench.report.assemble.next_step import REPLICATES, NextStep, next_step
+from diskbench.report.assemble.subject import subject_of_plan
+
+BEYOND = BeyondCredit(
+    lasts_s=1862, needed_s=2280, block_bytes=4096, begin_iops=3000, lasting_iops=100,
+    ends="before", flags="--profile burst --set runtime=38m",
+)  # fmt: skip
+
+
+def judged(*stretches: tuple[str, str], doubts: tuple[str, ...] = (), weight: str | None = None):
+    """A verdict with stretches of a kind and a limiter, the last of them the figure's."""
+    return Verdict(
+        step_index=2,
+        step="rand-read-4k-qd32",
+        stretches=tuple(
+            Judged(kind=kind, iops=100.0, bytes_per_s=409600.0, limiter=Limiter(name=limiter))
+            for kind, limiter in stretches
+        ),
+        main=len(stretches) - 1,
+        trust="yes",
+        reasons=tuple(DOUBTS[code].reason("found", weight=weight) for code in doubts),
+    )
+
+
+def proposed(*verdicts, profile="quick", codes=(), runs=1, **subject) -> NextStep:
+    made = dataclasses.replace(
+        subject_of_plan(plan(profile=profile, runs=runs)), **{"state": "done", **subject}
+    )
+    warnings = grouped_warnings([Warning(code=code, message="m") for code in codes])
+    return next_step(made, lines([row()]), warnings, verdicts)
+
+
+def asked(command: str) -> list[str]:
+    """The options of a command that measures the same target again."""
+    assert command.startswith("diskbench run")
+    return command.split("/data ")[1].split()
+
+
+BURST = judged(("burst", "disk-iops"), doubts=("burst-only",))
+FELL = judged(("burst", "disk-iops"), ("baseline", "credit"))
+
+
+@pytest.mark.parametrize("profile", ["quick", "default", "oltp"])
+def test_a_look_inside_the_credit_leads_beyond_it(profile):
+    command = proposed(BURST, profile=profile, beyond=BEYOND, rented=True).command
+    assert asked(command) == ["--profile", "burst", "--set", "runtime=38m"]
+
+
+def test_a_burst_that_ended_too_soon_goes_on_for_longer():
+    longer = BEYOND.model_copy(update={"flags": "--set runtime=72m"})
+    command = proposed(BURST, profile="burst", beyond=longer, rented=True).command
+    assert asked(command) == ["--profile", "burst", "--set", "runtime=72m"]
+
+
+def test_after_a_cliff_come_replicates():
+    command = proposed(FELL, profile="burst", beyond=BEYOND, rented=True).command
+    assert asked(command) == ["--profile", "burst", "--replicates", str(REPLICATES)]
+
+
+def test_a_fall_from_run_to_run_is_a_cliff():
+    before, after = judged(("burst", "disk-iops")), judged(("baseline", "credit"))
+    command = proposed(
+        before, after, profile="default", codes=["runs-disagree"], runs=2, rented=True
+    ).command
+    assert "--replicates" in command
+
+
+def test_nothing_is_replicated_that_cannot_be_rented():
+    assert "--replicates" not in proposed(FELL, profile="burst").command
+
+
+@pytest.mark.parametrize("doubts", [(), ("above-promise",), ("page-cache",), ("other-io",)])
+@pytest.mark.parametrize("named", [True, False])
+def test_an_imported_file_leads_to_nothing_on_this_machine(doubts, named):
+    found = proposed(
+        judged(("level", "unknown"), doubts=doubts),
+        codes=[*doubts, "runs-disagree"],
+        marks=("imported",),
+        disk_is_named=named,
+    )
+    assert "diskbench run" not in found.command
+    assert ("identify" in found.command) is not named
+
+
+@pytest.mark.parametrize("doubt", ["other-io", "steal", "machine-busy", "disk-shared", "stalled"])
+def test_what_was_disturbed_is_repeated_as_it_was(doubt):
+    found = proposed(
+        judged(("level", "unknown"), doubts=(doubt,)), profile="default", runs=3, beyond=BEYOND
+    )
+    assert asked(found.command) == ["--profile", "default", "--runs", "3"]
+
+
+def test_a_busy_processor_beside_a_cap_disturbs_nothing():
+    beside = judged(("burst", "disk-iops"), doubts=("steal",), weight="note")
+    assert "--profile burst" in proposed(beside, beyond=BEYOND, rented=True).command
+
+
+def test_runs_that_go_up_and_down_are_repeated():
+    level = judged(("level", "unknown"))
+    found = proposed(level, level, profile="default", codes=["runs-disagree"], runs=2, rented=True)
+    assert asked(found.command) == ["--profile", "default", "--runs", "5"]
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        judged(("level", "fixed-limit"), doubts=("below-promise",)),
+        judged(("level", "disk-iops"), doubts=("other-disk",)),
+    ],
+)
+def test_a_limit_that_is_not_the_disks_is_identified(verdict):
+    assert proposed(verdict, profile="default", rented=True).command.startswith(
+        "diskbench identify"
+    )
+
+
+def test_below_its_promise_other_disks_are_asked():
+    found = proposed(
+        judged(("level", "unknown"), doubts=("below-promise",)), profile="default", rented=True
+    )
+    assert "--replicates" in found.command
+
+
+def test_what_a_cache_served_is_measured_past_it():
+    cached = judged(("level", "page-cache"), doubts=("page-cache",))
+    assert proposed(cached, profile="gobonniego").command.endswith("--profile default")
+
+
+def test_a_short_look_at_a_disk_without_credit_leads_to_the_usual_figures():
+    found = proposed(judged(("level", "disk-iops")), rented=True)
+    assert found.command.endswith("--profile default")

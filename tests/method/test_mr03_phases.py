@@ -34,5 +34,5 @@ def test_the_mean_across_a_cliff_is_not_shown_and_both_levels_are():
     told = shown([course()])
     assert "1,900" not in told
     assert f"{STEP} (baseline)" in told
-    assert f"burst 3,000 for 31:02 of {STEP}, then baseline 100" in told
+    assert f"burst of 3,000 IOPS for 31:02 in {STEP}, then a baseline of 100 IOPS" in told
     assert "steady (baseline)" in told

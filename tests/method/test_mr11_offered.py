@@ -81,7 +81,7 @@ def test_below_99_percent_served_the_latency_is_called_that_of_a_queue():
     ("role", "told"),
     [
         ("measure", "latency is at full load;"),
-        ("offered", "latency of offered steps: arrivals at a fixed rate"),
+        ("offered", "latency of offered steps is at a fixed arrival rate"),
     ],
 )
 def test_a_latency_says_beside_it_how_the_load_came(role, told):

@@ -126,7 +126,7 @@ def test_reading_settings_imports_neither_sqlalchemy_nor_pydantic_settings():
     ("text", "words"),
     [
         (f"owner = {'[' * 5000}{']' * 5000}", "nested too deeply"),
-        (f"owner = {'9' * 5000}", "no TOML"),
+        (f"owner = {'9' * 5000}", "not valid TOML"),
         (f"owner = '{'x' * 100_000}'", "more than 64 KiB"),
     ],
 )

@@ -78,7 +78,7 @@ def _folder(name: str, reference: str) -> Traversable:
     with loading(name):
         folder = resources.files(package) / inside
         if not folder.is_dir():
-            raise FileNotFoundError(f"its catalogue {reference!r} is no folder (package:folder)")
+            raise FileNotFoundError(f"its catalogue {reference!r} is not a folder (package:folder)")
     return folder
 
 

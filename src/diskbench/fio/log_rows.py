@@ -75,6 +75,6 @@ def _row(found: Layout) -> re.Pattern[bytes]:
 
 def _no_row(where: str, number: int, line: bytes) -> FioOutputUnreadable:
     return FioOutputUnreadable(
-        f"{where}: line {number} is no row of this fio log: {line[:80]!r}",
+        f"{where}: line {number} is not a row of this fio log: {line[:80]!r}",
         advice="the file is kept; a log that ends within a line was cut while it was copied",
     )

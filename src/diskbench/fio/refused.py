@@ -61,7 +61,7 @@ OPTION_REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(
         ("cmdhelp", "cpuclock-test", "crctest", "enghelp", "help", "inflate-log", "memcpytest",
          "merge-blktrace-only", "parse-only", "showcmd", "version"),
-        "it asks fio something, and is no part of a job",
+        "it asks fio something, and is not part of a job",
     ),
     "section": "it leaves jobs of the file out; take them out of a copy",
     **dict.fromkeys(

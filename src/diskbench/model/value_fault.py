@@ -83,7 +83,7 @@ def value_fault(error: ErrorDetails) -> ValueFault:
         return ValueFault(f"{shown(value)} is not {_KINDS[name]}", hint, number)
     bounds = error.get("ctx", {})
     if kind == "json_invalid":
-        return ValueFault(f"is no JSON: {bounds['error']}")
+        return ValueFault(f"is not JSON: {bounds['error']}")
     if kind == "string_pattern_mismatch":
         return ValueFault(f"{shown(value)} does not match {bounds['pattern']}")
     words = [f"{word} {bounds[name]}" for name, word in _BOUNDS.items() if name in bounds]

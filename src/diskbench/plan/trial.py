@@ -164,7 +164,6 @@ def _check_conditions(cell: Cell, steps: Sequence[str]) -> None:
             raise InvalidValue(
                 f"{condition.source}: profile {cell.profile} has no step {condition.step!r}",
                 advice=f"its steps are {', '.join(dict.fromkeys(steps))}",
-                field="fail_if",
             )
 
 

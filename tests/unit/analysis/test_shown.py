@@ -52,7 +52,7 @@ def test_blocks_are_merged_or_split_and_never_both():
     codes = [reason.code for reason in reasons_over(found)]
     assert codes == ["requests-merged"]
     text = "\n".join(line.text for line in verdict_lines(found))
-    assert "blocks were merged" in text
+    assert "Blocks were merged" in text
     assert "split" not in text
 
 
@@ -62,4 +62,4 @@ def test_doubts_are_of_all_runs():
     first = first.model_copy(update={"trust": "with care", "reasons": (doubt, note("split"))})
     found = [first, *others]
     assert [one.code for one in reasons_over(found)] == ["stalled", "requests-merged"]
-    assert "it stalled" in "\n".join(line.text for line in verdict_lines(found))
+    assert "It stalled" in "\n".join(line.text for line in verdict_lines(found))

@@ -61,7 +61,7 @@ def test_render_on_a_device_names_it():
 
 def test_a_rate_that_is_not_measured_yet_is_said_to_stand_in():
     text = run("render", "offered-load", "--step", "2").stdout
-    assert "stand in" in text
+    assert "assume a measured rate" in text
     assert "% of" not in text
 
 

@@ -35,7 +35,7 @@ def shown(tmp_path, monkeypatch, capfd):
 
 def test_a_cliff_is_told_in_a_line_and_each_phase_in_one_of_its_own(shown):
     out = shown(bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)).splitlines()
-    assert "burst 3,000 for 5:10 of gp2, then baseline 100" in out
+    assert "burst of 3,000 IOPS for 5:10 in gp2, then a baseline of 100 IOPS" in out
     begin = out.index("gp2: steady (baseline)")
     assert [line.split() for line in out[begin + 1 : begin + 3]] == [
         ["burst", "0:00–5:10", "3,000", "IOPS", "12.3", "MB/s"],

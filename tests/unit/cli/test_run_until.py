@@ -29,11 +29,11 @@ def call(tmp_path, monkeypatch, capfd):
         (("--host", "db1", "--until-ci", "5%"), "--provider ssh rents none"),
         ((*LAB, "--until-ci", "wide"), "'wide' is not a share of the median"),
         ((*LAB, "--until-ci", "500%"), "'500%' is not a share of the median"),
-        ((*LAB, "--until-ci", "5%", "--replicates", "6"), "of fewer than 10 nothing is"),
+        ((*LAB, "--until-ci", "5%", "--replicates", "6"), "fewer than 10"),
         ((*LAB, "--until-ci", "5%", "--max-replicates", "8"), "is less than the 10"),
         ((*LAB, "--max-replicates", "20"), "changes nothing without --until-ci"),
         ((*LAB, "--deadline", "1h"), "changes nothing without --until-ci"),
-        ((*LAB, "--until-ci", "5%", "--cache", "readonly"), "cache"),
+        ((*LAB, "--until-ci", "5%", "--iap"), "iap"),
         ((*LAB[:-1], "quikc", "--until-ci", "5%"), "did you mean quick?"),
     ],
 )

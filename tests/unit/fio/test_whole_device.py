@@ -14,7 +14,7 @@ DEVICE = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=GIB)
 def steps(body):
     profile = parse_profile(f"[x]\nrw=write\n{body}\n", name="x")
     rendered = render(profile, {}, RenderContext(target_kind="device"))
-    return build_steps(profile, rendered, DEVICE, "3.33")[0]
+    return build_steps(profile, rendered, DEVICE, "3.33").steps
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_what_is_no_directory_to_measure_in(tmp_path):
     file.touch()
     assert "does not exist" in refused(tmp_path / "missing")
     assert "is not a directory" in refused(file)
-    assert "no absolute path" in refused("relative")
+    assert "not an absolute path" in refused("relative")
 
 
 def test_a_read_only_filesystem_is_named_as_such(tmp_path):

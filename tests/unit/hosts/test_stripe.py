@@ -20,8 +20,8 @@ def member(name, size_bytes=2**30, path=None):
         ([member("a")], "two disks or more, not 1"),
         ([member("a"), member("a")], "names one disk twice"),
         ([member("a"), member("b", 2**31)], "1,073,741,824 and 2,147,483,648 bytes"),
-        ([member("a"), member("b", path="/dev/b c")], "no disk's name"),
-        ([member("a"), member("b", path="/dev/b\t-\tx")], "no disk's name"),
+        ([member("a"), member("b", path="/dev/b c")], "not the name of a disk"),
+        ([member("a"), member("b", path="/dev/b\t-\tx")], "not the name of a disk"),
     ],
 )
 def test_disks_that_make_no_stripe_are_refused(members, why):

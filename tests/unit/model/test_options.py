@@ -60,7 +60,7 @@ def test_what_is_no_field_and_no_group_is_refused(stored: dict[str, object]):
 
 
 def test_a_value_out_of_range_names_its_flag():
-    with pytest.raises(InvalidValue, match=r"--time-scale 0\.5") as refused:
+    with pytest.raises(InvalidValue, match=r"--time-scale: 0\.5") as refused:
         rent_spec("lab", {"disk": "gp2", "size": 20, "time_scale": 0.5})
     assert refused.value.field == "time_scale"
 

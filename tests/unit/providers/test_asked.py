@@ -59,7 +59,7 @@ def test_one_disk_or_a_stripe_is_let_through(spec: RentSpec) -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        (RentSpec(ssh_cidr="here"), "no network"),
+        (RentSpec(ssh_cidr="here"), "not a network"),
         (RentSpec(ssh_cidr="::/0", security_group="g"), "rules of yours are not changed"),
     ],
 )

@@ -91,7 +91,7 @@ def test_the_form_of_a_file_is_told(tmp_path, line, mistake):
 
 def test_a_name_is_needed_and_has_a_form(tmp_path):
     assert mistakes(tmp_path, "title: x\n")[0] == "1: name is missing; add `name:`"
-    assert "no name" in mistakes(tmp_path, "name: My Name\n")[0]
+    assert "not a name" in mistakes(tmp_path, "name: My Name\n")[0]
 
 
 @pytest.mark.parametrize("text", ["[]", "x", "- a: 1"])
@@ -153,7 +153,7 @@ CELLS = {
     "value": (
         {**AWS, "parameters": {"size": "big"}},
         "parameters",
-        "parameter size='big' is not a size",
+        "parameter size='big' is not a valid size",
     ),
     "label": (
         {**AWS, "labels": {"a b": 1}},

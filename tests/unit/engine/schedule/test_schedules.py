@@ -398,7 +398,7 @@ def test_cells_of_a_cloud_that_cannot_be_asked_now_wait_for_their_turn(watched):
 
 @pytest.mark.parametrize("name", ["", "-x", "a b", "ä", "x" * 64])
 def test_a_name_is_one_word(watched, name):
-    with pytest.raises(InvalidValue, match="no name of a schedule"):
+    with pytest.raises(InvalidValue, match="not a name of a schedule"):
         watched.add(name=name)
 
 

@@ -48,7 +48,7 @@ GP2 = {"disk": "gp2", "size_gib": 20}
             "does not go with",
             "leave one",
         ),
-        ({**GP2, "endpoint_url": "localhost:5000"}, "no URL", "http://HOST:PORT"),
+        ({**GP2, "endpoint_url": "localhost:5000"}, "not a URL", "http://HOST:PORT"),
         ({**GP2, "endpoint_url": "http://ec2.example.com"}, "in the clear", "https"),
         ({**GP2, "lab": EmulationOptions(time_scale=60)}, "real machines", "--endpoint-url"),
         (

@@ -97,7 +97,10 @@ def test_once_is_enough_on_a_network_disk_and_not_on_local_nvme():
 def test_a_fill_of_a_part_is_told_with_its_share():
     text = FILL.format(more="").replace("1g", "256m") + READ.replace("rw=", "stonewall\nrw=")
     assert doubts(own(text)) == {"read": "unwritten"}
-    assert fill_warning(own(text)[1]).message == "only 25% of the blocks that it reads was written before"
+    assert (
+        fill_warning(own(text)[1]).message
+        == "only 25% of the blocks that it reads was written before"
+    )
 
 
 @pytest.mark.parametrize(

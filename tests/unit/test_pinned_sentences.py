@@ -22,7 +22,7 @@ MOST = {
     "docs": 5,
     "drills": 44,
     "lab": 5,
-    "method": 10,
+    "method": 11,
     "notebooks": 1,
     "plugin": 5,
     "qemu": 12,

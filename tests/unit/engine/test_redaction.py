@@ -7,7 +7,7 @@ import string
 from urllib.parse import quote, urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from diskbench.engine.redaction import SHORT, Cleaner
@@ -55,6 +55,7 @@ def forms(value: str) -> set[str]:
 @pytest.mark.parametrize("cloud", CLOUDS)
 @given(secret=SECRETS)
 def test_no_secret_that_was_given_is_in_it(cloud: str, secret: str) -> None:
+    assume(not any(form in cleaned(cloud, "") for form in forms(secret)))  # as names of fields
     text = cleaned(cloud, secret, secrets=(secret,))
     assert not [form for form in forms(secret) if form in text]
 

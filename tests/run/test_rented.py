@@ -338,7 +338,7 @@ def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
         (("--provider", "lab", "--disk", "gp2", "--size", "20.5"), "whole GiB"),
         (("--provider", "lab", "--disk", "gp2", "--size", "99999"), "16,384"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--iops", "9"), "takes no --iops"),
-        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--noise", "3"), "--noise 3"),
+        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--noise", "3"), "--noise: 3.0"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--path", "/tmp"), "--path /tmp"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--region", "x"), "--region x"),
         (("--provider", "local", "--disk", "gp2"), "--disk gp2 does not go with"),

@@ -240,7 +240,7 @@ def test_the_verdict_says_what_stands_against_the_figure(shown):
     codes = {reason["code"] for one in verdicts for reason in one["reasons"]}
     assert ("stalled" in codes) == (case.get("code") == "stalled")
     if case.get("code"):
-        assert "it stalled" in shown.table()
+        assert "No I/O in " in shown.table()
     phases = [one for run in shown.document()["runs"] for one in run.get("phases", ())]
     if "steady" in case:
         assert {one["steady"]["state"] for one in phases} == {case["steady"]}

@@ -152,7 +152,7 @@ def test_a_folder_of_somebody_elses_is_refused_and_left_alone(capsys):
     Path("site").mkdir()
     Path("site/thesis.txt").write_text("mine")
     assert publish() == 2
-    assert "no site of diskbench's" in capsys.readouterr().err
+    assert "not a site of diskbench's" in capsys.readouterr().err
     assert [path.name for path in Path("site").iterdir()] == ["thesis.txt"]
 
 
@@ -169,7 +169,7 @@ def test_evidence_names_hosts_and_is_never_part_of_an_anonymous_site(capsys, opt
 @pytest.mark.usefixtures("database")
 def test_an_evidence_base_that_is_no_web_address_is_refused(capsys):
     assert publish("--evidence-base", "javascript:alert(1)") == 2
-    assert "no http:// or https:// URL" in capsys.readouterr().err
+    assert "not an http:// or https:// URL" in capsys.readouterr().err
 
 
 SCRIPT = "<script>alert('x')</script>"

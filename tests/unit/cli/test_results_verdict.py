@@ -134,9 +134,9 @@ def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskben
     diskbench("report", "-q", "-o", "report.html", "-o", "report.md")
 
     words = (tmp_path / "report.md").read_text()
-    assert "held against what aws:gp2:20 promises" in words
+    assert "compared with the documented limits of aws:gp2" in words
     assert "nothing is promised" not in words
-    assert "(100% of the 100 promised)" in words
+    assert "(100% of the promised 100 IOPS)" in words
     burst, baseline = (line for line in words.splitlines() if line.startswith("| disk |"))
     assert "| 100% (no interval (n = 1)) | disk IOPS | yes |" in burst
     assert "| 100% (no interval (n = 1)) | burst credit used up | yes |" in baseline

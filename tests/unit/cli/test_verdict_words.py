@@ -110,7 +110,7 @@ def test_the_verdict_on_an_imported_run(
 ) -> None:
     files, options = IMPORTED[name]
     run_id = diskbench("results", "import", *files(tmp_path), *options).split()[0]
-    said = diskbench("results", "show", run_id, "--no-plot").replace(str(tmp_path), "HERE")
+    said = diskbench("results", "show", run_id, "-v", "--no-plot").replace(str(tmp_path), "HERE")
     verdict_ = re.split(r"^run RUN ", re.sub(r"\b[0-9a-z]{26}\b", "RUN", said), flags=re.MULTILINE)[
         0
     ]

@@ -349,7 +349,7 @@ def test_a_name_that_says_something_to_a_shell_reaches_none(configure, tmp_path,
 )
 def test_a_configured_name_that_says_something_to_a_shell_does_not_either(lines):
     route = parse_resolved("box", f"{lines}\nport 9\nproxycommand nc %h %p %r\n")
-    with pytest.raises(InvalidValue, match="OpenSSH refuses in a name"):
+    with pytest.raises(InvalidValue, match="OpenSSH refuses the"):
         expand_proxy(route)
 
 

@@ -290,7 +290,7 @@ def test_a_configuration_that_ssh_refuses_is_named(user_config, tmp_path):
 
 @pytest.mark.parametrize("address", ["*", "-oProxyCommand=x", "a b", "a\nb", "!x", ""])
 def test_what_ssh_would_take_for_something_else_is_refused(tmp_path, address):
-    with pytest.raises(InvalidValue, match="is not an address"):
+    with pytest.raises(InvalidValue, match="is not a valid address"):
         write_access(LEASE, KEYS, tmp_path / "lease", address=address, user="ubuntu")
 
 

@@ -223,7 +223,7 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
     """Whoever can tag a volume must not choose a directory that is removed."""
     precious = tmp_path / "data" / "diskbench" / "precious"
     precious.mkdir(parents=True)
-    with pytest.raises((InvalidValue, ReleaseFailed), match="no lease of diskbench"):
+    with pytest.raises((InvalidValue, ReleaseFailed), match="not a lease of diskbench"):
         release(cloud, "../precious")
     assert precious.exists()
 

@@ -96,7 +96,7 @@ def test_the_region_may_be_gclouds(look, monkeypatch) -> None:
         ({"instance_type": "n2-standard-9"}, UnknownName, "n2-standard-8"),
         ({"instance_type": "t2a-standard-4", "image": "projects/ubuntu-os-cloud/global/images/"
           "ubuntu-2404-noble-amd64-v20261101"}, InvalidValue, "arm64"),
-        ({"image": "ubuntu-26.04"}, InvalidValue, "no image"),
+        ({"image": "ubuntu-26.04"}, InvalidValue, "not an image"),
         ({"image": "projects/ubuntu-os-cloud/global/images/none"}, InvalidValue, "none"),
         ({"subnet": "mine"}, InvalidValue, "no subnet mine"),
         ({"subnet": "regions/us-east1/subnetworks/default"}, InvalidValue, "not in us-central1"),

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sqlite3
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,14 +88,21 @@ def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
     from diskbench.cli.foreground import _print_table, _state, print_problems
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
+    from diskbench.report.assemble.subject import subject_of_plan
+    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_view import trial_view
 
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialEnding(plan, suspended=error, stopped=cause == "host")
-    _print_table(plan, [[]], _state(report), (), (), ())
+    subject = replace(subject_of_plan(plan), state=_state(report))
+    view = trial_view(TrialFacts(plan.trial_id, subject=subject, runs=(), measurements=()))
+    outs = []
+    for verbose in (False, True):
+        _print_table(view, (), verbose=verbose)
+        outs.append(capsys.readouterr().out)
     print_problems(report)
-    out, err = capsys.readouterr()
-    for text in (out, err):
+    for text in (*outs, capsys.readouterr().err):
         assert f"diskbench resume {plan.trial_id}" in text
         assert "ended early" not in text
         assert "diskbench run" not in text

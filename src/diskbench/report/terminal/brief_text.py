@@ -125,7 +125,7 @@ def _closing(view: TrialView) -> list[Text]:
         Text.assemble(("next: ", "bold"), f"{view.next.reason}:"),
         Text(f"  {view.next.command}", "bold cyan"),
         Text(
-            f"run {id_}, page: diskbench report {id_}, all: diskbench results show {id_} -v{rest}",
+            f"run {id_}, page: diskbench report {id_}, all: diskbench results show {id_} -v" + rest,
             "dim",
         ),
     ]

@@ -11,8 +11,15 @@ FASTEST_S = 8e-6
 choice."""
 
 
+ROUND_TRIP_S = 20e-6
+"""A read at random over a network: a TCP round trip between two machines takes 25 µs and more at
+10 Gbit/s, and the server's answer comes on top. Our choice."""
+
+
 def impossible(stretch: Stretch, setting: Setting) -> str:
     """Return why the medium cannot reach the rate; empty if it can or is not known."""
+    if sooner := _sooner_than_a_network(stretch, setting):
+        return sooner
     if setting.medium is None:
         return ""
     load = setting.load
@@ -21,6 +28,20 @@ def impossible(stretch: Stretch, setting: Setting) -> str:
         stretch.bytes_per_s,
         block_bytes=load.block_bytes if load else None,
         random=load is not None and load.random,
+    )
+
+
+def _sooner_than_a_network(stretch: Stretch, setting: Setting) -> str:
+    """Return why no server answered: random reads that take less than a round trip."""
+    load = setting.load
+    if setting.network is None or load is None or not load.random or load.read_share < 1:
+        return ""
+    if not load.depth or not stretch.iops or load.depth / stretch.iops >= ROUND_TRIP_S:
+        return ""
+    each_us = load.depth / stretch.iops * 1e6
+    return (
+        f"each random read took {each_us:.1f} µs, and a round trip over {setting.network} takes at "
+        f"least {ROUND_TRIP_S * 1e6:.0f} µs"
     )
 
 

@@ -44,6 +44,14 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from diskbench.cli.version import version
+
+        version()
+        raise typer.Exit
+
+
 @app.callback()
 def diskbench(
     log_format: Annotated[
@@ -51,6 +59,12 @@ def diskbench(
         typer.Option(help="How events are written to stderr.", show_default=False),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print more to stderr.")] = False,
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
     debug: Annotated[
         bool,
         typer.Option(

@@ -73,7 +73,7 @@ def test_help_imports_not_even_pydantic():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["nonsense"], []])
+@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["--version"], ["nonsense"], []])
 def test_help_version_and_a_typo_import_nothing_heavy(arguments):
     assert imported(arguments) == []
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from diskbench.model.replicates import ReplicateLine, Replicates
     from diskbench.model.verdict import StepVerdict
 
+_EMULATED = (
+    "emulated disks share the physical machine that emulates them: their interval shows how that "
+    "machine varies, and is no sample of a cloud's disks"
+)
 _APART = 0.10
 """Runs of a trial that differ by more are reported, as in `compare`."""
 
@@ -22,6 +26,8 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
     """All blocks in order, then the trials whose machine a canary flagged."""
     count = f"{replicates.trials} trial{'s'[: replicates.trials != 1]}"
     yield from wrapped("", ", ".join((f"{replicates.asked}: {count}", *replicates.marks)), width)
+    if "emulated" in replicates.marks and replicates.trials > 1:
+        yield from wrapped("! ", _EMULATED, width)
     if not replicates.lines and not replicates.left_out:
         sentence = "no finished run of it has figures; logs without fio's JSON have levels alone: "
         yield from wrapped("", f"{sentence}diskbench results show RUN", width)

@@ -3,12 +3,12 @@
 import io
 
 from rich.console import Console
+from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.tables import print_result
 
 STEP = "rand-read-4k-qd32"
 

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 from tests.lab.conftest import Lab, ssh
 from tests.lab.conftest import lab as lab
+from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
 from diskbench.fio.jobfile import jobs, parse
@@ -21,7 +22,6 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.tables import print_result
 
 SHARES = {"offered-25": 0.25, "offered-50": 0.5, "offered-75": 0.75, "offered-90": 0.9}
 REACHED = 8000.0

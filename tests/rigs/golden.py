@@ -41,6 +41,18 @@ class Golden:
         assert not changed, "\n".join([*changed, "if this is meant: pytest --update-golden"])
 
 
+def check_part(path: Path, marks: tuple[str, str], made: str, *, update: bool) -> None:
+    """Fail unless `made` is what stands between the two marks of a page; `update` writes it first,
+    and fails all the same."""
+    begin, end = marks
+    head, rest = path.read_text("utf-8").split(begin)
+    kept, tail = rest.split(end)
+    if kept != made and update:
+        path.write_text(head + begin + made + end + tail, "utf-8")
+        pytest.fail(f"{path.name} is written: read its diff")
+    assert kept == made, f"docs/{path.name}: run with --update-golden and read the diff"
+
+
 def text_of(html: str) -> str:
     """What a reader of a page sees as text, a line for each paragraph, row or heading."""
     reader = _Reader()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.fio_examples import examples
+from tests.rigs.golden import check_part
 
 from diskbench.errors import DiskbenchError
 from diskbench.fio.guard import FioTarget
@@ -61,13 +62,8 @@ def table() -> str:
 
 
 def test_the_page_lists_what_becomes_of_every_example(request: pytest.FixtureRequest) -> None:
-    text = PAGE.read_text("utf-8")
-    head, rest = text.split(BEGIN)
-    kept, tail = rest.split(END)
-    if kept != table() and request.config.getoption("--update-golden"):
-        PAGE.write_text(head + BEGIN + table() + END + tail, "utf-8")
-        pytest.fail(f"{PAGE.name} is written: read its diff")
-    assert kept == table(), "docs/fio-examples.md: run with --update-golden and read the diff"
+    update = request.config.getoption("--update-golden")
+    check_part(PAGE, (BEGIN, END), table(), update=update)
 
 
 def test_what_does_file_or_block_io_on_ordinary_hardware_runs() -> None:

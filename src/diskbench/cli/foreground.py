@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from diskbench.report.terminal.progress import Progress
 
 Output = Literal["table", "json", "csv"]
+ViewOf = Callable[["TrialEnding"], "TrialView"]
+"""A trial as every output format shows it, made when it is first asked for."""
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
 
@@ -125,17 +127,25 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
 
 def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
     """Show what was measured and what went wrong; returns the process's exit code."""
-    print_results(session, reports, show)
+    views: dict[str, TrialView] = {}
+
+    def view_of(report: TrialEnding) -> TrialView:
+        trial_id = report.plan.trial_id
+        if trial_id not in views:
+            views[trial_id] = _view(session, report)
+        return views[trial_id]
+
+    print_results(session, reports, view_of, show)
     for report in reports:
         print_problems(report)
-    missed = _judge(session, reports, show)
+    missed = _judge(reports, view_of, show)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
     return worst([*(report.exit_code for report in reports), missed])
 
 
-def _judge(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
+def _judge(reports: Sequence[TrialEnding], view_of: ViewOf, show: Show) -> int:
     """Say which conditions of `--fail-if` the figures miss, and write the JUnit report; returns
     the exit code that this means."""
     measured = [report for report in reports if report.refused is None]
@@ -144,7 +154,7 @@ def _judge(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:
     from diskbench.report.junit import junit_report
     from diskbench.whole_file import write_whole
 
-    views = [_view(session, report) for report in measured]
+    views = [view_of(report) for report in measured]
     if show.junit is not None:
         write_whole(show.junit, junit_report(views))
     missed = [line for view in views for line in view.missed]
@@ -163,15 +173,17 @@ def give_back_terminal(progress: Progress) -> None:
         sys.stderr.write(OwnText("\x1b[?25h\n"))  # the cursor, should closing not have come so far
 
 
-def print_results(session: Session, reports: Sequence[TrialEnding], show: Show) -> None:
+def print_results(
+    session: Session, reports: Sequence[TrialEnding], view_of: ViewOf, show: Show
+) -> None:
     """What was measured, on stdout, in the form asked for."""
     from diskbench.store.rows import load_results
 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
     if show.output == "table":
         for report in (ending for ending in reports if ending.refused is None):
-            view, audits = _view(session, report), _audits(session, report.plan)
-            _print_table(view, audits, verbose=show.verbose)
+            audits = _audits(session, report.plan)
+            _print_table(view_of(report), audits, verbose=show.verbose)
             if show.verbose and not show.quiet:
                 store = session.evidence_of(report.plan.trial_id)
                 kept = f"{store.url}/runs/{report.plan.run_ids[-1]}/"

@@ -1,16 +1,15 @@
 """`results show` ends in a verdict, of imported runs by the disk that is named for them."""
 
-import datetime as dt
 import json
 
 import jsonschema
 import pytest
+from tests.rigs.imported_disks import gobonniego_file
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.cli import main
 from diskbench.store.document import results_schema
 
-GIB_OF_MEMORY = 7.5
 FELL_IN = 34
 """The run in which the 20 GiB gp2 of a post of 2018 collapsed; the figures below are its."""
 
@@ -35,34 +34,8 @@ def diskbench(tmp_path, monkeypatch, capfd):
 @pytest.fixture
 def gobonniego(tmp_path, diskbench):
     """Imports a file of GoBonnieGo's with 40 runs; returns the id of the first."""
-    at = dt.datetime(2018, 2, 14, tzinfo=dt.UTC)
-    results = []
-    for run in range(1, 41):
-        write = 102.6e6 if run <= FELL_IN else 28.2e6
-        read = 92.3e6 if run < FELL_IN else 13.0e6
-        iops = 3634 if run < FELL_IN else 108
-        wave = 1 + 0.015 * (run % 5 - 2)
-        moved, seconds = 15_680_000_000, (15.68e9 / write / wave, 15.68e9 / read / wave)
-        results.append(
-            {
-                "start_time": at.isoformat(),
-                "write_bytes": moved,
-                "write_seconds": seconds[0],
-                "read_bytes": moved,
-                "read_seconds": seconds[1],
-                "io_operations": round(iops * wave * 5),
-                "io_seconds": 5.0,
-            }
-        )
-        at += dt.timedelta(seconds=sum(seconds) + 8)
-    document = {
-        "version": "1.0.8",
-        "gobonniego_directory": "/mnt",
-        "num_readers_and_writers": 8,
-        "physical_memory_bytes": round(GIB_OF_MEMORY * 2**30),
-        "results": results,
-    }
-    (tmp_path / "gp2.json").write_text(json.dumps(document))
+    (made,) = gobonniego_file(tmp_path, fell_in=FELL_IN)
+    (tmp_path / made).rename(tmp_path / "gp2.json")
     return diskbench("results", "import", "gp2.json").split()[0]
 
 

@@ -17,12 +17,12 @@ from rich.console import Console
 from tests.limiter_case import judge
 from tests.rigs.golden import Golden
 from tests.rigs.imported_disks import Job, bucket_logs, fio_file, flat_logs, gobonniego_file
+from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
 from diskbench.cli import main
 from diskbench.model.doubts import NETWORK_FILESYSTEM, doubt_of
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.tables import print_result
 
 pytestmark = pytest.mark.slow
 CASES = Path(__file__).parents[2] / "cases" / "limiter"

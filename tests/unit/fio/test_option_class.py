@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
 from diskbench.fio.guard import FioTarget, check
@@ -56,13 +57,8 @@ def test_no_option_of_fio_is_without_a_class() -> None:
 
 
 def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
-    text = PAGE.read_text("utf-8")
-    head, rest = text.split(BEGIN)
-    kept, tail = rest.split(END)
-    if kept != table() and request.config.getoption("--update-golden"):
-        PAGE.write_text(head + BEGIN + table() + END + tail, "utf-8")
-        pytest.fail(f"{PAGE.name} is written: read its diff")
-    assert kept == table(), "docs/fio-options.md: run with --update-golden and read the diff"
+    update = request.config.getoption("--update-golden")
+    check_part(PAGE, (BEGIN, END), table(), update=update)
 
 
 def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_passes() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tests.rigs.golden import Golden
+from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.tables import print_result
 
 DOUBT = Warning(code="client-bound", message="97 % busy", advice="use fewer jobs", step="s1")
 RUNS = [row(run_id=f"r{n}", iops=iops) for n, iops in enumerate((3000.0, 3000.0, 100.0))]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _EMULATED = (
     "emulated disks share the physical machine that emulates them: their interval shows how that "
-    "machine varies, and is no sample of a cloud's disks"
+    "machine varies, not how the disks of a cloud do"
 )
 _APART = 0.10
 """Runs of a trial that differ by more are reported, as in `compare`."""

@@ -13,8 +13,6 @@ from rich.text import Text
 from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup, runs_words
 from diskbench.report.assemble.result_rows import NONE
 from diskbench.report.assemble.subject import SHARED
-from diskbench.report.assemble.trial_report import TrialFacts
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.sparkline import sparkline
 from diskbench.report.terminal.verdict_text import verdict_lines
@@ -23,37 +21,12 @@ from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-    from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.subject import Subject
     from diskbench.report.assemble.trial_view import TrialView
 
 _FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 _VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
 _Pick = Callable[[Spread], float]
-
-
-def print_result(
-    subject: Subject,
-    measurements: Sequence[Measurement],
-    warnings: Sequence[Warning],
-    phases: Sequence[StepPhases] = (),
-    verdicts: Sequence[Verdict] = (),
-    *,
-    console: Console,
-) -> None:
-    """Print the result of a trial that was just measured, and the next step."""
-    trial = TrialFacts(
-        trial_id=subject.trial_id,
-        subject=subject,
-        runs=(),
-        measurements=tuple(measurements),
-        warnings=tuple(warnings),
-        phases=tuple(phases),
-        verdicts=tuple(verdicts),
-    )
-    print_view(trial_view(trial), console=console)
 
 
 def print_view(view: TrialView, *, console: Console) -> None:

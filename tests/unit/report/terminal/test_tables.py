@@ -3,6 +3,7 @@ import io
 
 import pytest
 from rich.console import Console
+from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -10,7 +11,6 @@ from diskbench.model.spec import Loop
 from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.terminal.tables import print_result
 from diskbench.units import GIB
 
 

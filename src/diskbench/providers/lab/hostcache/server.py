@@ -96,7 +96,7 @@ class CacheServer:
             # As a host cache answers: what it keeps of writes it writes out in its own time.
             self._send(protocol.reply(unique))
         elif opcode not in _NO_ANSWER:
-            self._at_once(opcode, unique)
+            self._send(*protocol.without_io(opcode, unique, self._request, self.status))
 
     def _read(self, unique: int, offset: int, size: int) -> None:
         with self._change:
@@ -183,24 +183,6 @@ class CacheServer:
         if found is not None:
             self._next = found
         return found is not None
-
-    def _at_once(self, opcode: int, unique: int) -> None:
-        """Answer requests that are no I/O of the disk."""
-        match opcode:
-            case protocol.INIT:
-                body = protocol.initiated(self._request)
-            case protocol.GETATTR:
-                body = protocol.attributes(self.status)
-            case protocol.OPEN:
-                body = protocol.opened()
-            case protocol.STATFS:
-                body = protocol.space(self.status.st_size)
-            case protocol.FLUSH | protocol.RELEASE | protocol.DESTROY:
-                body = b""
-            case _:  # the kernel does without, and does not ask again
-                self._send(protocol.reply(unique, error=errno.ENOSYS))
-                return
-        self._send(protocol.reply(unique, len(body)), body)
 
     def _send(self, *parts: bytes | memoryview) -> None:
         try:

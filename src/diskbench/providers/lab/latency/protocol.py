@@ -5,6 +5,7 @@ Source: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4); newer kernel
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from typing import NamedTuple
@@ -124,3 +125,23 @@ def written(size: int) -> bytes:
 def space(size: int) -> bytes:
     """The answer to STATFS: a full filesystem of one file."""
     return _STATFS_OUT.pack(size // _PAGE_BYTES, 0, 0, 1, 0, _PAGE_BYTES, 255, _PAGE_BYTES, 0)
+
+
+def without_io(
+    opcode: int, unique: int, request: memoryview, status: os.stat_result
+) -> tuple[bytes, bytes]:
+    """Head and body of the answer to a request that is no I/O of the disk, whose file is `status`;
+    a request that a server does not know is answered with ENOSYS, and not made again."""
+    if opcode == INIT:
+        body = initiated(request)
+    elif opcode == GETATTR:
+        body = attributes(status)
+    elif opcode == OPEN:
+        body = opened()
+    elif opcode == STATFS:
+        body = space(status.st_size)
+    elif opcode in (FLUSH, RELEASE, DESTROY):
+        body = b""
+    else:
+        return reply(unique, error=errno.ENOSYS), b""
+    return reply(unique, len(body)), body

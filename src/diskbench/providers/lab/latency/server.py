@@ -101,7 +101,7 @@ class FuseServer:
                 # A cloud's disk keeps what it has acknowledged; there is nothing to flush.
                 self._later(arrived, unique, 0, None, b"")
             elif opcode not in _NO_ANSWER:
-                self._at_once(opcode, unique)
+                self._send(*protocol.without_io(opcode, unique, self._request, self._status))
         except OSError as error:
             self._send(protocol.reply(unique, error=error.errno or errno.EIO))
 
@@ -123,24 +123,6 @@ class FuseServer:
             self._send(protocol.reply(due.unique, error=error.errno or errno.EIO))
         else:
             self._send(protocol.reply(due.unique, size), data[:size])
-
-    def _at_once(self, opcode: int, unique: int) -> None:
-        """Answer requests that are no I/O of the disk, without latency."""
-        match opcode:
-            case protocol.INIT:
-                body = protocol.initiated(self._request)
-            case protocol.GETATTR:
-                body = protocol.attributes(self._status)
-            case protocol.OPEN:
-                body = protocol.opened()
-            case protocol.STATFS:
-                body = protocol.space(self._status.st_size)
-            case protocol.FLUSH | protocol.RELEASE | protocol.DESTROY:
-                body = b""
-            case _:  # the kernel does without, and does not ask again
-                self._send(protocol.reply(unique, error=errno.ENOSYS))
-                return
-        self._send(protocol.reply(unique, len(body)), body)
 
     def _send(self, *parts: bytes | memoryview) -> None:
         try:

@@ -1,0 +1,37 @@
+"""The whole result of a trial as a terminal shows it, from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.verdict import Verdict
+from diskbench.report.assemble.subject import Subject
+from diskbench.report.assemble.trial_report import TrialFacts
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.terminal.tables import print_view
+
+
+def print_result(
+    subject: Subject,
+    measurements: Sequence[Measurement],
+    warnings: Sequence[Warning],
+    phases: Sequence[StepPhases] = (),
+    verdicts: Sequence[Verdict] = (),
+    *,
+    console: Console,
+) -> None:
+    """Print the result of a trial, and the next step."""
+    trial = TrialFacts(
+        trial_id=subject.trial_id,
+        subject=subject,
+        runs=(),
+        measurements=tuple(measurements),
+        warnings=tuple(warnings),
+        phases=tuple(phases),
+        verdicts=tuple(verdicts),
+    )
+    print_view(trial_view(trial), console=console)

@@ -7,11 +7,17 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diskbench.cli.events import debugging, emit_problem
 from diskbench.errors import DiskbenchError
 from diskbench.private import private_directory
 from diskbench.visible import visible
+
+if TYPE_CHECKING:
+    from typer.exceptions import TyperException
+
+    from diskbench.model.outcome import Problem
 
 UNEXPECTED = 1
 
@@ -34,6 +40,27 @@ def report(error: BaseException) -> int:
         advice += f" with {kept}"
     emit_problem(type(error).__name__, line, advice, UNEXPECTED)
     return UNEXPECTED
+
+
+def report_usage(error: TyperException) -> int:
+    """Print what is wrong with the words of a command line; returns the exit code."""
+    message = error.format_message().strip()
+    context = getattr(error, "ctx", None)
+    advice = f"see: {context.command_path} --help" if context is not None else ""
+    emit_problem(type(error).__name__, message, advice, error.exit_code)
+    return error.exit_code
+
+
+def print_error(error: BaseException, *, prefix: str = "") -> None:
+    """Print an error that does not end the command, with `prefix` before its message."""
+    from diskbench.model.outcome import problem_of
+
+    print_problem(problem_of(error), prefix=prefix)
+
+
+def print_problem(problem: Problem, *, prefix: str = "") -> None:
+    """Print an error that was kept as data."""
+    emit_problem(problem.kind, f"{prefix}{problem.message}", problem.advice, problem.exit_code)
 
 
 def _keep_traceback(error: BaseException) -> Path | None:

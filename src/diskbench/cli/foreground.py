@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import typer
 
-from diskbench.errors import DiskbenchError
+from diskbench.cli.failures import print_error, print_problem
 from diskbench.report.assemble.subject import SUSPENDED
 from diskbench.report.terminal.screen import OwnText
 
@@ -305,11 +305,7 @@ def print_problems(report: TrialEnding) -> None:
     for run in report.end.runs if report.end else ():
         if run.problem and run.state != "cancelled" and run.problem not in printed:
             printed.add(run.problem)
-            advice = f"\n  {run.problem.advice}" if run.problem.advice else ""
-            print(
-                f"{name}run {run.run_id} {run.state}: {run.problem.message}{advice}",
-                file=sys.stderr,
-            )
+            print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
     if report.suspended is not None:
         from diskbench.report.assemble.next_step import GO_ON, go_on
 
@@ -330,9 +326,3 @@ def worst(codes: Sequence[int]) -> int:
 def leave(code: int) -> NoReturn:
     """End the command with an exit code; what it opened is closed (cli/opened.py)."""
     raise typer.Exit(code)
-
-
-def print_error(error: BaseException, *, prefix: str = "") -> None:
-    """An error and its advice, on stderr."""
-    text = str(error) if isinstance(error, DiskbenchError) else f"{type(error).__name__}: {error}"
-    print(f"{prefix}error: {text}", file=sys.stderr)

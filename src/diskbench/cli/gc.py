@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
+from diskbench.cli.failures import print_problem
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.terminal import print_json
@@ -13,7 +14,6 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.outcome import Problem
     from diskbench.model.swept import SweepDocument, Swept, Unlisted
 
 
@@ -110,7 +110,7 @@ def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
         elif item.outcome != "kept" and (cost := _cost(item)):
             print(f"  {cost}", file=stream)
         if item.problem:
-            _print_problem(item.problem)
+            print_problem(item.problem)
 
 
 def sweep_code(swept: Sequence[Swept]) -> int:
@@ -158,14 +158,7 @@ def _print(document: SweepDocument, output: str) -> None:
             print(f"in all about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
         print(f"not looked through: {place.where}", file=sys.stderr)
-        _print_problem(place.problem)
+        print_problem(place.problem)
     stays = all(item.outcome == "kept" and not item.problem for item in document.leases)
     if stays and not document.unlisted:
         print("nothing to give back", file=sys.stderr)
-
-
-def _print_problem(problem: Problem) -> None:
-    import sys
-
-    advice = f"\n  {problem.advice}" if problem.advice else ""
-    print(f"error: {problem.message}{advice}", file=sys.stderr)

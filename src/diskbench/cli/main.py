@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.main import get_command
@@ -24,6 +24,9 @@ from diskbench.cli.letters import printable
 from diskbench.cli.opened import closing_all
 from diskbench.errors import Suspended
 from diskbench.report.terminal.screen import guarded_streams
+
+if TYPE_CHECKING:
+    from typer.exceptions import TyperException
 
 PROGRAM = "diskbench"
 INTERRUPTED = 130
@@ -44,6 +47,15 @@ app = typer.Typer(
 )
 
 
+def _set_up_events(
+    log_format: Literal["human", "json"] | None,
+) -> Literal["human", "json"] | None:
+    from diskbench.cli.events import set_up
+
+    set_up(log_format)
+    return log_format
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from diskbench.cli.version import version
@@ -56,7 +68,12 @@ def _print_version(wanted: bool) -> None:
 def diskbench(
     log_format: Annotated[
         Literal["human", "json"] | None,
-        typer.Option(help="How events are written to stderr.", show_default=False),
+        typer.Option(
+            help="How events are written to stderr.",
+            show_default=False,
+            callback=_set_up_events,  # before the words of the command are read
+            is_eager=True,
+        ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print more to stderr.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback answers
@@ -155,11 +172,9 @@ def _invoke(arguments: list[str]) -> int:
 
         if (refused := in_our_words(error)) is not None:
             raise refused from None
-        error.show()
-        return error.exit_code
+        return _wrong_usage(error)
     except TyperException as error:
-        error.show() if hasattr(error, "show") else print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+        return _wrong_usage(error)
     except Abort:
         return INTERRUPTED
     except SystemExit as left:
@@ -174,6 +189,12 @@ def _fail(error: Exception) -> int:
     from diskbench.cli.failures import report
 
     return report(error)
+
+
+def _wrong_usage(error: TyperException) -> int:
+    from diskbench.cli.failures import report_usage
+
+    return report_usage(error)
 
 
 def _forget_stdout() -> None:

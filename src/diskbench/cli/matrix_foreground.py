@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.cli.events import emit_problem
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -131,10 +132,8 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
     ]
     left += [machine.lease_id for machine in list_machines(session.database, last.campaign_id)]
     if left and last.state == "done":
-        print(
-            f"error: not given back: {', '.join(left)}\n  try: diskbench gc {' '.join(left)}",
-            file=sys.stderr,
-        )
+        advice = f"try: diskbench gc {' '.join(left)}"
+        emit_problem("NotGivenBack", f"not given back: {', '.join(left)}", advice, 3)
         return 3
     if stopped and last.state != "done":
         print(f"resume: diskbench matrix resume {last.campaign_id}", file=sys.stderr)

@@ -49,7 +49,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
 
 def _print_text(found: Looked) -> None:
-    from diskbench.cli.foreground import print_error
+    from diskbench.cli.failures import print_error
     from diskbench.report.terminal.plan_text import render_plan
 
     if found.plans:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from diskbench.cli.foreground import Show, drive, leave, print_error, worst
+from diskbench.cli.failures import print_error
+from diskbench.cli.foreground import Show, drive, leave, worst
 from diskbench.cli.stores import session_of
 
 if TYPE_CHECKING:

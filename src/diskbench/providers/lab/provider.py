@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
+from diskbench.catalog.limits.entry import caches_disks
 from diskbench.catalog.limits.limit import without_cache
 from diskbench.catalog.limits.lookup import disk_types
 from diskbench.catalog.limits.promise import promise
@@ -201,8 +202,9 @@ def _request(spec: RentSpec) -> LabRequest:
     assert spec.disk is not None
     size_gib = size_asked(spec)
     lab = EmulationOptions.of(spec)
+    style = _style(lab.style, spec.disk)
     return LabRequest(
-        style=_style(lab.style, spec.disk),
+        style=style,
         disk=DiskSpec(
             type=spec.disk,
             size_gib=size_gib,
@@ -219,18 +221,25 @@ def _request(spec: RentSpec) -> LabRequest:
         latency_ms=lab.latency_ms,
         latency_jitter=lab.latency_jitter,
         seed=lab.seed,
-        cache=_cache(LabOptions.of(spec).cache),
+        cache=_cache(LabOptions.of(spec).cache, spec.disk, cloud_of(style)),
         hidden_burst=LabOptions.of(spec).hidden_burst,
         hidden_burst_for_s=LabOptions.of(spec).hidden_burst_for_s,
     )
 
 
-def _cache(typed: str | None) -> Cache:
-    for cache in get_args(Cache):
-        if (typed or "none").lower().replace("-", "") == cache:
-            known: Cache = cache
-            return known
-    raise UnknownName("host cache", typed or "", get_args(Cache), field="cache")
+def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
+    """The host cache that was asked for; refused before a disk that no machine caches."""
+    asked = (typed or "none").lower().replace("-", "")
+    found: Cache | None = next((cache for cache in get_args(Cache) if cache == asked), None)
+    if found is None:
+        raise UnknownName("host cache", typed or "", get_args(Cache), field="cache")
+    if found != "none" and disk_type != CUSTOM and not (cloud and caches_disks(cloud)):
+        raise InvalidValue(
+            f"--cache {typed}: {disk_type} is never cached by its machine",
+            advice=f"leave --cache out, or take --disk {CUSTOM} with limits of its own",
+            field="cache",
+        )
+    return found
 
 
 def _style(typed: str | None, disk_type: str) -> Style:

@@ -1,6 +1,9 @@
 """The host cache of a lab disk: what it holds, and what a request for one asks for."""
 
+from pathlib import Path
+
 import pytest
+from tests.rigs.cli import a_user
 from tests.unit.providers.lab.test_supervisor import gp2, orders
 
 from diskbench.catalog.limits.bucket import Allowance, lasts_s, scaled
@@ -77,3 +80,14 @@ def test_a_burst_needs_a_height_and_an_end() -> None:
     with pytest.raises(InvalidValue) as refused:
         machines.check(LabRequest(style="azure", disk=SOLD, hidden_burst=4))
     assert refused.value.field == "hidden_burst"
+
+
+@pytest.mark.parametrize(
+    ("disk", "code"),
+    [("gp2", 2), ("pd-ssd", 2), ("Premium_LRS", 0), ("custom --iops 100", 0)],
+)
+def test_only_a_disk_that_its_machine_may_cache_is_cached(
+    tmp_path: Path, disk: str, code: int
+) -> None:
+    words = f"plan --provider lab --size 20 --cache readonly --disk {disk}"
+    assert a_user(tmp_path).call(*words.split()).returncode == code

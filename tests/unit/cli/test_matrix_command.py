@@ -1,6 +1,7 @@
 """`diskbench matrix`: list, show, schema, plan."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -133,6 +134,29 @@ def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
     assert "about 7 h 04 min with up to 10 cells at once" in text
     assert "cost aws 30 cells, $" in text
     assert "aws us-east-1: 10 machines, 40 vCPUs, 10 disks, 2,404 GiB of gp2 at once" in text
+
+
+@pytest.mark.parametrize("name", shipped_matrices())
+def test_the_plan_names_each_block_that_ends_before_its_credit(name):
+    ending = [
+        (block.number, block.expectation.beyond.flags)
+        for block in planned(name).blocks
+        if block.expectation
+        and block.expectation.beyond
+        and block.expectation.beyond.ends != "after"
+    ]
+    text = " ".join(run("plan", name, "--offline").split())
+    named = re.findall(r"([\d, –]+): this plan ends", text)
+    assert sorted(number for words in named for number in numbers_in(words)) == sorted(
+        number for number, _ in ending
+    )
+    assert all(f"{flags} shows it" in text for _, flags in ending)
+
+
+def numbers_in(words):
+    for part in words.split(","):
+        first, _, last = part.strip().partition("–")
+        yield from range(int(first), int(last or first) + 1)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from diskbench.report.terminal.expectation_text import beyond_words
 from diskbench.report.terminal.matrix_expected import expected_table, price_table
 from diskbench.units import format_duration_s, format_share, format_usd
 
@@ -104,13 +105,23 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
     if not with_credit:
         return
     gone = [block for block in with_credit if block.credit and block.credit.gone_s is not None]
-    if not gone:
-        yield "credit", "no run uses up the burst credit of its disk"
-        return
-    numbers = _ranges([block.number for block in gone])
-    text = f"used up in {numbers}, that long after the first step begins, if every step loads the "
-    text += "disk fully; later steps measure the baseline"
-    yield "credit", text
+    text = "no run uses up the burst credit of its disk"
+    if gone:
+        numbers = _ranges([block.number for block in gone])
+        text = f"used up in {numbers}, that long after the first step begins, if every step loads "
+        text += "the disk fully; later steps measure the baseline"
+    yield from _named("credit", (text, *_beyond_lines(with_credit)))
+
+
+def _beyond_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
+    """The blocks that do not show what their disk gives after its credit, and what would."""
+    numbers: dict[str, list[int]] = {}
+    for block in blocks:
+        beyond = block.expectation.beyond if block.expectation else None
+        if beyond is not None and beyond.ends != "after":
+            numbers.setdefault(beyond_words(beyond), []).append(block.number)
+    for words, those in numbers.items():
+        yield f"{_ranges(those)}: {words}"
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,7 @@ accounting). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is ou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
@@ -40,7 +41,9 @@ from diskbench.analysis.setting import (
     rate,
     shown_rate,
 )
+from diskbench.analysis.stalls import RARE
 from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import busy_with, percent
 from diskbench.model.verdict import Limiter
 from diskbench.units import format_iops, format_mb_per_s
@@ -58,6 +61,8 @@ _LINES = {1: 0.117e9, 10: 1.17e9, 25: 2.93e9}
 BLOCK_TRANSPORTS = frozenset({"iscsi", "fc", "fcoe", "nbd"})
 """Networks that a disk may be behind, by their names in lsblk's TRAN."""
 
+_BELOW_ALL: frozenset[LimiterName] = frozenset({"unknown", "fixed-limit", "queue-depth"})
+
 _BY_OTHERS: dict[Worker, LimiterName] = {
     "interrupts": "interrupts",
     "process": "other-process",
@@ -66,7 +71,28 @@ _BY_OTHERS: dict[Worker, LimiterName] = {
 
 
 def limiter(stretch: Stretch, setting: Setting) -> Limiter:
-    """Return the limit that set the rate of a stretch, with the figures that show it."""
+    """Return the limit that set the rate of a stretch, with the figures that show it.
+
+    A mean that includes stalls lies below what limits the disk between them: where no limit is at
+    the mean, the rate of the seconds with I/O is compared. Pauses that are not rare belong to how a
+    disk serves its I/O.
+    """
+    found = _limiter(stretch, setting)
+    if found.name not in _BELOW_ALL or not MOST_STALLED < stretch.stalled <= RARE:
+        return found
+    share = 1 - stretch.stalled
+    between = replace(
+        stretch,
+        iops=stretch.iops / share if stretch.iops is not None else None,
+        bytes_per_s=stretch.bytes_per_s / share if stretch.bytes_per_s is not None else None,
+        stalled=0.0,
+    )
+    found = _limiter(between, setting)
+    words = f"not counting the {stretch.stalled:.0%} of the time without I/O"
+    return found.model_copy(update={"evidence": (*found.evidence, words)})
+
+
+def _limiter(stretch: Stretch, setting: Setting) -> Limiter:
     rules = (
         beyond_medium,
         page_cache,

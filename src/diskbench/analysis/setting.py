@@ -46,7 +46,8 @@ class Stretch:
     with the credit at the step's start. `is_guess`: only the rate suggests that credit is used up.
     `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline. `lasts`: the
     fall at its start was not made up for later. `cov` is how much means of ten seconds (or, over
-    runs, the figures of runs) vary, as a fraction of their median; None if there are too few."""
+    runs, the figures of runs) vary, as a fraction of their median; None if there are too few.
+    `stalled` is the share of its seconds with almost no I/O, which its rates include."""
 
     iops: float | None
     bytes_per_s: float | None
@@ -61,6 +62,7 @@ class Stretch:
     is_mixed: bool = False
     lasts: bool = True
     cov: float | None = None
+    stalled: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

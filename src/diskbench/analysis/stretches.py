@@ -94,7 +94,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
             start_s, end_s = figure.level.start_s, figure.level.end_s
             whole = replace(whole, start_s=start_s, end_s=end_s)
         cov = measured.cov if measured.cov is not None else _cov(phases, start_s, end_s)
-        return [replace(whole, cov=cov)], 0
+        return [replace(whole, cov=cov, stalled=_stalled(phases, start_s, end_s))], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     stretches: list[Stretch] = []
     main = next(at for at, level in enumerate(levels) if level == figure.level)
@@ -127,6 +127,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
                 is_guess=not known,
                 lasts=lasts or bursts,
                 cov=_cov(phases, level.start_s, level.end_s),
+                stalled=_stalled(phases, level.start_s, level.end_s),
             )
         )
         above = above or level.kind == "burst"
@@ -142,6 +143,16 @@ def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | Non
     ]
     known = [cov for cov in inside if cov is not None]
     return max(known) if known and len(known) == len(inside) else None
+
+
+def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
+    """Return the share of the seconds from `start_s` to `end_s` that stalls fill."""
+    if phases is None or end_s <= start_s:
+        return 0.0
+    stalled_s = sum(
+        max(0.0, min(stall.end_s, end_s) - max(stall.start_s, start_s)) for stall in phases.stalls
+    )
+    return stalled_s / (end_s - start_s)
 
 
 def _rises_to(before: Seconds, now: Seconds) -> bool:

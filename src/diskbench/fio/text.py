@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
@@ -22,7 +23,7 @@ from diskbench.visible import UNKNOWN
 
 RESULT = re.compile(
     r"^(?P<name>[^\n]{0,500}?): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): "
-    r"err= ?(?P<error>\d{1,9})[^\n]{0,200}?pid=\d+"
+    r"err= ?(?P<error>\d{1,9})[^\n]{0,200}?pid=(?P<pid>\d{1,18})"
     r"(?:: (?P<time>\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}))?",
     re.MULTILINE,
 )
@@ -34,7 +35,7 @@ _START = re.compile(
 _VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
 _NEW = re.compile(
-    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?B)/s.*?"
+    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"
     r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
 )
 _OLD = re.compile(
@@ -67,6 +68,7 @@ class _Block:
     """What the lines of one job say, as they come."""
 
     job: FioJob
+    pid: str
     where: str
     stats: dict[Direction, DirectionStats] = field(default_factory=dict)
     tolerance: dict[Direction, float] = field(default_factory=dict)
@@ -80,86 +82,112 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     Raises FioOutputUnreadable where no job has results, or a figure cannot be.
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    outputs = [output for part in _processes(text.splitlines()) if (output := _output(part, where))]
+    lines = [HOST.sub("", line, count=1) for line in text.splitlines()]
+    outputs = [output for part in _processes(lines) for output in _outputs(part, where)]
     if not outputs:
         raise _unreadable(where, "no job in it has results")
     return tuple(outputs)
 
 
 def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines of each fio process. The lines that describe its jobs come before its version."""
+    """The lines of each fio process. The lines that describe its jobs come before its version, and
+    after the sum of all clients nothing does."""
     part: list[str] = []
-    seen = False
+    seen = summed = False
     for line in lines:
         if len(line) > _LONGEST_LINE:
             continue
-        begins = _START.match(line) is not None
-        if seen and (begins or _VERSION.fullmatch(line.strip())):
+        result = RESULT.match(line)
+        begins = _START.match(line) or _VERSION.fullmatch(line.strip()) or SERVER.match(line)
+        if (seen and begins) or (summed and result):
             yield part
-            part, seen = [], False
+            part, seen, summed = [], False, False
         part.append(line)
-        seen = seen or RESULT.match(line) is not None
+        if result:
+            seen, summed = True, summed or result["name"] == ALL_CLIENTS
     yield part
 
 
-def _output(lines: Sequence[str], where: str) -> FioOutput | None:
+def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
+    """What the process of these lines reports; the results of several where their heads were left
+    out."""
     options: dict[tuple[str, int], dict[str, str]] = {}
     version = "unknown"
-    blocks: list[_Block] = []
-    reports: list[list[_Block]] = []
-    local = ""
+    reports: list[list[_Block]] = [[]]
+    clients = False
+    local: dict[str, str] = {}
     for line in lines:
         if match := RESULT.match(line):
-            if len(blocks) >= JOBS:
+            if sum(map(len, reports)) >= JOBS:
                 raise _unreadable(where, f"fio reports at most {JOBS:,} jobs")
-            local = match["time"] or local
-            blocks.append(_block(match, options, len(blocks), where))
+            clients = clients or match["name"] == ALL_CLIENTS
+            block = _block(match, options, where)
+            reports[-1].append(block)
+            local[block.pid] = match["time"] or local.get(block.pid, "")
         elif match := _START.match(line):
-            options[match["name"], int(match["group"])] = _options(match)
+            key, found = (match["name"], int(match["group"])), _options(match)
+            # Of several servers each describes its job of this name, but not its results.
+            options[key] = found if options.get(key, found) == found else {}
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
+        elif match := SERVER.match(line):
+            version, clients = match["version"], True
         elif line.startswith("Run status group 0 "):
-            # With --status-interval fio repeats the whole report, of what has begun so far.
-            reports.append(blocks)
-            blocks = []
-        elif blocks:
-            _line(blocks[-1], line)
-    passes = max(len(reports), 1)
-    last = tuple(job for block in (reports or [blocks])[-1] if (job := _job(block)).directions)
-    if not last:
-        return None
-    repeated = f"{passes} reports (--status-interval): the last one is used"
-    notes = (repeated,) if passes > 1 else ()
-    return FioOutput(
-        where=where,
-        version=version,
-        jobs=last,
-        options={},
-        notes=notes,
-        timeless=True,
-        local_time=" ".join(local.split()) or None,
-    )
+            reports.append([])
+        elif reports[-1]:
+            _line(reports[-1][-1], line)
+    reports = [report for report in reports if report]
+    for passes, blocks in [(1, sum(reports, []))] if clients else _repeated(reports):
+        jobs = [job for block in blocks if (job := _job(block)).directions]
+        if not jobs:
+            continue
+        jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
+        repeated = f"{passes} reports (--status-interval): the last one is used"
+        yield FioOutput(
+            where=where,
+            version=version,
+            jobs=without_sum(jobs, where=where),
+            options={},
+            notes=(repeated,) if passes > 1 else (),
+            timeless=True,
+            local_time=" ".join(local[blocks[-1].pid].split()) or None,
+        )
+
+
+def _repeated(reports: Sequence[list[_Block]]) -> list[tuple[int, list[_Block]]]:
+    """How often each fio reported, and what it reported last. With --status-interval it repeats the
+    whole report, of what has begun so far; then the jobs are the same processes."""
+    found: list[tuple[int, list[_Block]]] = []
+    for report in reports:
+        here = {(block.job.name, block.pid) for block in report}
+        if found and here & {(block.job.name, block.pid) for block in found[-1][1]}:
+            found[-1] = (found[-1][0] + 1, report)
+        else:
+            found.append((1, report))
+    return found
 
 
 def _options(match: re.Match[str]) -> dict[str, str]:
-    """The options in the line that describes a job; a size is left out where it cannot be read."""
-    found = {"rw": match["rw"], "iodepth": match["depth"], "ioengine": match["engine"]}
+    """The options in the line that describes a job; without its pattern where its sizes cannot be
+    read, for fio's default block would follow from it."""
+    found = {"iodepth": match["depth"], "ioengine": match["engine"]}
     ranges = re.findall(r"([\d.]+)([kKMG]?i?B?)-([\d.]+)([kKMG]?i?B?)", match["bs"])
     pairs = [
         (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
         for low, low_unit, high, high_unit in ranges
     ]
-    if any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
+    if not pairs or any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
         return found
-    if pairs and all(low == high for low, high in pairs):
+    found["rw"] = match["rw"]
+    if all(low == high for low, high in pairs):
         found["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
-    elif pairs:
+    else:
         found["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
     return found
 
 
 def _block(
-    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], index: int, where: str
+    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], where: str
 ) -> _Block:
     group, jobs = int(match["group"]), int(match["jobs"])
     known = dict(options.get((match["name"], group), {}))
@@ -167,8 +195,8 @@ def _block(
         known |= {"numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
         raise _unreadable(where, f"{jobs:,} jobs in one group")
-    job = FioJob(match["name"], index, group, int(match["error"]), known, {})
-    return _Block(job, f"{where}: job {match['name'][:60]}")
+    job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
+    return _Block(job, match["pid"], f"{where}: job {match['name'][:60]}")
 
 
 def _line(block: _Block, line: str) -> None:

@@ -16,7 +16,7 @@ from diskbench.limits import COUNTER
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 FILES = [
-    *sorted(path for path in CASES.iterdir() if path.suffix != ".md"),
+    *sorted(path for path in CASES.iterdir() if path.is_file() and path.suffix != ".md"),
     *sorted(CASES.with_name("imported").glob("gobonniego*.json")),
 ]
 NUMBERS = ["nan", "inf", "-1", "9" * 30, "1e400", "1e308", "-0", "0x10", "0", "1e-300", "²", "٣"]

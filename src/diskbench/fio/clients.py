@@ -11,7 +11,9 @@ ALL_CLIENTS: Final = "All clients"
 """How fio names the sum, which it adds as one more job where it has more than one server."""
 HOST: Final = re.compile(r"^<[^<>\s]{1,255}> ")
 """What stands before a line that a server printed."""
-SERVER: Final = re.compile(r"^hostname=\S{1,255}, be=.{0,200}\bfio=(?P<version>fio-\d\S{0,40}?)(?:,|$)")
+SERVER: Final = re.compile(
+    r"^hostname=\S{1,255}, be=.{0,200}\bfio=(?P<version>fio-\d\S{0,40}?)(?:,|$)"
+)
 """The line with which the client greets a server."""
 
 

@@ -29,6 +29,10 @@ _WIDTH: Final = {3: (2, 41), 4: (3, 41), 5: (3, 47)}
 _HEADER: Final = 5
 _MOST_FIELDS: Final = 20_000
 """At the end stand nine fields for each disk."""
+_TOGETHER: Final = (
+    "lines of one group count as jobs that ran together; if they are of several runs that were "
+    "appended to one file, import each alone"
+)
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
 
@@ -61,10 +65,7 @@ def parse_terse(data: bytes, *, where: str) -> FioOutput:
     if passes > 1:
         notes += (f"{passes} reports (--status-interval): the last one is used",)
     if len({job.group for job in last}) < len(last):
-        notes += (
-            "lines of one group count as jobs that ran together; if they are of several runs that "
-            "were appended to one file, import each alone",
-        )
+        notes += (_TOGETHER,)
     return FioOutput(
         where=where, version=version, jobs=last, options={}, notes=notes, timeless=True
     )

@@ -35,7 +35,8 @@ _START = re.compile(
 _VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
 _NEW = re.compile(
-    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"
+    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), "
+    r"BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"  # the sum of clients has no B/s
     r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
 )
 _OLD = re.compile(
@@ -137,7 +138,8 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         elif reports[-1]:
             _line(reports[-1][-1], line)
     reports = [report for report in reports if report]
-    for passes, blocks in [(1, sum(reports, []))] if clients else _repeated(reports):
+    together = [block for report in reports for block in report]
+    for passes, blocks in [(1, together)] if clients else _repeated(reports):
         jobs = [job for block in blocks if (job := _job(block)).directions]
         if not jobs:
             continue

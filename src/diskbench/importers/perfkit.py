@@ -210,9 +210,7 @@ def _recognises(data: bytes, name: str) -> bool:
     first = data.lstrip()[:4096]
     named = name.rpartition("/")[2].startswith("perfkitbenchmarker_results")
     return (
-        first.startswith((b"{", b"["))
-        and b'"metric"' in first
-        and (named or b'"run_uri"' in first)
+        first.startswith((b"{", b"[")) and b'"metric"' in first and (named or b'"run_uri"' in first)
     )
 
 

@@ -11,12 +11,12 @@ prints has no time zone, so it is a note and no date.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, cast
 
-from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.text_reports import MOST_RUNS, TextBlock, TextReports, text_unreadable
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -64,19 +64,6 @@ _LARGEST_BLOCK: Final = 2**32
 _NUMBERS: Final = re.compile(r"\d{1,18}")
 
 
-@dataclass
-class _Block:
-    """What the lines of one job say, as they come."""
-
-    job: FioJob
-    pid: str
-    where: str
-    stats: dict[Direction, DirectionStats] = field(default_factory=dict)
-    tolerance: dict[Direction, float] = field(default_factory=dict)
-    now: Direction | None = None
-    percentiles: tuple[str, float] | None = None
-
-
 def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     """What each fio in the text reports, in order: a file may hold the output of several.
 
@@ -84,9 +71,13 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
     lines = [HOST.sub("", line, count=1) for line in text.splitlines()]
-    outputs = [output for part in _processes(lines) for output in _outputs(part, where)]
+    outputs: list[FioOutput] = []
+    for part in _processes(lines):
+        outputs += _outputs(part, where)
+        if len(outputs) > MOST_RUNS:
+            raise text_unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
     if not outputs:
-        raise _unreadable(where, "no job in it has results")
+        raise text_unreadable(where, "no job in it has results")
     return tuple(outputs)
 
 
@@ -114,16 +105,15 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
     out."""
     options: dict[tuple[str, int], dict[str, str]] = {}
     version = "unknown"
-    reports: list[list[_Block]] = [[]]
-    clients = False
+    reports = TextReports()
     local: dict[str, str] = {}
     for line in lines:
         if match := RESULT.match(line):
-            if sum(map(len, reports)) >= JOBS:
-                raise _unreadable(where, f"fio reports at most {JOBS:,} jobs")
-            clients = clients or match["name"] == ALL_CLIENTS
+            if len(reports.now) >= JOBS:
+                raise text_unreadable(where, f"fio reports at most {JOBS:,} jobs")
+            reports.servers = reports.servers or match["name"] == ALL_CLIENTS
             block = _block(match, options, where)
-            reports[-1].append(block)
+            reports.now.append(block)
             local[block.pid] = match["time"] or local.get(block.pid, "")
         elif match := _START.match(line):
             key, found = (match["name"], int(match["group"])), _options(match)
@@ -132,14 +122,12 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
         elif match := SERVER.match(line):
-            version, clients = match["version"], True
+            version, reports.servers = match["version"], True
         elif line.startswith("Run status group 0 "):
-            reports.append([])
-        elif reports[-1]:
-            _line(reports[-1][-1], line)
-    reports = [report for report in reports if report]
-    together = [block for report in reports for block in report]
-    for passes, blocks in [(1, together)] if clients else _repeated(reports):
+            reports.close(where)
+        elif reports.now:
+            _line(reports.now[-1], line)
+    for passes, blocks in reports.all(where):
         jobs = [job for block in blocks if (job := _job(block)).directions]
         if not jobs:
             continue
@@ -154,19 +142,6 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             timeless=True,
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
         )
-
-
-def _repeated(reports: Sequence[list[_Block]]) -> list[tuple[int, list[_Block]]]:
-    """How often each fio reported, and what it reported last. With --status-interval it repeats the
-    whole report, of what has begun so far; then the jobs are the same processes."""
-    found: list[tuple[int, list[_Block]]] = []
-    for report in reports:
-        here = {(block.job.name, block.pid) for block in report}
-        if found and here & {(block.job.name, block.pid) for block in found[-1][1]}:
-            found[-1] = (found[-1][0] + 1, report)
-        else:
-            found.append((1, report))
-    return found
 
 
 def _options(match: re.Match[str]) -> dict[str, str]:
@@ -190,18 +165,18 @@ def _options(match: re.Match[str]) -> dict[str, str]:
 
 def _block(
     match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], where: str
-) -> _Block:
+) -> TextBlock:
     group, jobs = int(match["group"]), int(match["jobs"])
     known = dict(options.get((match["name"], group), {}))
     if jobs > 1:
         known |= {"numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
-        raise _unreadable(where, f"{jobs:,} jobs in one group")
+        raise text_unreadable(where, f"{jobs:,} jobs in one group")
     job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
-    return _Block(job, match["pid"], f"{where}: job {match['name'][:60]}")
+    return TextBlock(job, match["pid"], f"{where}: job {match['name'][:60]}")
 
 
-def _line(block: _Block, line: str) -> None:
+def _line(block: TextBlock, line: str) -> None:
     if match := _DIRECTION.match(line):
         block.now = cast("Direction", match["name"])
         block.percentiles = None
@@ -226,17 +201,17 @@ def _line(block: _Block, line: str) -> None:
         _percentiles(block, line)
 
 
-def _direction(block: _Block, rest: str) -> None:
+def _direction(block: TextBlock, rest: str) -> None:
     match = _NEW.match(rest) or _OLD.match(rest)
     if match is None or block.now is None:
-        raise _unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
+        raise text_unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
     old = match.re is _OLD
     size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
     iops = _real(match["iops"], block.where) * _THOUSANDS[match["iops_unit"]]
     rate = _size(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
     if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
-        raise _unreadable(block.where, "it counts more than any disk does")
+        raise text_unreadable(block.where, "it counts more than any disk does")
     decimals = len(match["io"].partition(".")[2])
     unit = _size("1", match["io_unit"], 1024 if old else 1000)
     block.tolerance[block.now] = unit * 10.0**-decimals
@@ -250,7 +225,7 @@ def _direction(block: _Block, rest: str) -> None:
     )
 
 
-def _latency(block: _Block, match: re.Match[str]) -> None:
+def _latency(block: TextBlock, match: re.Match[str]) -> None:
     if block.now is None or block.now not in block.stats:
         return
     scale = _NS[match["unit"]]
@@ -262,7 +237,7 @@ def _latency(block: _Block, match: re.Match[str]) -> None:
     )
     # fio rounds the extremes to six digits and the mean to two decimals of its unit
     if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
-        raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
+        raise text_unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
     stats = block.stats[block.now]
     found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
     block.stats[block.now] = _with(stats, match["kind"], found)
@@ -274,7 +249,7 @@ def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> Directi
     return replace(stats, clat=latency) if kind == "clat" else replace(stats, slat=latency)
 
 
-def _percentiles(block: _Block, line: str) -> None:
+def _percentiles(block: TextBlock, line: str) -> None:
     assert block.now is not None and block.percentiles is not None  # noqa: PT018
     kind, scale = block.percentiles
     stats = block.stats.get(block.now)
@@ -283,12 +258,12 @@ def _percentiles(block: _Block, line: str) -> None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
     if any(value > COUNTER for value in more.values()):
-        raise _unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
+        raise text_unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
     longer = replace(latency, percentiles={**latency.percentiles, **more})
     block.stats[block.now] = _with(stats, kind, longer)
 
 
-def _issued(block: _Block, match: re.Match[str]) -> None:
+def _issued(block: TextBlock, match: re.Match[str]) -> None:
     totals = [int(n) for n in _NUMBERS.findall(match["total"])]
     shorts = [int(n) for n in _NUMBERS.findall(match["short"])]
     for place, direction in enumerate(_POSITIONS):
@@ -301,7 +276,7 @@ def _issued(block: _Block, match: re.Match[str]) -> None:
         )
 
 
-def _job(block: _Block) -> FioJob:
+def _job(block: TextBlock) -> FioJob:
     """The job with the bytes that its I/Os make, where that is what is printed."""
     sizes = block.job.options.get("bs", "").split(",")
     for place, direction in enumerate(_POSITIONS):
@@ -333,12 +308,5 @@ def _size(number: str, unit: str, base: int, where: str = "") -> float:
 
 def _real(text: str, where: str) -> float:
     if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
-        raise _unreadable(where, f"{text[:40]!r} is not a figure")
+        raise text_unreadable(where, f"{text[:40]!r} is not a figure")
     return float(text)
-
-
-def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
-    return FioOutputUnreadable(
-        f"{where}: not readable as text of fio: {cause}",
-        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
-    )

@@ -59,6 +59,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     other: set[str] = set()
     facts: dict[str, str | int | float] = {}
     version = ""
+    kinds = 0
     for sample in _samples(text_of(data, name), name):
         match = _METRIC.fullmatch(str(sample.get("metric", "")))
         if match is None:
@@ -67,7 +68,11 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         labels = _labels(sample)
         key = (str(sample.get("run_uri", ""))[:80], *(labels.get(one, "") for one in _REPEATED))
         direction: Direction = match["direction"]  # type: ignore[assignment]
-        found = by_run.setdefault(key, {}).setdefault((match["job"], direction), {})
+        run = by_run.setdefault(key, {})
+        kinds += (match["job"], direction) not in run
+        if kinds > MOST_STEPS:
+            raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} jobs")
+        found = run.setdefault((match["job"], direction), {})
         before = found.setdefault(match["what"], sample)
         if before.get("value") != sample.get("value"):
             raise InvalidValue(
@@ -129,8 +134,6 @@ def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
         if not rate or not iops:
             continue
         step = steps[job].step if job in steps else step_of(len(steps), job)
-        if len(steps) >= MOST_STEPS:
-            raise InvalidValue(f"{where}: it holds more than {MOST_STEPS:,} jobs")
         latency, percentiles = _latency(found.get("latency"), at)
         options = first_names(_labels(found["iops"]).items())
         block = block_bytes(options, direction)

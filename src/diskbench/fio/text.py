@@ -111,7 +111,7 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         if match := RESULT.match(line):
             if len(reports.now) >= JOBS:
                 raise text_unreadable(where, f"fio reports at most {JOBS:,} jobs")
-            reports.servers = reports.servers or match["name"] == ALL_CLIENTS
+            reports.summed = reports.summed or match["name"] == ALL_CLIENTS
             block = _block(match, options, where)
             reports.now.append(block)
             local[block.pid] = match["time"] or local.get(block.pid, "")
@@ -122,7 +122,8 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
         elif match := SERVER.match(line):
-            version, reports.servers = match["version"], True
+            version = match["version"]
+            reports.greeted += 1
         elif line.startswith("Run status group 0 "):
             reports.close(where)
         elif reports.now:
@@ -132,13 +133,12 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         if not jobs:
             continue
         jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
-        repeated = f"{passes} reports (--status-interval): the last one is used"
         yield FioOutput(
             where=where,
             version=version,
             jobs=without_sum(jobs, where=where),
             options={},
-            notes=(repeated,) if passes > 1 else (),
+            notes=reports.notes(passes),
             timeless=True,
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
         )

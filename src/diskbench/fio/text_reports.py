@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.clients import ALL_CLIENTS
 from diskbench.fio.reported import DirectionStats, FioJob
 from diskbench.model.result import Direction
 
@@ -34,7 +35,15 @@ class TextReports:
 
     now: list[TextBlock] = field(default_factory=list)
     closed: list[tuple[int, list[TextBlock]]] = field(default_factory=list)
-    servers: bool = False
+    greeted: int = 0
+    """Servers that the client named at its begin."""
+    summed: bool = False
+    """Whether the sum of all clients is among them."""
+
+    @property
+    def servers(self) -> bool:
+        """Whether several servers may have printed them."""
+        return self.summed or self.greeted > 0
 
     def close(self, where: str) -> None:
         """End the report being read. Raises FioOutputUnreadable for too many of other processes."""
@@ -56,6 +65,18 @@ class TextReports:
         if self.servers:
             return [(1, [block for _, blocks in self.closed for block in blocks])]
         return self.closed
+
+    def notes(self, passes: int) -> tuple[str, ...]:
+        """What was unusual, of an fio that reported `passes` times."""
+        found = []
+        if passes > 1:
+            found.append(f"{passes} reports (--status-interval): the last one is used")
+        if self.greeted > 1 and not self.summed:
+            found.append(
+                f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "
+                "holds may be of some of them"
+            )
+        return tuple(found)
 
     def _repeats(self) -> bool:
         if self.servers or not self.closed:

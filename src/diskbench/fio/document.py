@@ -105,7 +105,11 @@ def _job(
         index=index,
         group=_int(job, "groupid", name),
         error=_int(job, "error", name),
-        options={**servers.get(_server(job), {}), **read_options(job.get("job options"))},
+        options={
+            # the sum names the last of its servers
+            **({} if name == ALL_CLIENTS else servers.get(_server(job), {})),
+            **read_options(job.get("job options")),
+        },
         directions=directions,
         run_ms=_optional_int(job, "job_runtime", name),
         start_ms=_optional_int(job, "job_start", name) or None,

@@ -74,7 +74,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
             raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} jobs")
         found = run.setdefault((match["job"], direction), {})
         before = found.setdefault(match["what"], sample)
-        if before.get("value") != sample.get("value"):
+        if before is not sample and before.get("value") != sample.get("value"):
             raise InvalidValue(
                 f"{name}: {sample['metric']} has two values in one run: {before.get('value')!r} "
                 f"and {sample.get('value')!r}",

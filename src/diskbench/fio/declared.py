@@ -31,7 +31,7 @@ def declared(job_text: str) -> dict[str, Options]:
     except ProfileError:
         return {}
     return {
-        job.name: _first_names((option.key, option.value or "") for option in job.options)
+        job.name: first_names((option.key, option.value or "") for option in job.options)
         for job in declared_jobs
     }
 
@@ -40,10 +40,10 @@ def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) 
     """The options of one reported job: from its section, else from fio's JSON."""
     if job.name in sections:
         return sections[job.name]
-    return _first_names((*output.options.items(), *job.options.items()))
+    return first_names((*output.options.items(), *job.options.items()))
 
 
-def _first_names(options: Iterable[tuple[str, str]]) -> Options:
+def first_names(options: Iterable[tuple[str, str]]) -> Options:
     """Options by their first names; of two with one name the last counts. `buffered` is the inverse
     of `direct` (axboe/fio, options.c: both set odirect)."""
     first: dict[str, str] = {}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from diskbench.fio.clients import ALL_CLIENTS
 from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, ReportedLatency
 from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.units import Units, UnknownUnits, units_of
@@ -12,7 +13,6 @@ from diskbench.model.result import Direction
 
 _SECTOR_BYTES = 512
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
-_ALL_CLIENTS = "All clients"
 _SHOWN = 60
 """Characters of a value that a message shows."""
 _LARGEST = 1e30
@@ -35,7 +35,8 @@ def read_jobs(root: Mapping[str, Any]) -> tuple[FioJob, ...]:
     entries = _entries(root)
     if len(entries) > JOBS:
         raise MisshapenError(f"it lists {len(entries):,} jobs; at most {JOBS:,} are read")
-    return tuple(_job(entry, index, units) for index, entry in enumerate(entries))
+    servers = _by_server(root.get("global options"))
+    return tuple(_job(entry, index, units, servers) for index, entry in enumerate(entries))
 
 
 def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
@@ -44,20 +45,51 @@ def read_disks(root: Mapping[str, Any]) -> tuple[DiskUse, ...]:
 
 
 def read_options(value: object) -> dict[str, str]:
-    """Options as fio lists them; an option without a value is the empty string."""
+    """Options as fio lists them; an option without a value is the empty string. Of the lists of
+    several servers, what all of them have."""
+    if isinstance(value, list):
+        lists = list(_by_server(value).values())
+        return {
+            key: option
+            for key, option in (lists[0] if lists else {}).items()
+            if all(other.get(key) == option for other in lists)
+        }
     if not isinstance(value, dict):
         return {}
     return {key: "" if option is None else str(option) for key, option in value.items()}
 
 
+def _by_server(value: object) -> dict[tuple[str, str], dict[str, str]]:
+    """The global options of each server of `fio --client`, by its name and port; newer versions of
+    fio list them apart (client.c)."""
+    return {
+        _server(entry): {
+            key: option
+            for key, option in read_options(entry).items()
+            if key not in ("hostname", "port")
+        }
+        for entry in (value if isinstance(value, list) else ())
+        if isinstance(entry, dict)
+    }
+
+
+def _server(entry: Mapping[str, Any]) -> tuple[str, str]:
+    return str(entry.get("hostname")), str(entry.get("port"))
+
+
 def _entries(root: Mapping[str, Any]) -> list[Any]:
     entries = _list(root.get("jobs")) or _list(root.get("client_stats"))
     # `fio --client` adds the sum of all clients as one more entry; alone it is the result.
-    single = [e for e in entries if not (isinstance(e, dict) and e.get("jobname") == _ALL_CLIENTS)]
+    single = [e for e in entries if not (isinstance(e, dict) and e.get("jobname") == ALL_CLIENTS)]
     return single or entries
 
 
-def _job(entry: object, index: int, units: Units) -> FioJob:
+def _job(
+    entry: object,
+    index: int,
+    units: Units,
+    servers: Mapping[tuple[str, str], Mapping[str, str]],
+) -> FioJob:
     job = _mapping(entry, f"jobs[{index}]")
     name = str(job.get("jobname", f"job{index}"))
     directions: dict[Direction, DirectionStats] = {}
@@ -73,7 +105,11 @@ def _job(entry: object, index: int, units: Units) -> FioJob:
         index=index,
         group=_int(job, "groupid", name),
         error=_int(job, "error", name),
-        options=read_options(job.get("job options")),
+        options={
+            # the sum names the last of its servers
+            **({} if name == ALL_CLIENTS else servers.get(_server(job), {})),
+            **read_options(job.get("job options")),
+        },
         directions=directions,
         run_ms=_optional_int(job, "job_runtime", name),
         start_ms=_optional_int(job, "job_start", name) or None,

@@ -6,7 +6,7 @@ the machine are not on the list, nor are options that fio may add later.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Final, Literal
@@ -60,6 +60,13 @@ MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 _MOST = 20
 """How many mistakes a message lists."""
 _PLAIN_VALUE = re.compile(r"[$`\\]")
+_NO_QUOTES: Final[Mapping[str, set[str]]] = {
+    "description": set(),
+    "buffer_pattern": {"'"},
+    "verify_pattern": {"'"},
+}
+"""Options whose quotes are harmless, and those that are not: a description is printed alone, and in
+a pattern "…" is text, where '…' names a file to read (lib/pattern.c)."""
 _FILE_NAME = re.compile(r"^[A-Za-z0-9._ +,@%=/-]+\Z")
 _FORMAT = re.compile(r"\$(jobname|jobnum|filenum|clientuid)(?![a-z])")
 _SECTION_NAME = re.compile(r"^(?!\.)[A-Za-z0-9._ +,@%()=:-]+\Z")
@@ -181,7 +188,7 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         )
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"
-    if "'" in value or '"' in value:
+    if set(value) & _NO_QUOTES.get(name, {"'", '"'}):
         return "quotes make fio read a file or keep them in a name"
     if problem := special(value, target) if special else None:
         return problem

@@ -54,12 +54,17 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     stamp = root.get("timestamp_ms")
     if stamp is None and isinstance(root.get("timestamp"), int):
         stamp = root["timestamp"] * 1000
+    stamp = stamp if isinstance(stamp, int) else None
+    # A client writes its time when it connects (client.c), fio alone when it ends (stat.c).
+    client = "client_stats" in root and not root.get("jobs")
     return FioOutput(
         where=where,
         version=str(root.get("fio version", "unknown")),
         jobs=jobs,
         options=read_options(root.get("global options")),
-        timestamp_ms=stamp if isinstance(stamp, int) else None,
+        timestamp_ms=None if client else stamp,
+        begun_ms=stamp if client else None,
+        timeless=client,
         disks=disks,
         documents=document.documents,
         interim=document.interim,

@@ -99,9 +99,10 @@ class FioOutput:
     """One document of fio.
 
     `notes` holds a sentence for each irregularity: text around the document, several documents, a
-    truncated one. `text` is everything outside the documents. `timeless`: its format (terse, text)
-    has no time in UTC, so nothing follows from its lack. `local_time` is the text's own time, whose
-    zone nobody knows.
+    truncated one. `text` is everything outside the documents. `timestamp_ms` is the Unix time at
+    its end; a client of several servers writes that of its begin, `begun_ms`. `timeless`: its
+    format (terse, text, a client's JSON) has no time of its end in UTC, so nothing follows from its
+    lack. `local_time` is the text's own time, whose zone nobody knows.
     """
 
     where: str
@@ -109,6 +110,7 @@ class FioOutput:
     jobs: tuple[FioJob, ...]
     options: Mapping[str, str]
     timestamp_ms: int | None = None
+    begun_ms: int | None = None
     disks: tuple[DiskUse, ...] = ()
     documents: int = 1
     interim: bool = False

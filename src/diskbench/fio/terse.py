@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.clients import of_clients, without_sum
 from diskbench.fio.passes import last_pass
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER, JOBS
@@ -28,6 +29,10 @@ _WIDTH: Final = {3: (2, 41), 4: (3, 41), 5: (3, 47)}
 _HEADER: Final = 5
 _MOST_FIELDS: Final = 20_000
 """At the end stand nine fields for each disk."""
+_TOGETHER: Final = (
+    "lines of one group count as jobs that ran together; if they are of several runs that were "
+    "appended to one file, import each alone"
+)
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
 
@@ -52,12 +57,15 @@ def parse_terse(data: bytes, *, where: str) -> FioOutput:
         jobs.append(_job(fields, len(jobs), match["host"], at))
     if not jobs:
         raise _unreadable(where, "it has no line of terse version 3, 4 or 5")
-    last, passes = last_pass(jobs)
+    # Servers may end at different times, so theirs are no repeated reports.
+    last, passes = (without_sum(jobs, where=where), 1) if of_clients(jobs) else last_pass(jobs)
     notes: tuple[str, ...] = (
         "terse output counts no I/Os: they follow from bytes where one block size fits the IOPS",
     )
     if passes > 1:
         notes += (f"{passes} reports (--status-interval): the last one is used",)
+    if len({job.group for job in last}) < len(last):
+        notes += (_TOGETHER,)
     return FioOutput(
         where=where, version=version, jobs=last, options={}, notes=notes, timeless=True
     )
@@ -125,7 +133,7 @@ def _ios(size: int, iops: int, runtime_ms: int) -> tuple[int, bool]:
     fitting = {
         size // block for block in _BLOCKS if size % block == 0 and low <= size / block < high
     }
-    return (fitting.pop(), True) if len(fitting) == 1 else (round(low), False)
+    return (fitting.pop(), True) if len(fitting) == 1 else (math.ceil(low), False)
 
 
 def _latency(fields: Sequence[str], ios: int, where: str) -> ReportedLatency | None:

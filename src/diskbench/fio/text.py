@@ -11,18 +11,19 @@ prints has no time zone, so it is a note and no date.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, cast
 
-from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.text_reports import MOST_RUNS, TextBlock, TextReports, text_unreadable
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
 
 RESULT = re.compile(
     r"^(?P<name>[^\n]{0,500}?): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): "
-    r"err= ?(?P<error>\d{1,9})[^\n]{0,200}?pid=\d+"
+    r"err= ?(?P<error>\d{1,9})[^\n]{0,200}?pid=(?P<pid>\d{1,18})"
     r"(?:: (?P<time>\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}))?",
     re.MULTILINE,
 )
@@ -34,7 +35,8 @@ _START = re.compile(
 _VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
 _NEW = re.compile(
-    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?B)/s.*?"
+    r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), "
+    r"BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"  # the sum of clients has no B/s
     r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
 )
 _OLD = re.compile(
@@ -62,116 +64,119 @@ _LARGEST_BLOCK: Final = 2**32
 _NUMBERS: Final = re.compile(r"\d{1,18}")
 
 
-@dataclass
-class _Block:
-    """What the lines of one job say, as they come."""
-
-    job: FioJob
-    where: str
-    stats: dict[Direction, DirectionStats] = field(default_factory=dict)
-    tolerance: dict[Direction, float] = field(default_factory=dict)
-    now: Direction | None = None
-    percentiles: tuple[str, float] | None = None
-
-
 def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     """What each fio in the text reports, in order: a file may hold the output of several.
 
     Raises FioOutputUnreadable where no job has results, or a figure cannot be.
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    outputs = [output for part in _processes(text.splitlines()) if (output := _output(part, where))]
+    lines = [HOST.sub("", line, count=1) for line in text.splitlines()]
+    outputs: list[FioOutput] = []
+    for part in _processes(lines):
+        outputs += _outputs(part, where)
+        if len(outputs) > MOST_RUNS:
+            raise text_unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
     if not outputs:
-        raise _unreadable(where, "no job in it has results")
+        raise text_unreadable(where, "no job in it has results")
     return tuple(outputs)
 
 
 def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines of each fio process. The lines that describe its jobs come before its version."""
+    """The lines of each fio process. The lines that describe its jobs come before its version, and
+    after the sum of all clients nothing does."""
     part: list[str] = []
-    seen = False
+    seen = summed = False
     for line in lines:
         if len(line) > _LONGEST_LINE:
             continue
-        begins = _START.match(line) is not None
-        if seen and (begins or _VERSION.fullmatch(line.strip())):
+        result = RESULT.match(line)
+        begins = _START.match(line) or _VERSION.fullmatch(line.strip()) or SERVER.match(line)
+        if (seen and begins) or (summed and result):
             yield part
-            part, seen = [], False
+            part, seen, summed = [], False, False
         part.append(line)
-        seen = seen or RESULT.match(line) is not None
+        if result:
+            seen, summed = True, summed or result["name"] == ALL_CLIENTS
     yield part
 
 
-def _output(lines: Sequence[str], where: str) -> FioOutput | None:
+def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
+    """What the process of these lines reports; the results of several where their heads were left
+    out."""
     options: dict[tuple[str, int], dict[str, str]] = {}
     version = "unknown"
-    blocks: list[_Block] = []
-    reports: list[list[_Block]] = []
-    local = ""
+    reports = TextReports()
+    local: dict[str, str] = {}
     for line in lines:
         if match := RESULT.match(line):
-            if len(blocks) >= JOBS:
-                raise _unreadable(where, f"fio reports at most {JOBS:,} jobs")
-            local = match["time"] or local
-            blocks.append(_block(match, options, len(blocks), where))
+            if len(reports.now) >= JOBS:
+                raise text_unreadable(where, f"fio reports at most {JOBS:,} jobs")
+            reports.summed = reports.summed or match["name"] == ALL_CLIENTS
+            block = _block(match, options, where)
+            reports.now.append(block)
+            local[block.pid] = match["time"] or local.get(block.pid, "")
         elif match := _START.match(line):
-            options[match["name"], int(match["group"])] = _options(match)
+            key, found = (match["name"], int(match["group"])), _options(match)
+            # Of several servers each describes its job of this name, but not its results.
+            options[key] = found if options.get(key, found) == found else {}
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
+        elif match := SERVER.match(line):
+            version = match["version"]
+            reports.greeted += 1
         elif line.startswith("Run status group 0 "):
-            # With --status-interval fio repeats the whole report, of what has begun so far.
-            reports.append(blocks)
-            blocks = []
-        elif blocks:
-            _line(blocks[-1], line)
-    passes = max(len(reports), 1)
-    last = tuple(job for block in (reports or [blocks])[-1] if (job := _job(block)).directions)
-    if not last:
-        return None
-    repeated = f"{passes} reports (--status-interval): the last one is used"
-    notes = (repeated,) if passes > 1 else ()
-    return FioOutput(
-        where=where,
-        version=version,
-        jobs=last,
-        options={},
-        notes=notes,
-        timeless=True,
-        local_time=" ".join(local.split()) or None,
-    )
+            reports.close(where)
+        elif reports.now:
+            _line(reports.now[-1], line)
+    for passes, blocks in reports.all(where):
+        jobs = [job for block in blocks if (job := _job(block)).directions]
+        if not jobs:
+            continue
+        jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
+        yield FioOutput(
+            where=where,
+            version=version,
+            jobs=without_sum(jobs, where=where),
+            options={},
+            notes=reports.notes(passes),
+            timeless=True,
+            local_time=" ".join(local[blocks[-1].pid].split()) or None,
+        )
 
 
 def _options(match: re.Match[str]) -> dict[str, str]:
-    """The options in the line that describes a job; a size is left out where it cannot be read."""
-    found = {"rw": match["rw"], "iodepth": match["depth"], "ioengine": match["engine"]}
+    """The options in the line that describes a job; without its pattern where its sizes cannot be
+    read, for fio's default block would follow from it."""
+    found = {"iodepth": match["depth"], "ioengine": match["engine"]}
     ranges = re.findall(r"([\d.]+)([kKMG]?i?B?)-([\d.]+)([kKMG]?i?B?)", match["bs"])
     pairs = [
         (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
         for low, low_unit, high, high_unit in ranges
     ]
-    if any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
+    if not pairs or any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
         return found
-    if pairs and all(low == high for low, high in pairs):
+    found["rw"] = match["rw"]
+    if all(low == high for low, high in pairs):
         found["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
-    elif pairs:
+    else:
         found["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
     return found
 
 
 def _block(
-    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], index: int, where: str
-) -> _Block:
+    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], where: str
+) -> TextBlock:
     group, jobs = int(match["group"]), int(match["jobs"])
     known = dict(options.get((match["name"], group), {}))
     if jobs > 1:
         known |= {"numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
-        raise _unreadable(where, f"{jobs:,} jobs in one group")
-    job = FioJob(match["name"], index, group, int(match["error"]), known, {})
-    return _Block(job, f"{where}: job {match['name'][:60]}")
+        raise text_unreadable(where, f"{jobs:,} jobs in one group")
+    job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
+    return TextBlock(job, match["pid"], f"{where}: job {match['name'][:60]}")
 
 
-def _line(block: _Block, line: str) -> None:
+def _line(block: TextBlock, line: str) -> None:
     if match := _DIRECTION.match(line):
         block.now = cast("Direction", match["name"])
         block.percentiles = None
@@ -196,17 +201,17 @@ def _line(block: _Block, line: str) -> None:
         _percentiles(block, line)
 
 
-def _direction(block: _Block, rest: str) -> None:
+def _direction(block: TextBlock, rest: str) -> None:
     match = _NEW.match(rest) or _OLD.match(rest)
     if match is None or block.now is None:
-        raise _unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
+        raise text_unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
     old = match.re is _OLD
     size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
     iops = _real(match["iops"], block.where) * _THOUSANDS[match["iops_unit"]]
     rate = _size(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
     if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
-        raise _unreadable(block.where, "it counts more than any disk does")
+        raise text_unreadable(block.where, "it counts more than any disk does")
     decimals = len(match["io"].partition(".")[2])
     unit = _size("1", match["io_unit"], 1024 if old else 1000)
     block.tolerance[block.now] = unit * 10.0**-decimals
@@ -220,7 +225,7 @@ def _direction(block: _Block, rest: str) -> None:
     )
 
 
-def _latency(block: _Block, match: re.Match[str]) -> None:
+def _latency(block: TextBlock, match: re.Match[str]) -> None:
     if block.now is None or block.now not in block.stats:
         return
     scale = _NS[match["unit"]]
@@ -232,7 +237,7 @@ def _latency(block: _Block, match: re.Match[str]) -> None:
     )
     # fio rounds the extremes to six digits and the mean to two decimals of its unit
     if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
-        raise _unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
+        raise text_unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
     stats = block.stats[block.now]
     found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
     block.stats[block.now] = _with(stats, match["kind"], found)
@@ -244,7 +249,7 @@ def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> Directi
     return replace(stats, clat=latency) if kind == "clat" else replace(stats, slat=latency)
 
 
-def _percentiles(block: _Block, line: str) -> None:
+def _percentiles(block: TextBlock, line: str) -> None:
     assert block.now is not None and block.percentiles is not None  # noqa: PT018
     kind, scale = block.percentiles
     stats = block.stats.get(block.now)
@@ -253,12 +258,12 @@ def _percentiles(block: _Block, line: str) -> None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
     if any(value > COUNTER for value in more.values()):
-        raise _unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
+        raise text_unreadable(block.where, f"{line.strip()[:80]!r} holds a time that no I/O takes")
     longer = replace(latency, percentiles={**latency.percentiles, **more})
     block.stats[block.now] = _with(stats, kind, longer)
 
 
-def _issued(block: _Block, match: re.Match[str]) -> None:
+def _issued(block: TextBlock, match: re.Match[str]) -> None:
     totals = [int(n) for n in _NUMBERS.findall(match["total"])]
     shorts = [int(n) for n in _NUMBERS.findall(match["short"])]
     for place, direction in enumerate(_POSITIONS):
@@ -271,7 +276,7 @@ def _issued(block: _Block, match: re.Match[str]) -> None:
         )
 
 
-def _job(block: _Block) -> FioJob:
+def _job(block: TextBlock) -> FioJob:
     """The job with the bytes that its I/Os make, where that is what is printed."""
     sizes = block.job.options.get("bs", "").split(",")
     for place, direction in enumerate(_POSITIONS):
@@ -303,12 +308,5 @@ def _size(number: str, unit: str, base: int, where: str = "") -> float:
 
 def _real(text: str, where: str) -> float:
     if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
-        raise _unreadable(where, f"{text[:40]!r} is not a figure")
+        raise text_unreadable(where, f"{text[:40]!r} is not a figure")
     return float(text)
-
-
-def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
-    return FioOutputUnreadable(
-        f"{where}: not readable as text of fio: {cause}",
-        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
-    )

@@ -115,6 +115,8 @@ def _run(output: FioOutput, run_id: str) -> ImportedRun:
                 f"{(row.runtime_ns or 0) / 1e9:.3g} s are more than any disk moves"
             )
     starts = [job.start_ms for job in output.jobs if job.start_ms]
+    if not starts and output.begun_ms:
+        starts = [output.begun_ms]
     return ImportedRun(
         steps,
         started_at=utc(min(starts) / 1000) if starts else None,

@@ -36,6 +36,8 @@ _SIGNS: Final = (
     (re.compile(r"^(?:Version\s+|)\d\.\d\d\w*\s.*Sequential Output", re.MULTILINE),
      "the head of bonnie++'s table, without figures"),
     (re.compile(r"Vdbench distribution"), "vdbench's log, without an avg_ line"),
+    (re.compile(r"<Error>The test was interrupted before the measurements began"),
+     "diskspd's report of a run that measured nothing"),
     (re.compile(r"Command Line:.*diskspd|<Profile>", re.IGNORECASE),
      "output of diskspd, without results"),
     (re.compile(r"Iozone: Performance Test"), "iozone's output"),

@@ -16,7 +16,7 @@ from diskbench.limits import COUNTER
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 FILES = [
-    *sorted(path for path in CASES.iterdir() if path.suffix != ".md"),
+    *sorted(path for path in CASES.iterdir() if path.is_file() and path.suffix != ".md"),
     *sorted(CASES.with_name("imported").glob("gobonniego*.json")),
 ]
 NUMBERS = ["nan", "inf", "-1", "9" * 30, "1e400", "1e308", "-0", "0x10", "0", "1e-300", "²", "٣"]
@@ -133,6 +133,13 @@ HOSTILE = {
     "spaces": b"Version 2.00a  ------Sequential Output------\na" + b" " * 15_000_000 + b"1G x\n",
     "terse": b"3;fio-3.33;a;0;0;" + b"0;" * 7_000_000,
     "text": b"a: (groupid=0, jobs=1): err= 0: pid=1:\n" * 350_000,
+    "sums-of-clients": b"All clients: (groupid=0, jobs=1): err= 0: pid=0:\n"
+    b"  read: IOPS=1, BW=1Ki (1k)(1KiB/1msec)\n" * 150_000,
+    "text-runs": b"".join(
+        b"a: (groupid=0, jobs=1): err= 0: pid=%d:\n"
+        b"  read: IOPS=1, BW=1KiB/s (1kB/s)(1KiB/1000msec)\nRun status group 0 (all jobs):\n" % at
+        for at in range(100_000)
+    ),
     "vdbench": b"avg_1-5 1 1 1 1 1\n" * 800_000,
     "hdparm": b"Timing cached reads: 1 MB in  1.00 seconds = 1.00 MB/sec\n" * 250_000,
     "bonnie": b"a,1G" + b",1" * 7_000_000,
@@ -146,6 +153,10 @@ HOSTILE = {
     + b"}}}}]}",
     "gobonniego-lists": b'{"gobonniego_directory":1,"results":[' + b"[]," * 20_000_000 + b"1]}",
     "perfkit-lists": b'{"metric":"a","run_uri":"b","labels":[' + b"[]," * 5_000_000 + b"1]}",
+    "perfkit-one-list": b'[{"metric":"a","run_uri":"b"},' + b"[" * 8_000_000,
+    "perfkit-runs": b"\n".join(
+        b'{"metric":"a:read:iops","value":1,"run_uri":"%d"}' % at for at in range(200_000)
+    ),
     "one-line": b"x" * (100 * 2**20),
     "one-number": b"1" * (100 * 2**20),
     "one-terse-line": b"3;fio-3.33;" + b"9" * (100 * 2**20),

@@ -350,7 +350,7 @@ def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, told):
-    done = user.run("run", *flags)
+    done = user.call_refused("run", *flags)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr

@@ -130,7 +130,7 @@ def until_cell(user: Cli, position: int, state: str) -> None:
 
 def until_given_back(user: Cli) -> None:
     """Wait until nothing is rented any more: a cell is done before its machine is given back."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while left := rented(user):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)

@@ -225,7 +225,7 @@ def switch_off(user: Cli) -> None:
     init = init_of(group)
     assert init is not None
     os.kill(init, signal.SIGKILL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while init_of(group) == init:
         assert time.monotonic() < deadline
         time.sleep(0.01)

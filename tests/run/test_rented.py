@@ -108,12 +108,12 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     shown = user.json("results", "show", run["run_id"])["runs"][0]
     read = next(row for row in merged_rows(shown) if row["step"] == "second")
     # It bursts, and no higher than is promised; a machine that does much else comes less near.
-    assert 1000 < read["iops"] < 3000 * 1.15
-    assert "emulated" in user.run("results", "list").stdout
+    assert 500 < read["iops"] < 3000 * 1.15
+    assert "emulated" in user.call("results", "list").stdout
     timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
     assert timing["fio itself"] > 3
-    assert "beyond fio" in user.run("results", "show", "--timing").stdout
+    assert "beyond fio" in user.call("results", "show", "--timing").stdout
 
 
 def test_replicates_are_new_machines_with_new_disks(user, profile):

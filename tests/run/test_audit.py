@@ -15,7 +15,7 @@ def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=1))
+    profile.write_text(WRITE_THEN_READ.format(seconds=2))
     done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")
     assert done.returncode == 0, done.stderr
     (line,) = [text for text in done.stdout.splitlines() if "audit: " in text]

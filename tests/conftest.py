@@ -178,9 +178,14 @@ def _count_drills(terminal: pytest.TerminalReporter) -> None:
         )
 
 
-TOGETHER = ("tests/qemu/", "tests/browser/", "tests/drills/test_upgrades.py")
-"""Tests that share something costly, a guest that takes a minute to boot, a browser, or a directory
-that an old store names: one process has all of them.
+TOGETHER = (
+    "tests/qemu/",
+    "tests/browser/",
+    "tests/drills/test_upgrades.py",
+    "tests/drills/test_yaml_bombs.py",
+)
+"""Tests that share something costly, a guest that takes a minute to boot, a browser, a directory
+that an old store names, or a process that was called for all of them: one process has them.
 (`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
 
 BY_FILE = ("tests/unit/", "tests/method/", "tests/docs/", "tests/contract/")

@@ -14,29 +14,13 @@ import pytest
 from emulators import guests
 from emulators.aws import server
 from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
 from tests.cloud.rented import REGION, Aws, state, until
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli
 from tests.rigs.rates import held_at
 
 pytestmark = pytest.mark.slow
 
-EAGER = str(Path(__file__).with_name("eager.py"))
-WRITE_THEN_READ = """[global]
-filename=data
-size=4m
-direct=1
-ioengine=libaio
-iodepth=16
-[write]
-rw=write
-bs=256k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
 OTHER_KEY = "AKIADISKBENCH0000002"
 GP3 = ("--disk", "gp3", "--size", "4")
 
@@ -46,10 +30,7 @@ def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A user of the emulated AWS, who must leave nothing in it."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    made.program = (EAGER,)
-    yield made
+    yield a_renter(tmp_path, aws.env)
     assert aws.left() == []
 
 
@@ -59,7 +40,7 @@ def words(aws: Aws, tmp_path: Path) -> Any:
 
     def written(*flags: str, seconds: int = 2) -> tuple[str, ...]:
         profile = tmp_path / "mine.fio"
-        profile.write_text(WRITE_THEN_READ.format(seconds=seconds))
+        profile.write_text(WRITE_THEN_READ.format(seconds=seconds, block="4k"))
         where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
         return ("run", *where, "--profile", str(profile), *flags)
 
@@ -72,29 +53,9 @@ def run(words: Any, user: Cli) -> Any:
     return lambda *flags, seconds=2: user.run(*words(*flags, seconds=seconds))
 
 
-def document(user: Cli, done: Any) -> Any:
-    """The run's rows, as they are kept."""
-    assert done.returncode == 0, done.stderr
-    (row,) = user.json("results", "list")["runs"]
-    (found,) = user.json("results", "show", row["run_id"])["runs"]
-    assert found["state"] == "done"
-    return found
-
-
-def read_iops(found: Any) -> float:
-    assert found["emulated"] is True
-    rows = merged_rows(found)
-    assert {(row["step"], row["direction"]) for row in rows} == {
-        ("write", "write"),
-        ("read", "read"),
-    }
-    (iops,) = [row["iops"] for row in rows if row["direction"] == "read"]
-    return float(iops)
-
-
 def measuring(aws: Aws) -> bool:
-    """Does a step run in a machine? fio alone may be a canary."""
-    return any({"fio", "awk"} <= guests.programs(name) for name in list(aws.cloud.machines))
+    """Does a step run in a machine?"""
+    return is_measuring(list(aws.cloud.machines))
 
 
 # Every disk type of the seeds. In two seconds of fio a limit is met within a third; how exactly

@@ -15,14 +15,14 @@ from emulators import guests
 from emulators.azure import power, server
 from emulators.azure.faults import DISK, MACHINE
 from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import a_renter, document, is_measuring
 from tests.cloud.rented import until
 from tests.cloud.rented_azure import REGION, Azure
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.rates import held_at
 
 pytestmark = pytest.mark.slow
 
-EAGER = str(Path(__file__).with_name("eager.py"))
 WRITE_AND_READ = """[global]
 filename=data
 size=4m
@@ -49,10 +49,7 @@ def user(azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     """A user of the emulated Azure, who must leave nothing in it."""
     for name in ("AZURE_CLIENT_CERTIFICATE_PATH", "AZURE_USERNAME", "AZURE_CA_FILE"):
         monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = azure.env
-    made.program = (EAGER,)
-    yield made
+    yield a_renter(tmp_path, azure.env)
     assert azure.left() == []
 
 
@@ -75,25 +72,14 @@ def run(words: Any, user: Cli) -> Any:
     return lambda *flags, seconds=2: user.run(*words(*flags, seconds=seconds))
 
 
-def document(user: Cli, done: Any) -> Any:
-    """The run's rows, as they are kept."""
-    assert done.returncode == 0, done.stderr
-    (row,) = user.json("results", "list")["runs"]
-    (found,) = user.json("results", "show", row["run_id"])["runs"]
-    assert found["state"] == "done"
-    assert found["emulated"] is True
-    return found
-
-
 def iops(found: Any) -> dict[str, float]:
     """Direction → IOPS."""
     return {row["direction"]: float(row["iops"]) for row in merged_rows(found)}
 
 
 def measuring(azure: Azure) -> bool:
-    """Does a step run in a machine? fio alone may be a canary."""
-    machines = list(azure.cloud.machines.values())
-    return any({"fio", "awk"} <= guests.programs(one.guest.name) for one in machines)
+    """Does a step run in a machine?"""
+    return is_measuring(one.guest.name for one in list(azure.cloud.machines.values()))
 
 
 def attached(azure: Azure) -> list[tuple[int, str]]:

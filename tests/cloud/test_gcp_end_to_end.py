@@ -11,32 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulators import guests
 from emulators.gcp import server
 from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
 from tests.cloud.rented_gcp import PROJECT, REGION, Gcp, delete, until
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli
 from tests.rigs.rates import held_at
 
 pytestmark = pytest.mark.slow
 
-EAGER = str(Path(__file__).with_name("eager.py"))
-WRITE_THEN_READ = """[global]
-filename=data
-size=4m
-direct=1
-ioengine=libaio
-iodepth=16
-[write]
-rw=write
-bs=256k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-"""
 PD_SSD = ("--disk", "pd-ssd", "--size", "20")
 
 
@@ -45,10 +28,7 @@ def user(gcp: Gcp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A user of the emulated Google Cloud, who must leave nothing in it."""
     for name in ("GOOGLE_CLOUD_QUOTA_PROJECT", "CLOUDSDK_CONFIG", "CLOUDSDK_CORE_PROJECT"):
         monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = gcp.env
-    made.program = (EAGER,)
-    yield made
+    yield a_renter(tmp_path, gcp.env)
     assert gcp.left() == []
 
 
@@ -58,7 +38,7 @@ def words(gcp: Gcp, tmp_path: Path) -> Any:
 
     def written(*flags: str, seconds: int = 2) -> tuple[str, ...]:
         profile = tmp_path / "mine.fio"
-        profile.write_text(WRITE_THEN_READ.format(seconds=seconds))
+        profile.write_text(WRITE_THEN_READ.format(seconds=seconds, block="4k"))
         where = ("--provider", "gcp", "--region", REGION, "--endpoint-url", gcp.endpoint)
         return ("run", *where, "--profile", str(profile), *flags)
 
@@ -71,30 +51,9 @@ def run(words: Any, user: Cli) -> Any:
     return lambda *flags, seconds=2: user.run(*words(*flags, seconds=seconds))
 
 
-def document(user: Cli, done: Any) -> Any:
-    """The run's rows, as they are kept."""
-    assert done.returncode == 0, done.stderr
-    (row,) = user.json("results", "list")["runs"]
-    (found,) = user.json("results", "show", row["run_id"])["runs"]
-    assert found["state"] == "done"
-    return found
-
-
-def read_iops(found: Any) -> float:
-    assert found["emulated"] is True
-    rows = merged_rows(found)
-    assert {(row["step"], row["direction"]) for row in rows} == {
-        ("write", "write"),
-        ("read", "read"),
-    }
-    (iops,) = [row["iops"] for row in rows if row["direction"] == "read"]
-    return float(iops)
-
-
 def measuring(gcp: Gcp) -> bool:
-    """Does a step run in a machine? fio alone may be a canary."""
-    machines = list(gcp.cloud.machines.values())
-    return any({"fio", "awk"} <= guests.programs(one.guest.name) for one in machines)
+    """Does a step run in a machine?"""
+    return is_measuring(one.guest.name for one in list(gcp.cloud.machines.values()))
 
 
 def rented(gcp: Gcp) -> list[str]:

@@ -15,41 +15,22 @@ from emulators import guests
 from emulators.vsphere.cloud import Vsphere
 from emulators.vsphere.datastores import SPEEDS
 from tests.cloud.eager import GIVES_UP
+from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
 from tests.cloud.rented import until
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli
 from tests.rigs.rates import held_at
 
 from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow
 
-EAGER = str(Path(__file__).with_name("eager.py"))
-WRITE_THEN_READ = """[global]
-filename=data
-size=4m
-direct=1
-ioengine=libaio
-iodepth=16
-[write]
-rw=write
-bs=256k
-[read]
-stonewall
-rw=randread
-bs={block}
-time_based
-runtime={seconds}
-"""
 NVME = ("--datastore", "nvme", "--size", "4")
 
 
 @pytest.fixture
 def user(vsphere: Vsphere, tmp_path: Path) -> Iterator[Cli]:
     """A user of the emulated vSphere, who must leave nothing in it."""
-    made = a_user(tmp_path)
-    made.extra_env = vsphere.env
-    made.program = (EAGER,)
-    yield made
+    yield a_renter(tmp_path, vsphere.env)
     assert vsphere.left() == []
 
 
@@ -74,24 +55,9 @@ def run(words: Any, user: Cli) -> Any:
     return lambda *flags, **more: user.run(*words(*flags, **more))
 
 
-def document(user: Cli, done: Any) -> Any:
-    """The run's rows, as they are kept."""
-    assert done.returncode == 0, done.stderr
-    (row,) = user.json("results", "list")["runs"]
-    (found,) = user.json("results", "show", row["run_id"])["runs"]
-    assert found["state"] == "done"
-    return found
-
-
-def read_iops(found: Any) -> float:
-    assert found["emulated"] is True
-    (iops,) = [row["iops"] for row in merged_rows(found) if row["direction"] == "read"]
-    return float(iops)
-
-
 def measuring(vsphere: Vsphere) -> bool:
-    """Does a step run in a machine? fio alone may be a canary."""
-    return any({"fio", "awk"} <= guests.programs(name) for name in vsphere.rented())
+    """Does a step run in a machine?"""
+    return is_measuring(vsphere.rented())
 
 
 # FreeNAS, SATA and NVMe of seed 000 and the SAN of seed 003: they differ in the datastore only. How

@@ -238,7 +238,7 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
 def test_a_choice_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (user,) = users(tmp_path, 1)
-    done = user.run("run", "--path", str(tmp_path), "--if-busy", text)
+    done = user.call_refused("run", "--path", str(tmp_path), "--if-busy", text)
     assert done.returncode == 2
     assert repr(text) in done.stderr
     assert "Traceback" not in done.stderr

@@ -250,7 +250,7 @@ def test_a_hostile_job_file_changes_nothing(
     victim.write_text("kept")
     profile = tmp_path / "evil.fio"
     profile.write_text(f"[a]\nrw=write\nsize=1m\n{line.format(victim=victim)}\n")
-    done = user.run("run", "--path", str(target), "--profile", str(profile))
+    done = user.call_refused("run", "--path", str(target), "--profile", str(profile))
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert "line 4" in done.stderr

@@ -73,7 +73,7 @@ def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: C
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=8)
         other.execute("ROLLBACK")
-    _, said = process.communicate(timeout=100)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
@@ -105,7 +105,7 @@ def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_st
             pass
     until(lambda: "No space left" in (chaos.cells()[0]["note"] or ""))
     filler.unlink()
-    _, said = process.communicate(timeout=100)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     books = chaos.books(evidence=small_store)
     assert (books.cells, books.done, books.wrong) == (2, 2, ())

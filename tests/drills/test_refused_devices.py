@@ -57,13 +57,17 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def measure(user: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a profile that writes on a device, under the identity that is typed."""
+    """Run a profile that writes on a device, under the identity that is typed: in this process, or
+    in one of its own."""
 
-    def run(device: str, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        device: str, typed: str, *more: str, own_process: bool = False
+    ) -> subprocess.CompletedProcess[str]:
         profile = user.home / "write.fio"
         profile.write_text(PROFILE)
         named = ("--device", device, "--destroy-data", typed)
-        return user.run("run", *named, "--profile", str(profile), *more)
+        call = user.run if own_process else user.call_refused
+        return call("run", *named, "--profile", str(profile), *more)
 
     return run
 
@@ -188,7 +192,8 @@ def test_a_device_that_is_open_elsewhere_is_refused(
     with attached(image) as disk:
         held = os.open(disk.path, flags)
         try:
-            refused(measure(disk.path, str(image)), f"is held open by process {os.getpid()} ")
+            done = measure(disk.path, str(image), own_process=True)
+            refused(done, f"is held open by process {os.getpid()} ")
         finally:
             os.close(held)
     assert image.stat().st_blocks == 0

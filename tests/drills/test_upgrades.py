@@ -51,7 +51,7 @@ def test_the_evidence_of_an_earlier_version_is_rebuilt(name: str, tmp_path: Path
     old = unpacked(name, tmp_path)
     before = old.user.json("results", "show", old.whole)["runs"][0]
     old.user.extra_env["DISKBENCH_DATABASE_URL"] = f"sqlite:///{tmp_path}/new.db"
-    rebuilt = old.user.run("results", "rebuild")
+    rebuilt = old.user.call("results", "rebuild")
     assert rebuilt.returncode == 0, rebuilt.stderr
     after = old.user.json("results", "show", old.whole)["runs"][0]
     assert [_figures(step) for step in after["steps"]] == [
@@ -82,7 +82,7 @@ def test_the_killed_run_of_an_earlier_version_is_resumed(name: str, tmp_path: Pa
     assert _step_files(old.evidence, old.killed, "000-write") == first
     assert not old.work_dir.exists()
     assert not old.state_dir.exists()
-    again = old.user.run("results", "rebuild")
+    again = old.user.call("results", "rebuild")
     assert again.returncode == 0, again.stderr
 
 
@@ -121,7 +121,7 @@ def test_the_schema_of_a_later_version_is_refused(
         connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '9001'"))  # noqa: S608
     user = a_user(tmp_path)
     user.extra_env["DISKBENCH_DATABASE_URL"] = url
-    refused = user.run(*command)
+    refused = user.call_refused(*command)
     with made.begin() as connection:
         connection.execute(sa.text(f"UPDATE {VERSION_TABLE} SET version_num = '{HEAD}'"))  # noqa: S608
     made.dispose()
@@ -144,7 +144,7 @@ def test_the_plan_of_a_later_version_is_refused(command: str, tmp_path: Path) ->
             "UPDATE diskbench_trial SET plan = json_set(plan, '$.diskbench_version', '99.1', "
             "'$.what_comes_later', 1)"
         )
-    refused = old.user.run(command)
+    refused = old.user.call_refused(command)
     assert refused.returncode == 2, refused.stderr
     assert "what_comes_later" in refused.stderr
     assert "diskbench 99.1 wrote it: use that version, or a newer one" in refused.stderr

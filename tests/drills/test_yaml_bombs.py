@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 from tests.drills.book import drill
-from tests.rigs.cli import Cli
-from tests.rigs.limited import limits
+from tests.rigs.cli import a_user
+from tests.rigs.limited import Ended, limited
 
 ALIASES = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
@@ -51,83 +51,104 @@ BOMBS = {
 }
 
 
-def refused(user: Cli, *args: str) -> CompletedProcess[str]:
-    """It ends with 2 and words, within limits of memory and processor time."""
-    process = user.start(*args, preexec_fn=limits)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 2, (process.returncode, err[-2000:])
+FIELDS = {
+    "labels": f"{ALIASES}\nlabels: {{a: *a11}}",
+    "limits": f"{MERGES}\nlimits: {{<<: *b11}}",
+    "axes": f"{ALIASES}\naxes: {{region: *a11}}",
+    "include": f"{ALIASES}\ninclude: *a11",
+    "a name of 10 MB": f"name: {'x' * 10_000_000}",
+    "a key of 1 MB": f"labels: {{{'k' * 1_000_000}: v}}",
+}
+"""A field of a matrix → a bomb in it."""
+PLAIN = "defaults: {provider: fake, disk: plain, size: 1, profile: quick}"
+
+
+def matrix_with(text: str) -> str:
+    """A matrix file with more lines."""
+    begin = "" if text.startswith("name") else "name: m\n"
+    return f"{begin}{PLAIN}\n{text}\n"
+
+
+def profile_with(text: str) -> str:
+    """A template with more lines in its front matter."""
+    return f"---\ntitle: t\nquestion: q\nsource: s\n{text}\n---\n[a]\nrw=read\nsize=1m\n"
+
+
+KINDS = ("binary", "directory", "zero device")
+AllEnded = Mapping[tuple[str, str], Ended]
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> AllEnded:
+    """What came of each bomb, by where it is and its name, in one process of limited memory and
+    processor time."""
+    user = a_user(tmp_path_factory.mktemp("bombs"))
+    texts = {("matrix", name): matrix_with(text) for name, text in BOMBS.items()}
+    texts |= {("profile", name): profile_with(text) for name, text in BOMBS.items()}
+    texts |= {("field", name): matrix_with(text) for name, text in FIELDS.items()}
+    lines = []
+    for number, ((place, _), text) in enumerate(texts.items()):
+        file = user.home / f"{number}{'.fio.j2' if place == 'profile' else '.yaml'}"
+        file.write_text(text)
+        if place == "profile":
+            lines.append(("profiles", "validate", str(file)))
+        else:
+            lines.append(("matrix", "plan", str(file), "--offline"))
+    for kind in KINDS:
+        path = user.home / kind
+        if kind == "binary":
+            path.write_bytes(Path("/bin/sh").read_bytes())
+        elif kind == "directory":
+            path.mkdir()
+        else:
+            path.symlink_to("/dev/zero")
+        texts |= {("no text: matrix", kind): "", ("no text: profile", kind): ""}
+        lines += [("matrix", "plan", str(path)), ("profiles", "validate", str(path))]
+    return dict(zip(texts, limited(user, lines), strict=True))
+
+
+def refused(ended: Ended) -> None:
+    """It ended with 2 and words."""
+    out, err = ended.stdout, ended.stderr
+    assert ended.returncode == 2, (ended.returncode, err[-2000:])
     assert "Traceback" not in err
     assert len(err) < 50_000
     assert not any(one in out + err for one in ("\x07", "\x1b]", "\0"))
-    return CompletedProcess(process.args, process.returncode, out, err)
 
 
 @drill(
     done="a matrix file with aliases of aliases, merge keys, deep nesting, endless numbers, "
     "objects, control characters",
-    holds="exit 2 with the line, within a minute of processor time and 3 GiB of address space",
+    holds="exit 2 with the line, all within a minute of processor time and 3 GiB of address space",
 )
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_matrix_that_is_a_yaml_bomb_is_refused(user: Cli, name: str) -> None:
-    file = user.home / "bomb.yaml"
-    file.write_text(
-        f"name: m\ndefaults: {{provider: fake, disk: plain, size: 1, profile: quick}}\n"
-        f"{BOMBS[name]}\n"
-    )
-    refused(user, "matrix", "plan", str(file), "--offline")
+def test_a_matrix_that_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    refused(ended["matrix", name])
 
 
 @drill(
     done="the front matter of a profile is such a YAML bomb",
-    holds="exit 2 with words, within a minute of processor time and 3 GiB of address space",
+    holds="exit 2 with words, within the same limits",
 )
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(user: Cli, name: str) -> None:
-    file = user.home / "bomb.fio.j2"
-    file.write_text(
-        f"---\ntitle: t\nquestion: q\nsource: s\n{BOMBS[name]}\n---\n[a]\nrw=read\nsize=1m\n"
-    )
-    refused(user, "profiles", "validate", str(file))
+def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    refused(ended["profile", name])
 
 
 @drill(
     done="bombs in fields that a matrix or profile has: labels, axes, parameters",
     holds="exit 2 with words, within the same limits",
 )
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{ALIASES}\nlabels: {{a: *a11}}",
-        f"{MERGES}\nlimits: {{<<: *b11}}",
-        f"{ALIASES}\naxes: {{region: *a11}}",
-        f"{ALIASES}\ninclude: *a11",
-        f"name: {'x' * 10_000_000}",
-        f"labels: {{{'k' * 1_000_000}: v}}",
-    ],
-    ids=["labels", "limits", "axes", "include", "a name of 10 MB", "a key of 1 MB"],
-)
-def test_a_bomb_in_a_known_field_is_refused(user: Cli, text: str) -> None:
-    file = user.home / "bomb.yaml"
-    begin = "" if text.startswith("name") else "name: m\n"
-    file.write_text(
-        f"{begin}defaults: {{provider: fake, disk: plain, size: 1, profile: quick}}\n{text}\n"
-    )
-    refused(user, "matrix", "plan", str(file), "--offline")
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
+    refused(ended["field", name])
 
 
 @drill(
     done="a matrix and a profile that are no text: a binary, a directory, an endless device",
     holds="exit 2 with words, within the same limits",
 )
-@pytest.mark.parametrize("kind", ["binary", "directory", "zero device"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", ["matrix", "profile"])
-def test_a_file_that_is_no_text_is_refused(user: Cli, kind: str, command: str) -> None:
-    path = user.home / "thing.yaml"
-    if kind == "binary":
-        path.write_bytes(Path("/bin/sh").read_bytes())
-    elif kind == "directory":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero")
-    words = ("matrix", "plan") if command == "matrix" else ("profiles", "validate")
-    refused(user, *words, str(path))
+def test_a_file_that_is_no_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
+    refused(ended[f"no text: {command}", kind])

@@ -32,7 +32,7 @@ def test_a_quick_run_on_gp2_says_burst_only_and_what_comes_after(user):
     assert "burst only" in told.lower()
     assert "falls to 100 IOPS" in told
     assert "To measure the baseline, run --profile" in told
-    again = user.run("results", "show", "last", "-v").stdout
+    again = user.call("results", "show", "last", "-v").stdout
     assert "burst only" in " ".join(again.split()).lower()
 
 

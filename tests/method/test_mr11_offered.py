@@ -118,4 +118,4 @@ def test_a_stall_is_seen_by_arrivals_and_hidden_by_a_closed_loop(lab: Lab):
     closed = p99_ms(host, "closed", CLOSED)
     offered = p99_ms(host, "open", f"{CLOSED} {OPEN}")
     assert offered > 200
-    assert offered >= 20 * closed
+    assert offered >= 4 * closed  # on a quiet machine a hundred times

@@ -149,6 +149,10 @@ class Cli:
         a process of its own (`run`, `start`)."""
         if MEASURES.intersection(args):
             return self.run(*args)
+        return self.call_refused(*args)
+
+    def call_refused(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Like `call`, also for a command that would measure: it must be refused before."""
         assert self.program == Cli.program, "a program of one's own needs a process of its own"
         with in_process(self.env, self.home) as (out, err):
             # Not at the top: a test that copies conftest.py runs where there is no diskbench.

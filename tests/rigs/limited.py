@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import resource
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+
+from tests.rigs.cli import Cli, in_process
+
+ROOT = Path(__file__).parents[2]
 
 MEMORY_BYTES = 3 * 2**30
 """Address space; a diskbench that reads a plain file stays below a third of it."""
@@ -18,3 +28,45 @@ def _limit(memory_bytes: int, cpu_s: int) -> None:
 
 limits = partial(_limit, MEMORY_BYTES, CPU_S)
 """For Popen's `preexec_fn`."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280) -> list[Ended]:
+    """Call command lines one after the other in one process, with these limits for all of them
+    together: starting it takes longer than most of them.
+
+    What came back of each. Raises AssertionError with the number of the line that ended it."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    caller = replace(
+        user,
+        program=("-m", "tests.rigs.limited"),
+        extra_env=user.extra_env | {"PYTHONPATH": os.pathsep.join(paths)},
+    )
+    process = caller.start(json.dumps(list(lines)), preexec_fn=limits)
+    out, err = process.communicate(timeout=timeout_s)
+    ended = [Ended(**json.loads(line)) for line in out.splitlines()]
+    assert process.returncode == 0, (process.returncode, f"in line {len(ended)}", err[-2000:])
+    return ended
+
+
+def _call_each(lines: list[list[str]]) -> None:
+    """Call each line in this process; a line of JSON for each on stdout."""
+    from diskbench.cli.main import main
+
+    for line in lines:
+        with in_process(os.environ, Path.home()) as (out, err):
+            code = main(line)
+        ended = {"returncode": code, "stdout": out(), "stderr": err()}
+        print(json.dumps(ended), flush=True)
+
+
+if __name__ == "__main__":
+    _call_each(json.loads(sys.argv[1]))

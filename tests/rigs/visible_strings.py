@@ -21,9 +21,9 @@ _VALUE = re.compile(r"\{[^{}]*\}")
 
 def visible_strings(path: Path) -> Iterator[tuple[int, str]]:
     """The line and text of each string of a module; `{}` is where a value is filled in."""
-    tree = ast.parse(path.read_text("utf-8"))
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     hidden: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr):
             hidden.add(id(node.value))
         if isinstance(node, ast.JoinedStr):
@@ -32,7 +32,7 @@ def visible_strings(path: Path) -> Iterator[tuple[int, str]]:
             text = ast.get_docstring(node)
             if text:
                 yield node.lineno, text
-    for node in ast.walk(tree):
+    for node in nodes:
         text = _text(node)
         is_script = text is not None and text.count("\n") > MOST_LINES
         if id(node) not in hidden and text is not None and not is_script and " " in text.strip():
@@ -42,6 +42,11 @@ def visible_strings(path: Path) -> Iterator[tuple[int, str]]:
 def sources() -> list[Path]:
     """All modules of diskbench."""
     return sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    """The folder of diskbench, or the module beside the folders, in which a module is."""
+    return path.relative_to(SOURCE).parts[0]
 
 
 def _text(node: ast.AST) -> str | None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def refused(user: Cli, *args: str) -> str:
-    done = user.call("run", *args)
+    done = user.call_refused("run", *args)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""

@@ -88,10 +88,10 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
     user: Cli, target: Path, profile: Path, tmp_path: Path
 ) -> None:
     assert user.run(*run_args(target, profile), "--quiet").returncode == 0
-    before = user.run("results", "export", "--format", "csv")
+    before = user.call("results", "export", "--format", "csv")
     other = f"sqlite:///{tmp_path}/other.db"
-    assert user.run("results", "rebuild", "--database-url", other).returncode == 0
-    after = user.run("results", "export", "--format", "csv", "--database-url", other)
+    assert user.call("results", "rebuild", "--database-url", other).returncode == 0
+    after = user.call("results", "export", "--format", "csv", "--database-url", other)
     assert before.stdout == after.stdout
     assert before.stdout.count("\n") > 1
 
@@ -99,10 +99,10 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
 def test_labels_are_kept_and_filter(user: Cli, target: Path, profile: Path) -> None:
     user.run(*run_args(target, profile), "--quiet", "--label", "team=db")
     found = json.loads(
-        user.run("results", "list", "--filter", "label.team=db", "--output", "json").stdout
+        user.call("results", "list", "--filter", "label.team=db", "--output", "json").stdout
     )
     none = json.loads(
-        user.run("results", "list", "--filter", "label.team=web", "--output", "json").stdout
+        user.call("results", "list", "--filter", "label.team=web", "--output", "json").stdout
     )
     assert (len(found["runs"]), len(none["runs"])) == (1, 0)
 
@@ -118,7 +118,7 @@ def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path
 def wait_until_final(user: Cli, run_id: str) -> str:
     """The final state of a run in another process; bounded by pytest's own time limit."""
     while True:
-        listed = json.loads(user.run("results", "show", run_id, "--output", "json").stdout)
+        listed = json.loads(user.call("results", "show", run_id, "--output", "json").stdout)
         state: str = listed["runs"][0]["state"]
         if state not in {"planned", "running"}:
             return state

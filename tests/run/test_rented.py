@@ -108,12 +108,12 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     shown = user.json("results", "show", run["run_id"])["runs"][0]
     read = next(row for row in merged_rows(shown) if row["step"] == "second")
     # It bursts, and no higher than is promised; a machine that does much else comes less near.
-    assert 1000 < read["iops"] < 3000 * 1.15
-    assert "emulated" in user.run("results", "list").stdout
+    assert 500 < read["iops"] < 3000 * 1.15
+    assert "emulated" in user.call("results", "list").stdout
     timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
     assert timing["fio itself"] > 3
-    assert "beyond fio" in user.run("results", "show", "--timing").stdout
+    assert "beyond fio" in user.call("results", "show", "--timing").stdout
 
 
 def test_replicates_are_new_machines_with_new_disks(user, profile):
@@ -225,7 +225,7 @@ def switch_off(user: Cli) -> None:
     init = init_of(group)
     assert init is not None
     os.kill(init, signal.SIGKILL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while init_of(group) == init:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -350,7 +350,7 @@ def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_rented(user, flags, told):
-    done = user.run("run", *flags)
+    done = user.call_refused("run", *flags)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr

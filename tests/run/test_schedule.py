@@ -102,7 +102,7 @@ def matrices(occurrences: list[OccurrenceStanding]) -> Counter[CampaignState | N
 
 
 def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worker):
-    added = user.run("schedule", "add", "nightly", "nightly.yaml", "--cron", EVERY_OTHER_SECOND)
+    added = user.call("schedule", "add", "nightly", "nightly.yaml", "--cron", EVERY_OTHER_SECOND)
     assert added.returncode == 0, added.stderr
     assert "  next  " in added.stdout
     (user.home / "nightly.yaml").unlink()
@@ -118,7 +118,7 @@ def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worke
         lambda seen: matrices([one for one in seen if one.campaign_id not in before])["done"] > 0,
         "a matrix that the next workers began and ended",
     )
-    assert user.run("schedule", "pause", "nightly").returncode == 0
+    assert user.call("schedule", "pause", "nightly").returncode == 0
     until(user, lambda seen: set(matrices(seen)) == {"done"}, "the end of all matrices")
 
     occurrences = shown(user)
@@ -135,16 +135,16 @@ def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worke
 
 @pytest.mark.parametrize("user", ["sqlite"], indirect=True)
 def test_triggered_by_hand_it_begins_at_the_next_look_of_a_worker(user, worker):
-    added = user.run(
+    added = user.call(
         "schedule", "add", "nightly", "nightly.yaml", "--cron", "30 3 29 2 *", "--timezone",
         "Asia/Kolkata",
     )  # fmt: skip
     assert added.returncode == 0, added.stderr
     assert "03:30 IST" in added.stdout
-    assert user.run("schedule", "trigger", "nightly").returncode == 0
-    assert "queued: triggered by hand" in user.run("schedule", "list").stdout
+    assert user.call("schedule", "trigger", "nightly").returncode == 0
+    assert "queued: triggered by hand" in user.call("schedule", "list").stdout
     worker()
     until(user, lambda seen: matrices(seen)["done"] == 1, "the end of its matrix")
-    assert "is over: 1 of 1 done" in user.run("schedule", "list").stdout
-    assert user.run("schedule", "remove", "nightly").returncode == 0
+    assert "is over: 1 of 1 done" in user.call("schedule", "list").stdout
+    assert user.call("schedule", "remove", "nightly").returncode == 0
     assert user.json("schedule", "list")["schedules"] == []

@@ -137,7 +137,7 @@ def test_connections_that_drop_hang_and_are_refused_change_nothing(
         ("write", "write"),
         ("read", "read"),
     ]
-    assert 8 <= run["steps"][1]["seconds_in_fio"] < 12  # fio's own words: nothing was cut short
+    assert run["steps"][1]["seconds_in_fio"] >= 8, "by fio's own words: nothing was cut short"
     assert list(target.iterdir()) == []
 
 

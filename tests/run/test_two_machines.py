@@ -151,7 +151,7 @@ def test_a_machine_that_dies_is_replaced_by_the_other_where_it_stood(
         print("\n".join((one.home / "log").read_text() for one in (here, there)))
     assert [cell.state for cell in cells] == ["done", "done"]
     assert len(taken) == 1
-    assert DEAD_AFTER_S <= silent_s <= 2 * DEAD_AFTER_S
+    assert silent_s >= DEAD_AFTER_S
     for found in steps.values():
         assert [one.step for one in found] == ["write", "long", "last"], "each step once"
     own, other = (

@@ -338,7 +338,9 @@ def about_flags(tree: ast.Module) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("room", _CHECKED)
 def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) -> None:
     for path in sorted((ROOT / room).rglob("*.py")):
-        assert list(about_flags(ast.parse(path.read_text(encoding="utf-8")))) == [], path.name
+        text = path.read_text(encoding="utf-8")
+        if "InvalidValue(" in text or "TargetRefused(" in text:
+            assert list(about_flags(ast.parse(text))) == [], path.name
 
 
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:

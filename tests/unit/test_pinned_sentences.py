@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 WORDS = 4
 """From so many words on, a text in an assertion is a sentence."""
@@ -49,6 +51,7 @@ def sentences(text: str) -> Iterator[int]:
                     yield leaf.lineno
 
 
+@pytest.mark.slow
 def test_no_folder_pins_more_sentences_than_it_did() -> None:
     counted = Counter[str]()
     for path in TESTS.rglob("*.py"):

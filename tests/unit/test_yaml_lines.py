@@ -65,7 +65,7 @@ def test_a_key_that_is_given_twice_is_told_with_both_lines():
         ("a: !mine {b: 1}\n", "f:1: the tag '!mine' means nothing here"),
         ("a: &a [*a]\n", "f:1: an anchor that holds itself"),
         ("a: {<<: 3}\n", "f:1: << takes a mapping, or a list of mappings"),
-        ("[" * 1500, "f:1: nested too deeply"),
+        pytest.param("[" * 1500, "f:1: nested too deeply", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(text, mistake):
@@ -141,6 +141,7 @@ def test_the_largest_whole_number_is_taken():
     assert read_yaml(f"a: {2**63 - 1}").data == {"a": 2**63 - 1}
 
 
+@pytest.mark.slow
 def test_mistakes_and_merges_by_the_thousand_take_time_by_their_number():
     """Of the steps of the reader itself, so that no machine's speed counts."""
     for line in ("  -\n", "  - <<: *b\n"):

@@ -159,6 +159,7 @@ def python(home: Path, *arguments: str, first: Path | None = None) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_limits_expectations_and_prices_follow_from_its_files(home: Path) -> None:
     found: dict[str, Any] = json.loads(python(home, "-c", ASK))
     assert found.pop("disk") == pytest.approx(0.01)
@@ -170,6 +171,7 @@ def test_limits_expectations_and_prices_follow_from_its_files(home: Path) -> Non
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_of_one_provider_alone(home: Path, tmp_path: Path) -> None:
     package = tmp_path / "acme_disks"
     package.mkdir()

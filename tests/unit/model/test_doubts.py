@@ -73,12 +73,12 @@ def _is_doubt(one: object) -> bool:
     return isinstance(one, Doubt)
 
 
-@pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
-def test_every_row_is_complete(doubt):
-    assert doubt.weight in WEIGHTS
-    assert doubt.words
-    assert bool(doubt.profile) == bool(doubt.because)
-    assert doubt.advice or doubt.weight == "note" or doubt.code == "other-disk"
+def test_every_row_is_complete():
+    for code, doubt in DOUBTS.items():
+        assert doubt.weight in WEIGHTS, code
+        assert doubt.words, code
+        assert bool(doubt.profile) == bool(doubt.because), code
+        assert doubt.advice or doubt.weight == "note" or code == "other-disk", code
 
 
 def test_no_code_stands_twice():
@@ -86,11 +86,11 @@ def test_no_code_stands_twice():
     assert sorted(rows) == sorted(DOUBTS)
 
 
-@pytest.mark.parametrize("doubt", DOUBTS.values(), ids=lambda one: one.code)
-def test_every_doubt_is_documented_with_its_weight_and_words(doubt):
+def test_every_doubt_is_documented_with_its_weight_and_words():
     rows = re.findall(r"^\| `([a-z-]+)` \| ([\w ]+) \| (.+?) \|", _page(), re.MULTILINE)
-    assert (doubt.code, doubt.weight, doubt.words) in rows
-    assert f"`{doubt.code}`" in (DOCS / "METHOD.md").read_text(), "when is it raised?"
+    assert {(one.code, one.weight, one.words) for one in DOUBTS.values()} <= set(rows)
+    method = (DOCS / "METHOD.md").read_text()
+    assert [code for code in DOUBTS if f"`{code}`" not in method] == [], "when are they raised?"
 
 
 def test_the_page_has_no_doubt_that_the_table_lacks():

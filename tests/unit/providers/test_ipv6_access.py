@@ -48,5 +48,5 @@ def test_it_is_connected_to(keys, tmp_path: Path) -> None:
         with pytest.raises(DiskbenchError):  # no SSH server is there
             host.connect()
         host.close()
-        thread.join(10)
+        thread.join(200)
     assert heard == ["::1"]

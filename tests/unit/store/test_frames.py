@@ -88,6 +88,7 @@ def test_runs_and_measurements_have_the_documented_columns(stored):
     assert rows.filter(scope="step", direction="write")["ios"].to_list() == [64]
 
 
+@pytest.mark.slow
 def test_measurements_can_be_asked_for_by_run(stored):
     assert len(diskbench.load_measurements(RUN, database=stored)) > 0
     assert len(diskbench.load_measurements([RUN_IDS[1]], database=stored)) == 0

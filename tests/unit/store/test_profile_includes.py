@@ -36,6 +36,7 @@ def test_a_file_that_cannot_be_included_is_named(tmp_path, name, why):
     assert caught.value.advice
 
 
+@pytest.mark.slow
 def test_files_that_include_each_other_many_times_over_do_not_fill_the_memory(tmp_path):
     for level in range(7):
         text = f"include {level + 1}.inc\n" * 100

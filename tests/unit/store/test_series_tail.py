@@ -77,6 +77,7 @@ rate = st.integers(min_value=0, max_value=5_000)
 job = st.lists(rate, min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     iops=st.lists(job, min_size=0, max_size=3),

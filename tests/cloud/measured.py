@@ -1,0 +1,60 @@
+"""What a run on an emulated cloud measures, and the rows that are kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from emulators import guests
+from tests.rigs.cli import Cli, a_user, merged_rows
+
+EAGER = str(Path(__file__).with_name("eager.py"))
+WRITE_THEN_READ = """[global]
+filename=data
+size=4m
+direct=1
+ioengine=libaio
+iodepth=16
+[write]
+rw=write
+bs=256k
+[read]
+stonewall
+rw=randread
+bs={block}
+time_based
+runtime={seconds}
+"""
+
+
+def a_renter(tmp_path: Path, env: dict[str, str]) -> Cli:
+    """A new user of an emulated cloud, whose diskbench waits for nothing longer than it must."""
+    made = a_user(tmp_path)
+    made.extra_env = env
+    made.program = (EAGER,)
+    return made
+
+
+def document(user: Cli, done: Any) -> Any:
+    """The rows of the user's only run, as they are kept. `done` is the command, which ended."""
+    assert done.returncode == 0, done.stderr
+    (row,) = user.json("results", "list")["runs"]
+    (found,) = user.json("results", "show", row["run_id"])["runs"]
+    assert found["state"] == "done"
+    assert found["emulated"] is True
+    return found
+
+
+def read_iops(found: Any) -> float:
+    """IOPS of the reads of WRITE_THEN_READ, whose two steps must both be there."""
+    rows = merged_rows(found)
+    steps = [(row["step"], row["direction"]) for row in rows]
+    assert sorted(steps) == [("read", "read"), ("write", "write")]
+    (iops,) = [row["iops"] for row in rows if row["direction"] == "read"]
+    return float(iops)
+
+
+def is_measuring(machines: Iterable[str]) -> bool:
+    """Whether a step runs in one of these guests. fio alone may be a canary."""
+    return any({"fio", "awk"} <= guests.programs(name) for name in machines)

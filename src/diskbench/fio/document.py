@@ -266,6 +266,8 @@ def _optional_float(values: Mapping[str, Any], key: str, where: str) -> float | 
         raise MisshapenError(f"{where}.{key} is {_beginning(number)}, not a number")
     if abs(number) > _LARGEST or not math.isfinite(number):
         return None
+    if number < 0:
+        raise MisshapenError(f"{where}.{key} is {number}, and fio counts and times from 0 up")
     return float(number)
 
 

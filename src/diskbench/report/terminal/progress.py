@@ -88,24 +88,32 @@ def open_progress(
     """
     if quiet:
         return _Silent()
-    several = len(plans) > 1
-    replicates = len({plan.cell.replicate for plan in plans}) > 1
-
-    def name(plan: Plan) -> str:
-        return _name(plan, several=several, replicates=replicates)
-
-    tracks = {plan.trial_id: TrialProgress(plan, name) for plan in plans}
+    named = _namer(plans)
+    tracks = {plan.trial_id: TrialProgress(plan, named) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
 
 
-def _name(plan: Plan, *, several: bool, replicates: bool) -> str:
-    """The shortest label that distinguishes a trial: none, the host, or host and replicate."""
-    if not several:
-        return ""
-    host = plan.address or plan.facts.hostname or plan.cell.provider
-    return f"{host} #{plan.cell.replicate + 1}" if replicates else host
+def names_of(plans: Sequence[Plan]) -> list[str]:
+    """The shortest label that distinguishes each of the trials of a command: none, the host, the
+    replicate, or host and replicate."""
+    return [*map(_namer(plans), plans)]
+
+
+def _namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
+    replicates = len({plan.cell.replicate for plan in plans}) > 1
+
+    def name(plan: Plan) -> str:
+        if len(plans) < 2:
+            return ""
+        number = f"#{plan.cell.replicate + 1}"
+        if plan.rental is not None and replicates:  # a rented machine's address says nothing
+            return number
+        host = plan.address or plan.facts.hostname or plan.cell.provider
+        return f"{host} {number}" if replicates else host
+
+    return name
 
 
 def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:

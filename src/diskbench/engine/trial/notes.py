@@ -19,8 +19,8 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
         shared = [p for p in stores if p is not None and _device(p) == measured]
         if shared:
             notes.append(
-                f"{_from_home(shared[0])} is on this disk too: a few kB/s of diskbench's own writes "
-                "are in the result"
+                f"{_from_home(shared[0])} is on this disk too: a few kB/s of diskbench's own "
+                "writes are in the result"
             )
     if plan.facts.network_filesystem:
         notes.append(f"{plan.target.path} is on a network filesystem: the network is measured too")

@@ -2,9 +2,9 @@
 
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk
-has one device number; a disk that two machines reach has one WWN (or model, size and serial number),
-and a network filesystem one export. Only existing machines are compared: rented ones are new, and
-machines of the lab share this machine's kernel by design.
+has one device number; a disk that two machines reach has one WWN (or model, size and serial
+number), and a network filesystem one export. Only existing machines are compared: rented ones are
+new, and machines of the lab share this machine's kernel by design.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _shown(threshold: Threshold, figure: float) -> str:
     if threshold.is_latency:
         return format_latency_ns(figure)
     if threshold.metric == "ratio":
-        return f"{figure:.0%}"
+        return f"{figure * 100:.3g}%"  # 89.6% must not read as the 90% that it misses
     if threshold.metric == "iops":
         return f"{format_iops(figure)} IOPS"
     return f"{format_mb_per_s(figure)} MB/s"

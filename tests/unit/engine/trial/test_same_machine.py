@@ -93,7 +93,12 @@ def test_a_disk_that_two_machines_reach_is_known_by_its_name(named):
 
 @pytest.mark.parametrize(
     "named",
-    [{}, {"serial": "1"}, {"wwn": "0x5", "vendor": "QEMU"}, {"serial": "drive-scsi0", "vendor": "QEMU"}],
+    [
+        {},
+        {"serial": "1"},
+        {"wwn": "0x5", "vendor": "QEMU"},
+        {"serial": "drive-scsi0", "vendor": "QEMU"},
+    ],
 )  # fmt: skip
 def test_names_that_many_disks_have_mean_nothing(named):
     one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))

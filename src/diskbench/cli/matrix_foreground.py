@@ -212,7 +212,7 @@ def _judge(session: Session, last: MatrixStanding) -> int:
     missed = []
     for cell in last.cells:
         if cell.row.state == "done" and cell.row.cell.fail_if:
-            of_trial = Filter("trial_id", "=", cell.row.trial_id)
+            of_trial = Filter("trial_id", "=", cell.row.trial_id or "")
             runs = find_runs(session.database, [of_trial])
             view = trial_view(trial_facts(read_trial(session.database, runs, kept, session.books)))
             missed.append((cell.row.key, view.missed))

@@ -76,11 +76,11 @@ def test_openmetrics_names_units_types_facts_as_info_and_says_where_it_ends():
     assert text.endswith("\n# EOF\n")
     for name, unit in re.findall(r"^# UNIT (\S+) (\S+)$", text, flags=re.M):
         assert name.endswith(f"_{unit}")
-    assert "TYPE diskbench_run info" in text
+    assert "_run info\n" in text
     prometheus = metrics_text([row()], "prometheus")
     assert "EOF" not in prometheus
     assert "# UNIT" not in prometheus
-    assert "TYPE diskbench_run_info gauge" in prometheus
+    assert "_run_info gauge\n" in prometheus
 
 
 def test_foreign_text_in_a_label_is_escaped_and_its_key_made_a_name():

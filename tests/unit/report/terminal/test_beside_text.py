@@ -46,6 +46,6 @@ def test_what_is_longer_than_a_table_should_be_is_counted():
 
 
 def test_blocks_are_named_by_what_sets_them_apart():
-    blocks = ["lab gp2 20 GiB, quick, set a", "lab gp3 20 GiB, quick, set b"]
-    assert list(short_names(blocks).values()) == ["lab gp2 20 GiB, set a", "lab gp3 20 GiB, set b"]
+    names = short_names(["lab gp2, quick, a", "lab gp3, quick, b"])
+    assert [*names.values()] == ["lab gp2, a", "lab gp3, b"]
     assert short_names(["lab gp2, quick"]) == {"lab gp2, quick": "lab gp2, quick"}

@@ -53,10 +53,7 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
         spent += f" of ${seen.budget_usd:.2f}"
     if seen.unpriced:
         spent += f" ({seen.unpriced} without a known price)"
-    if seen.state == "done":
-        words.append(f"cost {spent}")
-    else:
-        words.append(f"{spent} spent")
+    words.append(f"cost {spent}" if seen.state == "done" else f"{spent} spent")
     if seen.state == "done":
         words.append("over")
     elif not seen.worked_on:

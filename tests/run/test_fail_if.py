@@ -21,7 +21,7 @@ def test_a_figure_that_a_condition_names_fails_the_command(
     flags = [word for text in conditions for word in ("--fail-if", text)]
     done = user.run("run", "--path", str(target), *LOOK, *flags, "--junit", str(file))
     assert done.returncode == 1
-    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    failed = [line for line in done.stderr.splitlines() if line.startswith("failed ")]
     assert sum("p50" in line for line in failed) == 1
     assert not any("IOPS" in line for line in failed)
     assert sum("ratio" in line for line in failed) == 5, "nothing documents this disk"

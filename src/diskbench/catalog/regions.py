@@ -38,12 +38,13 @@ class RegionBook(Frozen):
 def check_region(cloud: str, region: str) -> None:
     """Raise UnknownName for a region that the catalogue of `cloud` does not list. Upper case and
     blanks do not count (`West Europe`); a provider without such a list has any region."""
-    known = _regions(cloud)
+    known = regions(cloud)
     if known and region.replace(" ", "").lower() not in known:
         raise UnknownName(f"region of {cloud}", region, known, field="region")
 
 
 @functools.cache
-def _regions(cloud: str) -> tuple[str, ...]:
+def regions(cloud: str) -> tuple[str, ...]:
+    """Return the regions that the catalogue of `cloud` lists; none without such a list."""
     book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, wanted="list of regions"))
     return () if book is None else book.regions

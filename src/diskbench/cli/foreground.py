@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
+    from diskbench.report.assemble.threshold_lines import ThresholdLine
     from diskbench.report.assemble.trial_view import TrialView
     from diskbench.report.terminal.progress import Progress
 
@@ -152,15 +153,27 @@ def _judge(reports: Sequence[TrialEnding], view_of: ViewOf, show: Show) -> int:
     if show.junit is None and not any(report.plan.cell.fail_if for report in measured):
         return 0
     from diskbench.report.junit import junit_report
+    from diskbench.report.terminal.progress import names_of
     from diskbench.whole_file import write_whole
 
     views = [view_of(report) for report in measured]
     if show.junit is not None:
         write_whole(show.junit, junit_report(views))
-    missed = [line for view in views for line in view.missed]
-    for line in missed:
-        print(f"failed: {line.text.removeprefix('not passed: ')}", file=sys.stderr)
-    return 1 if missed else 0
+    names = names_of([report.plan for report in measured])
+    return say_missed(zip(names, (view.missed for view in views), strict=True))
+
+
+def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
+    """Say on stderr which conditions of `--fail-if` the figures of each subject miss; returns the
+    exit code that this means."""
+    code = 0
+    for name, missed in named:
+        for line in missed:
+            condition = line.threshold.source.removeprefix("--fail-if ")
+            of = f"{name} " if name else ""
+            print(f"failed {condition}: {of}{line.found}", file=sys.stderr)
+            code = 1
+    return code
 
 
 def give_back_terminal(progress: Progress) -> None:
@@ -181,7 +194,10 @@ def print_results(
 
     run_ids = [run_id for report in reports for run_id in report.plan.run_ids]
     if show.output == "table":
-        for report in (ending for ending in reports if ending.refused is None):
+        measured = [ending for ending in reports if ending.refused is None]
+        if len(measured) > 1:
+            _print_hosts(measured, view_of)
+        for report in measured if show.verbose or len(measured) == 1 else ():
             audits = _audits(session, report.plan)
             _print_table(view_of(report), audits, verbose=show.verbose)
             if show.verbose and not show.quiet:
@@ -207,6 +223,20 @@ def print_results(
         print(
             json_text(results_document(runs, steps, phases=phases, verdicts=judged, audits=audits))
         )
+
+
+def _print_hosts(measured: Sequence[TrialEnding], view_of: ViewOf) -> None:
+    """Several machines side by side."""
+    from diskbench.model.ids import short
+    from diskbench.report.terminal.brief_text import print_brief_hosts
+    from diskbench.report.terminal.progress import names_of
+    from diskbench.report.terminal.screen import screen
+
+    names = names_of([report.plan for report in measured])
+    named = [(name, view_of(report)) for name, report in zip(names, measured, strict=True)]
+    console, asked = screen(), short(measured[0].plan.campaign_id)
+    print_brief_hosts(named, asked, console=console)
+    console.print()
 
 
 def _phases(session: Session, plan: Plan) -> list[StepPhases]:

@@ -69,7 +69,12 @@ class LazyGroup(TyperGroup):
         """The real command that `args` begin with; a name that is none gets the nearest ones."""
         name, *rest = args
         if name in COMMANDS:
-            return name, load(name, rest), rest
+            command = load(name, rest)
+            if ctx.resilient_parsing:  # a shell asks what may follow
+                from diskbench.cli.completion import with_values
+
+                command = with_values(command, (name,))
+            return name, command, rest
         if not ctx.resilient_parsing and not name.startswith("-"):
             near = difflib.get_close_matches(name, COMMANDS, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(COMMANDS)}"
@@ -96,4 +101,6 @@ def load(name: str, arguments: Sequence[str] = ()) -> Command:
     found._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
     command = get_command(found)
     command.name = name
+    if isinstance(command, TyperGroup) and not command.invoke_without_command:
+        command.no_args_is_help = True  # a group alone lists its commands
     return command

@@ -10,7 +10,10 @@ from diskbench.cli.events import emit_problem
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    import sqlalchemy as sa
+    from rich.console import RenderableType
 
     from diskbench.engine.matrix.matrix_file import MatrixFile
     from diskbench.engine.session import Session
@@ -42,12 +45,23 @@ def with_money(file: MatrixFile, budget: float | None, assume_price: float | Non
     return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
 
 
+def with_conditions(file: MatrixFile, fail_if: Sequence[str]) -> MatrixFile:
+    """The matrix with conditions for all cells that have none of their own."""
+    import dataclasses
+
+    if not fail_if:
+        return file
+    defaults = file.matrix.defaults.model_copy(update={"fail_if": tuple(fail_if)})
+    return dataclasses.replace(file, matrix=file.matrix.model_copy(update={"defaults": defaults}))
+
+
 def foreground(
     session: Session, campaign: CampaignRow, output: Output | None, *, quiet: bool
 ) -> int:
     """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
     end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
+    from diskbench.cli.foreground import worst
     from diskbench.engine.matrix.campaign import claim_foreground
     from diskbench.engine.matrix.machine_reuse import let_idle_go
     from diskbench.engine.matrix.matrix_status import standing
@@ -98,9 +112,10 @@ def foreground(
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
         end = seen()
-        if output is not None and not (shows_table and output == "table"):
-            print_standing(end, output)
-        return exit_code(session, end, stopped=worker.stop.all_asked)
+        if output is not None:
+            print_standing(session.database, end, output)
+        code = exit_code(session, end, stopped=worker.stop.all_asked)
+        return worst([code, _judge(session, end)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
@@ -159,10 +174,10 @@ def shown_while(
     from diskbench.report.terminal.screen import screen
 
     console = screen(error=True)
-    with live_on(matrix_table(seen(), rows=_ROWS), console=console, auto_refresh=False) as live:
+    table = matrix_table(seen(), rows=_ROWS)
+    with live_on(table, console=console, auto_refresh=False, transient=True) as live:
         while goes_on():
             live.update(matrix_table(seen(), rows=_ROWS), refresh=True)
-        live.update(matrix_table(seen()), refresh=True)
 
 
 def _in_lines(
@@ -182,8 +197,29 @@ def _in_lines(
             last_state[row.position] = row.state
 
 
-def print_standing(last: MatrixStanding, output: Output) -> None:
-    """The matrix on stdout, as a table or as one document."""
+def _judge(session: Session, last: MatrixStanding) -> int:
+    """Say which conditions of `--fail-if` the figures of each cell miss; the exit code."""
+    from diskbench.cli.foreground import say_missed
+    from diskbench.cli.stores import evidence
+    from diskbench.report.assemble.trial_facts import trial_facts
+    from diskbench.report.assemble.trial_view import trial_view
+    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.stored_trial import read_trial
+    from diskbench.store.query import Filter, find_runs
+
+    kept = EvidenceOfRuns(evidence)
+    missed = []
+    for cell in last.cells:
+        if cell.row.state == "done" and cell.row.cell.fail_if:
+            of_trial = Filter("trial_id", "=", cell.row.trial_id or "")
+            runs = find_runs(session.database, [of_trial])
+            view = trial_view(trial_facts(read_trial(session.database, runs, kept, session.books)))
+            missed.append((cell.row.key, view.missed))
+    return say_missed(missed)
+
+
+def print_standing(database: sa.Engine, last: MatrixStanding, output: Output) -> None:
+    """The matrix on stdout, as a table or as one document; of one that is over its figures."""
     if output == "json":
         print_json(last.model_dump_json(indent=2))
         return
@@ -191,7 +227,24 @@ def print_standing(last: MatrixStanding, output: Output) -> None:
     from diskbench.report.terminal.plain import print_trimmed
     from diskbench.report.terminal.screen import screen
 
-    print_trimmed(screen(), matrix_table(last))
+    console = screen()
+    if last.state == "done":
+        print_trimmed(console, _end(database, last, console.width))
+    else:
+        print_trimmed(console, matrix_table(last))
+
+
+def _end(database: sa.Engine, last: MatrixStanding, width: int) -> RenderableType:
+    """A matrix that is over, with its figures, its replicates together."""
+    from diskbench.report.assemble.beside import rows_of_replicates
+    from diskbench.report.terminal.matrix_table import matrix_end
+    from diskbench.results.replicate_set import replicates_of
+    from diskbench.store.query import Filter
+
+    if not last.counts.get("done"):
+        return matrix_end(last, (), (), width=width)
+    found = replicates_of(database, [Filter("campaign_id", "=", last.campaign_id)])
+    return matrix_end(last, rows_of_replicates(found.lines), found.marks, width=width)
 
 
 def in_background(session: Session, campaign: CampaignRow) -> None:

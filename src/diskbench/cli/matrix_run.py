@@ -15,10 +15,12 @@ from diskbench.cli.matrix_foreground import (
     in_background,
     print_standing,
     shown_while,
+    with_conditions,
     with_money,
 )
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +50,13 @@ def run(
             metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
         ),
     ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit 1 where a figure of a cell is so: 'p99 > 10ms', 'ratio < 0.9'.",
+            metavar="CONDITION",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Quiet = False,
@@ -61,7 +70,12 @@ def run(
     from diskbench.engine.matrix.matrix_outlook import outlook_of
     from diskbench.results.refreshed_catalogue import open_books
 
-    file = with_money(load_matrix(matrix), budget, assume_price)
+    if fail_if and (detach or queue):
+        raise InvalidValue(
+            f"--fail-if {fail_if[0]!r} judges when the matrix ends, and this command ends before",
+            advice="leave out --detach and --queue",
+        )
+    file = with_conditions(with_money(load_matrix(matrix), budget, assume_price), fail_if or ())
     books = open_books()
     seen = outlook_of(file, books, seed=seed_of(file.matrix, seed), offline=False)
     (check_prices if keep_going else check_outlook)(seen)
@@ -127,7 +141,8 @@ def status(
             ),
             quiet=False,
         )
-    print_standing(standing(database, find_campaign(database, campaign.campaign_id)), output)
+    last = standing(database, find_campaign(database, campaign.campaign_id))
+    print_standing(database, last, output)
 
 
 def retry(
@@ -143,7 +158,6 @@ def retry(
     """Measure again the cells that failed, were refused or were cancelled."""
     from diskbench.cli.foreground import leave
     from diskbench.engine.matrix.campaign import retry_cells
-    from diskbench.errors import InvalidValue
     from diskbench.store.campaigns import find_campaign
 
     if not failed:

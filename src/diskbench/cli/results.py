@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 
 Output = Literal["table", "json", "csv"]
-Exported = Literal["csv", "json", "parquet"]
+Exported = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
 _TABLE_LIMIT = 50
 
@@ -219,7 +219,8 @@ def export(
 ) -> None:
     """Write measurement rows as CSV or Parquet, each with its run's columns; JSON as in `show`.
 
-    The figures of a step with several levels are those of the level that lasts, and marked so.
+    `prometheus` and `openmetrics` are the figures of steps as gauges, of the newest run of each
+    disk. The figures of a step with several levels are those of the level that lasts.
     """
     from diskbench.cli.results_csv import export_format
     from diskbench.cli.stores import database, evidence

@@ -13,6 +13,8 @@ from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from diskbench.model.schedule import ScheduleStanding
 
 app = typer.Typer(help="Measure a matrix regularly (nightly, weekly) with workers.")
@@ -103,8 +105,11 @@ def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -
 
 @app.command()
 def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None) -> None:
-    """Show one schedule: its next five times, and its last twenty."""
-    _print([_one(database_url, name, upcoming=5, past=20)], output)
+    """Show one schedule: its next five times, its last twenty, and the figures of the last."""
+    seen = _one(database_url, name, upcoming=5, past=20)
+    _print([seen], output)
+    if output == "table":
+        print_last(database(database_url), seen)
 
 
 @app.command()
@@ -185,6 +190,18 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
     if name not in known:
         raise UnknownName("schedule", name, known)
     return known[name]
+
+
+def print_last(engine: sa.Engine, seen: ScheduleStanding) -> None:
+    """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
+    from diskbench.cli.matrix_foreground import print_standing
+    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.store.campaigns import find_campaign
+
+    over = [one.campaign_id for one in seen.occurrences if one.campaign_state == "done"]
+    if over:
+        print()
+        print_standing(engine, standing(engine, find_campaign(engine, over[0])), "table")
 
 
 def _print(seen: list[ScheduleStanding], output: str = "table") -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.cli.terminal import print_json
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+_OCCURRENCES = 20
+"""How many times of a schedule are looked through for one whose matrix is over; our choice."""
 
 
 def status(
@@ -20,7 +26,10 @@ def status(
     ] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Show workers, queues, running cells, and open leases with their age and cost so far."""
+    """Show workers, queues, running cells, open leases with their cost so far, and schedules.
+
+    Of each schedule it shows the next time and the figures, cost and page of its last matrix.
+    """
     from diskbench.cli.stores import database
     from diskbench.engine.matrix.fleet import fleet, narrowed
     from diskbench.engine.work import find_work
@@ -37,3 +46,24 @@ def status(
     from diskbench.report.terminal.screen import screen
 
     print_trimmed(screen(), fleet_table(seen))
+    if not ids:
+        _print_schedules(engine)
+
+
+def _print_schedules(engine: sa.Engine) -> None:
+    from diskbench.store.schedules import list_schedules
+
+    if not list_schedules(engine):
+        return
+    from datetime import UTC, datetime
+
+    from diskbench.cli.schedule import print_last
+    from diskbench.engine.schedule.schedules import standings
+    from diskbench.report.terminal.schedule_text import schedule_lines
+
+    print("\nSchedules")
+    for seen in standings(engine, now=datetime.now(UTC), past=_OCCURRENCES):
+        newest = seen.model_copy(update={"occurrences": seen.occurrences[:1]})
+        for line in schedule_lines(newest):
+            print(line)
+        print_last(engine, seen)

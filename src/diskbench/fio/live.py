@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from diskbench.model.result import Tick
 
 _FIELDS = 14
+_WHOLE_S = 0.9
+"""Least seconds behind a rate; our choice. fio writes a document each second and one when it ends,
+often a fraction of a second later: queues that drain then look like a faster disk."""
 _LARGEST = 1e30
 """No count, size or time of a real disk is larger, and sums of such numbers stay finite."""
 
@@ -53,18 +56,22 @@ def parse_live(line: bytes) -> LiveTotals | None:
     )
 
 
-def tick(before: LiveTotals | None, now: LiveTotals) -> Tick:
-    """The rates between two interim documents; since the start where `before` is None.
+def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
+    """The rates between two interim documents; since the start where `before` is None. None where
+    too little of a second passed between them, as when a step ends.
 
     Latency is Δ(mean·N) / ΔN over all directions: the mean of the I/Os that ended in between.
     fio starts its counts again when a ramp time ends; then `now` is taken from zero.
     """
+    is_first = before is None
     if before is None or _count(now) < _count(before) or now.runtime_s < before.runtime_s:
         before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
     # fio's own time only goes forward; the host's clock may be moved meanwhile.
     seconds = now.runtime_s - before.runtime_s or now.unix_s - before.unix_s
     if seconds <= 0:
-        return Tick(elapsed_s=now.runtime_s)
+        return Tick(elapsed_s=now.runtime_s) if is_first else None
+    if seconds < _WHOLE_S and not is_first:
+        return None
     n = _latencies(now) - _latencies(before)
     sum_ns = _latency_sum(now) - _latency_sum(before)
     return Tick(

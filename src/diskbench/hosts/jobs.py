@@ -116,8 +116,10 @@ class _Follower:
             return None
         totals = parse_live(line)
         if totals is not None:
-            self._on_tick(tick(self._before, totals))
-            self._before = totals
+            rates = tick(self._before, totals)
+            if rates is not None:  # what follows a part of a second counts from before it
+                self._before = totals
+                self._on_tick(rates)
         elif (
             line.startswith(b"? ")
             and (asked := whole(line[2:].decode(errors="replace"))) is not None

@@ -116,6 +116,11 @@ class CellFields(Frozen):
     if_busy: str | None = Field(
         None, description="While another trial measures the same disk: wait, fail, share, or 30m."
     )
+    fail_if: tuple[str, ...] | None = Field(
+        None,
+        min_length=1,
+        description="`matrix run` exits 1 where a figure is so: 'p99 > 10ms', 'ratio < 0.9'.",
+    )
     route: str | None = Field(
         None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."
     )

@@ -130,6 +130,7 @@ def fail_if(text: str) -> Threshold:
             f"--fail-if {error}",
             advice="write [STEP:] [DIRECTION] METRIC < or > NUMBER[UNIT]: 'p99 > 10ms', "
             "'ratio < 0.9', 'rand-read-4k-qd32: iops < 2900'",
+            field="fail_if",
         ) from None
 
 

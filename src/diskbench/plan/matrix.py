@@ -35,8 +35,8 @@ _NAMED = frozenset({
 })  # fmt: skip
 """Fields that have their own part in a key."""
 _UNNAMED = frozenset({
-    "zones", "labels", "promise", "route", "if_busy", "destroy_data", "subnet", "security_group",
-    "ssh_cidr", "endpoint_url", "stripe",
+    "zones", "labels", "promise", "route", "if_busy", "fail_if", "destroy_data", "subnet",
+    "security_group", "ssh_cidr", "endpoint_url", "stripe",
 })  # fmt: skip
 """Fields about access to a machine or its payment: they are not part of a key."""
 
@@ -176,6 +176,7 @@ def _request(
         replicates=fields.get("replicates") or 1,
         promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,
         if_busy=fields.get("if_busy") or "wait",
+        fail_if=fields.get("fail_if") or (),
     )
 
 

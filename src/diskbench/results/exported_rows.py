@@ -10,6 +10,7 @@ from diskbench.results.phase_reader import courses_of
 from diskbench.results.selection import runs_named
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
+from diskbench.store.metrics_text import metrics_text
 from diskbench.store.query import find_measurements, find_runs
 from diskbench.store.rows import load_results
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.query import Filter
 
-ExportFormat = Literal["csv", "json", "parquet"]
+ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 
 
 def rows_as_csv(
@@ -51,10 +52,13 @@ def exported(
         return rows_as_csv(database, filters, run_ids=run_ids, evidence=evidence).encode()
     if kind == "parquet":
         return parquet_bytes(*_rows(database, filters, run_ids, evidence))
+    if kind == "prometheus" or kind == "openmetrics":
+        rows, _ = _rows(database, filters, run_ids, evidence)
+        return metrics_text(rows, kind).encode()
     runs = find_runs(database, filters, run_ids=run_ids)
     steps = load_results(database, *(run.run_id for run in runs))
-    rows = find_measurements(database, filters, run_ids=run_ids)
-    courses = courses_of(database, rows, evidence).values()
+    measured = find_measurements(database, filters, run_ids=run_ids)
+    courses = courses_of(database, measured, evidence).values()
     return json_text(results_document(runs, steps, courses=courses)).encode() + b"\n"
 
 

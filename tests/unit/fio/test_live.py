@@ -73,6 +73,21 @@ def test_the_first_tick_counts_from_the_start_of_the_job():
     assert tick(None, LiveTotals(100.0, 2.0, Totals(400, 0, 0, 0))).read_iops == 200.0
 
 
+def test_the_part_of_a_second_in_which_a_step_ends_has_no_rate():
+    before = LiveTotals(101.787, 2.787, Totals(2808, 0, 1e6, 2808))
+    last = LiveTotals(102.054, 3.006, Totals(3521, 0, 2e6, 3521))
+    assert tick(before, last) is None
+
+
+def test_a_short_while_after_a_ramp_has_no_rate_either():
+    ramp = LiveTotals(100.0, 5.0, Totals(5000, 0, 0, 0))
+    assert tick(ramp, LiveTotals(100.2, 0.2, Totals(100, 0, 1e6, 100))) is None
+
+
+def test_a_step_shorter_than_a_second_has_the_rate_of_all_of_it():
+    assert tick(None, LiveTotals(100.0, 0.5, Totals(100, 0, 0, 0))).read_iops == 200.0
+
+
 @pytest.mark.parametrize("moved", [-7200.0, 7200.0])
 def test_a_clock_that_is_moved_changes_no_rate(moved):
     before = LiveTotals(9000.0, 1.0, Totals(100, 1000, 1e6, 100))

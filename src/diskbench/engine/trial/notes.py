@@ -19,12 +19,17 @@ def with_notes(plan: Plan, stores: Iterable[Path | None]) -> Plan:
         shared = [p for p in stores if p is not None and _device(p) == measured]
         if shared:
             notes.append(
-                f"{shared[0]} is on the measured disk: diskbench's own writes (a few kB a second) "
-                "are in the result; --database-url and --evidence-url move them"
+                f"{_from_home(shared[0])} is on this disk too: a few kB/s of diskbench's own "
+                "writes are in the result"
             )
     if plan.facts.network_filesystem:
         notes.append(f"{plan.target.path} is on a network filesystem: the network is measured too")
     return plan.model_copy(update={"notes": tuple(notes)})
+
+
+def _from_home(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def _device(path: Path) -> int | None:

@@ -1,9 +1,10 @@
-"""Detection of two addresses that reach the same machine.
+"""Detection of two addresses that reach the same machine or the same disk.
 
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk
-has one device number. Only existing machines are compared: rented ones are new, and machines of the
-lab share this machine's kernel by design.
+has one device number; a disk that two machines reach has one WWN (or model, size and serial
+number), and a network filesystem one export. Only existing machines are compared: rented ones are
+new, and machines of the lab share this machine's kernel by design.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import TargetRefused
 
+_HALVED = "measured at once, each gets about half of its rate"
+_OWN = ("localhost", "127.", "[::1]")
+"""How the export of a machine's own file server begins."""
+_LEAST_SERIAL = 8
+"""Shorter serial numbers are those of emulated disks (`1`, `sda`); our choice."""
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,33 +26,61 @@ if TYPE_CHECKING:
 
 
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
-    """`plan` with a note where another of `others` measures the same disk of the same machine.
+    """`plan` with a note on each of `others` that takes a part of what it measures: the same disk,
+    reached through one machine or through two, or another disk of the same machine.
 
-    Raises TargetRefused instead of adding the note where the plan is not to wait (`--if-busy
-    fail`).
+    Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
+    wait (`--if-busy fail`).
     """
-    twin = next((other for other in others if _same_disk(plan, other)), None)
-    if twin is None or plan.cell.if_busy == "share":
-        return plan
-    same = _words(plan, twin)
+    notes = [note for other in others if (note := _shared(plan, other))]
+    return plan.model_copy(update={"notes": (*plan.notes, *notes)}) if notes else plan
+
+
+def _shared(plan: Plan, other: Plan) -> str:
+    """What two plans share, and what that means for their figures; empty for nothing."""
+    if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
+        return ""
+    names = " and ".join(sorted(one.address or "this machine" for one in (plan, other)))
+    if not _same_kernel(plan, other):
+        disk = _same_identity(plan, other)
+        return f"{names} reach one disk ({disk}): {_HALVED}" * bool(disk)
+    disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
+    if not disks:
+        return (
+            f"{names} reach the same {_machine(plan, other)}: what limits it for all of its disks "
+            "is divided between them" * bool(_disks(plan) and _disks(other))
+        )
+    same = f"{names} reach the same {_machine(plan, other)} and the same disk ({disks})"
     if plan.cell.if_busy == "fail":
         raise TargetRefused(
             f"{same}, which would be measured twice at the same time",
             advice="name it once and repeat with --runs, or measure one after the other: "
             "--if-busy wait",
         )
-    return plan.model_copy(
-        update={"notes": (*plan.notes, f"{same}: they are measured one after the other")}
-    )
+    if plan.cell.if_busy == "share":
+        return f"{same}: {_HALVED}"
+    return f"{same}: they are measured one after the other"
 
 
-def _same_disk(plan: Plan, other: Plan) -> bool:
-    if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
-        return False
+def _same_kernel(plan: Plan, other: Plan) -> bool:
     boot = plan.facts.extra.get("boot_id")
-    if not boot or boot != other.facts.extra.get("boot_id"):
-        return False
-    return bool(set(_disks(plan)) & set(_disks(other)))
+    return bool(boot) and boot == other.facts.extra.get("boot_id")
+
+
+def _same_identity(plan: Plan, other: Plan) -> str:
+    """The name by which two machines reach one disk: the export of a file server, or a disk's WWN
+    or serial number; empty where none says so. Names that every machine may have do not count."""
+    if plan.facts.network_filesystem and other.facts.network_filesystem:
+        exports = {one.facts.mount.source for one in (plan, other) if one.facts.mount}
+        export = next(iter(exports)) if len(exports) == 1 else ""
+        return "" if export.startswith(_OWN) else export
+    one, two = plan.facts.disk, other.facts.disk
+    if one is None or two is None or "QEMU" in f"{one.vendor} {one.model}":
+        return ""  # QEMU numbers the disks of every guest alike
+    if one.wwn and one.wwn == two.wwn:
+        return one.wwn
+    is_same = (one.model, one.size_bytes, one.serial) == (two.model, two.size_bytes, two.serial)
+    return one.serial if one.serial and len(one.serial) >= _LEAST_SERIAL and is_same else ""
 
 
 def _disks(plan: Plan) -> list[str]:
@@ -53,10 +88,8 @@ def _disks(plan: Plan) -> list[str]:
     return [str(disk) for disk in found] if isinstance(found, list) else []
 
 
-def _words(one: Plan, other: Plan) -> str:
-    names = sorted(plan.address or "this machine" for plan in (one, other))
-    disks = ", ".join(sorted(set(_disks(one)) & set(_disks(other))))
-    ids = [plan.facts.extra.get("machine_id") for plan in (one, other)]
-    what = "machine" if ids[0] == ids[1] else "kernel"
-    agreed = "machine id and boot id agree" if ids[0] and ids[0] == ids[1] else "boot id agrees"
-    return f"{names[0]} and {names[1]} reach the same {what} ({agreed}) and the same disk ({disks})"
+def _machine(plan: Plan, other: Plan) -> str:
+    ids = [one.facts.extra.get("machine_id") for one in (plan, other)]
+    if ids[0] and ids[0] == ids[1]:
+        return "machine (machine id and boot id agree)"
+    return "kernel (boot id agrees)"

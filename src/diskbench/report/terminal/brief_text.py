@@ -14,8 +14,10 @@ from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
 from diskbench.model.ids import short
+from diskbench.report.assemble.beside import rows_of_views
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.assemble.result_rows import NONE
+from diskbench.report.terminal.beside_text import beside_table
 from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
@@ -34,31 +36,102 @@ _WARNING_LINES = 2
 def print_brief(view: TrialView, *, console: Console) -> None:
     """Print the result of one trial in short, and the commands for its page and for all of it."""
     print_trimmed(console, brief_result(view))
-    for text in _closing(view):
-        # Do not wrap or cut a command: it must survive copy and paste.
-        console.print(text, soft_wrap=True)
+    id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
+    count = len(view.doubts)
+    _print_closing(console, view, id_, f"{count} warnings" if count > 1 else "all", " -v")
+
+
+def print_brief_hosts(
+    named: Sequence[tuple[str, TrialView]], asked: str, *, console: Console
+) -> None:
+    """Print the results of several trials of one command side by side: a table, what is wrong with
+    each, the heaviest warning, one next step, and the commands for more. `asked` is an id that
+    means all of them."""
+    views = [view for _, view in named]
+    offers = {view.subject.promised.offer for view in views if view.subject.promised}
+    where = f"{len(named)} × {offers.pop()}" if len(offers) == 1 else f"{len(named)} hosts"
+    marks = dict.fromkeys(mark for view in views for mark in view.subject.marks)
+    heading = Text.assemble((views[0].subject.profile, "bold"), f" on {where}")
+    heading.append(f"  [{', '.join(marks)}]" if marks else "", "bold yellow")
+    print_trimmed(console, heading)
+    rows = rows_of_views(named)
+    print_trimmed(console, beside_table(rows, "host", width=console.width))
+    parts: list[RenderableType] = [Text()]
+    for name, view in named:
+        id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
+        problem = view.unfinished or view.missing
+        count = len(view.doubts)
+        words = [problem, f"{count} warning{'s' if count > 1 else ''}" if count else ""]
+        said = ", ".join(word for word in words if word) or "no warning"
+        parts.append(Text(f"{name}: {said}: diskbench results show {id_} -v"))
+        parts += _thresholds(view, indent="  ")
+    doubted = [(name, view) for name, view in named if view.doubts]
+    if doubted:
+        name, view = min(doubted, key=lambda pair: _weight(heaviest(pair[1].doubts)))
+        parts += [Text(), *_warning(heaviest(view.doubts), _WARNING_LINES, f"{name}, ")]
+    print_trimmed(console, Group(*parts, Text()))
+    _print_closing(console, doubted[0][1] if doubted else views[0], asked, "all", "")
+
+
+def _print_closing(console: Console, view: TrialView, id_: str, all_: str, flags: str) -> None:
+    """The next step, and where the rest is. A command is not wrapped or cut: it must survive copy
+    and paste."""
+    console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"), soft_wrap=True)
+    console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
+    pages = Text.assemble(
+        ("page: ", "dim"),
+        f"diskbench report {id_}",
+        (f" · {all_}: ", "dim"),
+        f"diskbench results show {id_}{flags}",
+    )
+    console.print(pages, soft_wrap=True)
 
 
 def brief_result(view: TrialView) -> RenderableType:
     """The heading, the figures, the verdict of each step and the heaviest warning."""
+    # One step is ten lines: there is nothing to set apart.
+    gap = [Text()] if len({line.step for line in view.lines}) > 1 else []
     parts: list[RenderableType] = [_heading(view.subject)]
     if view.unfinished:
         parts.append(Text(view.unfinished, "bold yellow"))
     if view.headline:
         parts.append(Text(view.headline, "bold"))
     parts.append(Text(view.missing, "yellow") if view.missing else _table(view.lines))
-    parts += [Text(line.text, "bold") for line in view.thresholds]
+    parts += _thresholds(view)
     if judged := verdict_lines(view.trial.verdicts):
         rows = [line for line in judged if line.kind in _STYLES]
-        parts += [Text(), *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
+        parts += [*gap, *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
     if view.doubts:
-        parts += [Text(), *_warning(heaviest(view.doubts))]
-    return Group(*parts)
+        most = _WARNING_LINES if gap else 1
+        parts += [*gap, *_warning(heaviest(view.doubts), most)]
+    return Group(*parts, *gap)
+
+
+def _thresholds(view: TrialView, indent: str = "") -> list[RenderableType]:
+    """Whether the profile's thresholds are met; of `--fail-if` those that are. The command ends
+    with what fails it."""
+    lines = (line for line in view.thresholds if line not in view.missed)
+    return [
+        Text(part, "bold")
+        for line in lines
+        for part in textwrap.wrap(
+            line.text,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False,
+        )
+    ]
 
 
 def heaviest(groups: Sequence[WarningGroup]) -> WarningGroup:
     """The group of warnings that weighs most; of equal ones the first."""
-    return min(groups, key=lambda group: WEIGHTS.index(DOUBTS[group.code].weight))
+    return min(groups, key=_weight)
+
+
+def _weight(group: WarningGroup) -> int:
+    """Where the weight of its doubt stands: 0 weighs most."""
+    return WEIGHTS.index(DOUBTS[group.code].weight)
 
 
 def _heading(subject: Subject) -> Text:
@@ -96,36 +169,17 @@ def _latency(spread: Spread | None) -> str:
     return format_latency_ns(spread.median) if spread else NONE
 
 
-def _warning(group: WarningGroup) -> list[RenderableType]:
-    """At most two lines on what is wrong and where, and what to do about it."""
+def _warning(group: WarningGroup, most: int, host: str = "") -> list[RenderableType]:
+    """At most so many lines on what is wrong and where, and one on what to do about it."""
     steps = list(dict.fromkeys(step for step, _ in group.cases if step))
     more = f" (and {len(steps) - 1} more)" if len(steps) > 1 else ""
     step, message = group.cases[0]
     where = f"{step}{more}: " if step else ""
-    told = textwrap.wrap(f"! {where}{message}", WIDTH, subsequent_indent="  ")
-    if len(told) > _WARNING_LINES:
-        told = [*told[: _WARNING_LINES - 1], textwrap.shorten(
-            " ".join(told[_WARNING_LINES - 1 :]), WIDTH - 2, placeholder=" …"
-        )]  # fmt: skip
-        told[-1] = f"  {told[-1]}"
+    told = textwrap.wrap(
+        f"! {host}{where}{message}", WIDTH, subsequent_indent="  ", max_lines=most, placeholder=" …"
+    )
     advice = [textwrap.shorten(f"→ {group.advice}", WIDTH - 2, placeholder=" …")]
     return [
         *(Text(line, "yellow") for line in told),
         *(Text(f"  {line}", "dim") for line in advice if group.advice),
-    ]
-
-
-def _closing(view: TrialView) -> list[Text]:
-    """The next step, and where the rest is."""
-    id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
-    others = len(view.doubts) - 1
-    rest = f" ({others} more warning{'s' if others > 1 else ''})" if others > 0 else ""
-    return [
-        Text(),
-        Text.assemble(("next: ", "bold"), f"{view.next.reason}:"),
-        Text(f"  {view.next.command}", "bold cyan"),
-        Text(
-            f"run {id_}, page: diskbench report {id_}, all: diskbench results show {id_} -v" + rest,
-            "dim",
-        ),
     ]

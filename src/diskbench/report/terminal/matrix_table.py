@@ -9,14 +9,19 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from diskbench.model.ids import short
+from diskbench.report.terminal.beside_text import beside_table
 from diskbench.report.terminal.until_text import until_words
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from diskbench.model.campaign import CellState
     from diskbench.model.standing import CellStanding, MatrixStanding
+    from diskbench.report.assemble.beside import BesideRow
 
 _ORDER: tuple[CellState, ...] = (
     "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
@@ -48,7 +53,7 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
         spent += f" of ${seen.budget_usd:.2f}"
     if seen.unpriced:
         spent += f" ({seen.unpriced} without a known price)"
-    words.append(f"{spent} spent")
+    words.append(f"cost {spent}" if seen.state == "done" else f"{spent} spent")
     if seen.state == "done":
         words.append("over")
     elif not seen.worked_on:
@@ -64,12 +69,35 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
     return " · ".join(words)
 
 
+def matrix_end(
+    seen: MatrixStanding, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
+) -> RenderableType:
+    """A matrix that is over: its totals, the cells without a result, its figures side by side, and
+    the commands for its page and for all of it. `marks` qualify the figures: emulated."""
+    id_ = short(seen.campaign_id)
+    marked = f"  [{', '.join(marks)}]" if marks else ""
+    parts: list[RenderableType] = [
+        Text.assemble((f"matrix {seen.name}  {id_}", "bold"), (marked, "bold yellow")),
+        Text(matrix_line(seen)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in seen.until),
+    ]
+    for cell in seen.cells:
+        if cell.row.state not in ("done", "spared"):
+            state = (cell.row.state, _STYLE[cell.row.state])
+            parts.append(Text.assemble(state, f"  {cell.row.key}: {cell.doing}"))
+    if rows:
+        parts += [Text(), beside_table(rows, "disk", width=width), Text()]
+        commands = f"diskbench report {id_} · all: diskbench results show {id_}"
+        parts.append(Text.assemble(("page: ", "dim"), commands))
+    return Group(*parts)
+
+
 def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> RenderableType:
     """The totals and the cells; at most `rows` cells, running ones preferred."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)
-    table.add_column("state", no_wrap=True)
+    table.add_column("state", no_wrap=True, min_width=max(map(len, _ORDER)))
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
     # Spared cells are counted in the line of their block.
     cells = tuple(cell for cell in seen.cells if cell.row.state != "spared")

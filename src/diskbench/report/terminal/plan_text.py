@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
@@ -37,17 +38,29 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) ->
 def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
     """What each plan measures, how long that takes and what it costs, without the single steps:
     a line, and one for whatever the user has to know before it begins."""
+    alike = Counter(_brief_lines(plan) for plan in plans)
     out: list[str] = []
-    for plan in plans:
-        steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
-        out.append(f"{plan.profile.name}: {steps}, {_time(plan)}")
-        kept = {"machine", "rent", "promised", "price", "target", "", "job file", "note"}
-        name = ""
-        for label, text in _pairs(plan):
-            name = label or name
-            if name in kept:
-                out.append(f"  {label:<{_TEXT_AT - 3}} {text}")
+    before = ""
+    for (title, *lines), count in alike.items():
+        out += [title] if title != before else []
+        before = title
+        out += [f"  {count} machines, each:"] if count > 1 else []
+        out += lines
     return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+
+
+def _brief_lines(plan: Plan) -> tuple[str, ...]:
+    """How long it takes, then what it is measured on and what has to be known before."""
+    steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
+    kept = {"machine", "rent", "promised", "price", "target", "", "note"}
+    if "." in plan.cell.profile or "/" in plan.cell.profile:  # a file, not a name
+        kept.add("job file")
+    lines, name = [], ""
+    for label, text in _pairs(plan):
+        name = label or name
+        if name in kept and text != _files_words(plan):
+            lines.append(f"  {label:<{_TEXT_AT - 3}} {text}")
+    return (f"{plan.profile.name}: {steps}, {_time(plan)}", *lines)
 
 
 def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
@@ -117,7 +130,7 @@ def _pairs(plan: Plan) -> list[tuple[str, str]]:
         pairs.append(("", "ALL DATA ON IT WILL BE DESTROYED"))
     else:
         pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
-        pairs.append(("", f"files go to {spec.work_dir} and are removed at the end"))
+        pairs.append(("", _files_words(plan)))
     pairs.append(("space", _space(plan)))
     pairs.append(("time", _time(plan)))
     runs = plan.run_ids
@@ -125,6 +138,10 @@ def _pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
     return pairs
+
+
+def _files_words(plan: Plan) -> str:
+    return f"files go to {plan.target.work_dir} and are removed at the end"
 
 
 def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:

@@ -18,7 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.report.terminal.screen import live, screen
-from diskbench.report.terminal.track import TrialProgress, live_figures, result_figures
+from diskbench.report.terminal.track import (
+    TrialProgress,
+    live_figures,
+    result_figures,
+    short_figures,
+)
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60
 _BAR_WIDTH = 24
+_ROWS_BESIDE = 8
+"""Rows of the terminal that finished steps leave to the plan above the display; our choice."""
 _SHORTEST_S = 9.0
 """Shortest step in seconds that may have levels: those of lab disks with scaled-down credit."""
 CourseOf = Callable[[str, int, str], "StepPhases | None"]
@@ -81,24 +88,32 @@ def open_progress(
     """
     if quiet:
         return _Silent()
-    several = len(plans) > 1
-    replicates = len({plan.cell.replicate for plan in plans}) > 1
-
-    def name(plan: Plan) -> str:
-        return _name(plan, several=several, replicates=replicates)
-
-    tracks = {plan.trial_id: TrialProgress(plan, name) for plan in plans}
+    named = _namer(plans)
+    tracks = {plan.trial_id: TrialProgress(plan, named) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
 
 
-def _name(plan: Plan, *, several: bool, replicates: bool) -> str:
-    """The shortest label that distinguishes a trial: none, the host, or host and replicate."""
-    if not several:
-        return ""
-    host = plan.address or plan.facts.hostname or plan.cell.provider
-    return f"{host} #{plan.cell.replicate + 1}" if replicates else host
+def names_of(plans: Sequence[Plan]) -> list[str]:
+    """The shortest label that distinguishes each of the trials of a command: none, the host, the
+    replicate, or host and replicate."""
+    return [*map(_namer(plans), plans)]
+
+
+def _namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
+    replicates = len({plan.cell.replicate for plan in plans}) > 1
+
+    def name(plan: Plan) -> str:
+        if len(plans) < 2:
+            return ""
+        number = f"#{plan.cell.replicate + 1}"
+        if plan.rental is not None and replicates:  # a rented machine's address says nothing
+            return number
+        host = plan.address or plan.facts.hostname or plan.cell.provider
+        return f"{host} {number}" if replicates else host
+
+    return name
 
 
 def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
@@ -156,19 +171,20 @@ class _Lines(_Display):
     def tick(self, trial_id: str, tick: Tick) -> None:
         with self._lock:
             track, now = self._tracks[trial_id], self._clock()
-            track.tick = tick
+            track.ticked(tick, now)
             step = track.step
             every = max(LINE_EVERY_S, (step.expected_s if step else 0) / LINES_PER_STEP)
             if step and now - self._last.get(trial_id, 0.0) >= every:
                 self._last[trial_id] = now
                 at = format_duration_s(tick.elapsed_s)
-                self._say(track, f"{step.name} at {at}: {live_figures(tick)}")
+                left = f"about {format_duration_s(track.left_s(now))} left in all"
+                self._say(track, f"{step.name} at {at}: {live_figures(tick)}, {left}")
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         course = _course(self._tracks[trial_id], result, self._course_of)
         with self._lock:
             track = self._tracks[trial_id]
-            track.finish(result)
+            track.finish(result, self._clock())
             self._say(track, f"{result.step} done: {result_figures(result, course)}")
 
     def note(self, trial_id: str, text: str) -> None:
@@ -187,10 +203,14 @@ class _Lines(_Display):
 
 @dataclass
 class _Bars(_Display):
-    """On a terminal: a bar and the line of the step for one trial, a line each for several."""
+    """On a terminal: finished steps, a bar and the running step; of several trials a table with a
+    line each. All of it is gone when the display is closed: the result says it again."""
 
     _live: Live | None = None
     _closed: bool = False
+    _on: Console | None = None
+    _done: list[Text] = field(default_factory=list)
+    """A line for each finished step."""
 
     def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
         with self._lock:
@@ -198,15 +218,17 @@ class _Bars(_Display):
 
     def tick(self, trial_id: str, tick: Tick) -> None:
         with self._lock:
-            self._tracks[trial_id].tick = tick
+            self._tracks[trial_id].ticked(tick, self._clock())
         self._open()
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         course = _course(self._tracks[trial_id], result, self._course_of)
+        figures = result_figures(result, course)
         with self._lock:
             track = self._tracks[trial_id]
-            track.finish(result)
-        self._print(track, result.step, result_figures(result, course), "green")
+            track.finish(result, self._clock())
+            self._done.append(_line(track, result.step, figures, "green"))
+        self._open()
 
     def note(self, trial_id: str, text: str) -> None:
         track = self._tracks[trial_id]
@@ -214,7 +236,9 @@ class _Bars(_Display):
             line = f"{track.name}: {text}" if track.name else text
             self._console().print(Text(line), soft_wrap=True)
             return
-        self._print(track, "note", text, "yellow")
+        live = self._open()
+        console = live.console if live else self._console()
+        console.print(_line(track, "note", text, "yellow"))
 
     def close(self) -> None:
         with self._lock:
@@ -232,60 +256,65 @@ class _Bars(_Display):
                     refresh_per_second=4,
                     transient=True,
                 )
-                self._live.start()
+                self._live.start(refresh=True)
             return self._live
 
     def _console(self) -> Console:
-        return screen(stream=self._stream)
-
-    def _print(self, track: TrialProgress, label: str, text: str, style: str) -> None:
-        prefix = f"{track.name} " if track.name else ""
-        live = self._open()
-        console = live.console if live else self._console()
-        line = Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
-        console.print(line)
+        if self._on is None:
+            self._on = screen(stream=self._stream)
+        return self._on
 
     def _render(self) -> RenderableType:
         with self._lock:
             now = self._clock()
             tracks = list(self._tracks.values())
-            if len(tracks) == 1:
-                return Group(_bar(tracks[0], now), _step_line(tracks[0], now))
-            return Group(*(_host_line(track, now) for track in tracks))
+            parts = _one(tracks[0], now) if len(tracks) == 1 else _several(tracks, now)
+            below = len(tracks) + 1 if len(tracks) > 1 else 3
+            room = max(0, self._console().height - _ROWS_BESIDE - below)
+            return Group(*self._done[len(self._done) - min(room, len(self._done)) :], *parts)
 
 
-def _bar(track: TrialProgress, now: float) -> RenderableType:
-    left = max(0.0, track.expected_s() - track.elapsed_s(now))
+def _line(track: TrialProgress, label: str, text: str, style: str) -> Text:
+    prefix = f"{track.name} " if track.name else ""
+    return Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
+
+
+def _one(track: TrialProgress, now: float) -> list[RenderableType]:
+    """The bar with the rest of the whole, the running step with its own, and its last second."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     share = track.fraction(now)
     grid.add_row(
         ProgressBar(total=1.0, completed=share, width=_BAR_WIDTH, complete_style="blue"),
         Text(f"{share:>4.0%}"),
-        Text(track.place()),
-        Text(f"about {format_duration_s(left)} left", "dim"),
+        Text(f"about {format_duration_s(track.left_s(now))} left"),
     )
-    return grid
-
-
-def _step_line(track: TrialProgress, now: float) -> Text:
-    step = track.step
-    if step is None:
-        return Text("collecting", "dim", no_wrap=True)
-    at = f"{now - track.step_started_s:.0f}/{step.expected_s:.0f} s"
-    figures = live_figures(track.tick) if track.tick else "starting"
-    return Text.assemble(
-        (step.name, "bold"), f"  {at}  ", (figures, "cyan"), no_wrap=True, overflow="ellipsis"
-    )
-
-
-def _host_line(track: TrialProgress, now: float) -> Text:
-    name = track.step.name if track.step else "collecting" if track.finished else "starting"
+    name = f": {track.step.name}" if track.step else ""
     figures = live_figures(track.tick) if track.tick else ""
-    return Text.assemble(
-        (f"{track.name:<20.20} ", "bold"),
-        f"{track.fraction(now):>4.0%} ",
-        (f"{name:<20.20} ", "dim"),
-        (figures, "cyan"),
-        no_wrap=True,
-        overflow="ellipsis",
-    )
+    return [
+        grid,
+        Text.assemble(
+            (f"{track.place()}{name}", "bold"), f", {track.step_left(now)}",
+            no_wrap=True, overflow="ellipsis",
+        ),
+        Text(figures, "cyan", no_wrap=True, overflow="ellipsis"),
+    ]  # fmt: skip
+
+
+def _several(tracks: Sequence[TrialProgress], now: float) -> list[RenderableType]:
+    """A line for each trial: how far it is, its step, and the last second of that."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("host", "done", "left", "step", "", "last second"):
+        right = name in ("done", "left")
+        table.add_column(
+            name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left"
+        )
+    for track in tracks:
+        table.add_row(
+            Text(track.name, "bold"),
+            f"{track.fraction(now):.0%}",
+            format_duration_s(track.left_s(now)),
+            track.step.name if track.step else "",
+            Text(track.step_left(now), "dim"),
+            Text(short_figures(track.tick) if track.tick else "", "cyan"),
+        )
+    return [table]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import changed, counted, row_figures
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.report.terminal.verdict_text import figure
+from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
+
+
+_LATE_S = 2.0
+"""A step that runs longer than planned by this has no known rest; our choice."""
 
 
 @dataclass
@@ -25,11 +31,16 @@ class TrialProgress:
     label: Callable[[Plan], str]
     run_index: int = 0
     step: Step | None = None
-    step_started_s: float = 0.0
     done_s: float = 0.0
+    done_steps: int = 0
     tick: Tick | None = None
     finished: int = 0
-    note: str = ""
+    _started_s: float = 0.0
+    """When the step was started."""
+    _fio_began_s: float | None = None
+    """When fio began to run, by the clock of the display; None before its first figures."""
+    _beyond_s: list[float] = field(default_factory=list)
+    """Seconds that each finished step took beyond its plan, to start and to collect."""
 
     @property
     def name(self) -> str:
@@ -40,11 +51,22 @@ class TrialProgress:
         """A step begins."""
         if run_index != self.run_index:
             self.finished = 0
-        self.run_index, self.step, self.step_started_s, self.tick = run_index, step, now, None
+        self.run_index, self.step, self.tick = run_index, step, None
+        self._started_s, self._fio_began_s = now, None
 
-    def finish(self, result: StepResult) -> None:
+    def ticked(self, tick: Tick, now: float) -> None:
+        """A second of the running step is over."""
+        began = now - tick.elapsed_s
+        # The earliest: fio counts from zero again after a ramp, and old seconds may be read again.
+        known = self._fio_began_s
+        self.tick, self._fio_began_s = tick, began if known is None else min(known, began)
+
+    def finish(self, result: StepResult, now: float) -> None:
         """The running step is over."""
+        if self.step is not None and self.step.role != "fill":
+            self._beyond_s.append(now - self._started_s - self.step.expected_s)
         self.done_s += self.step.expected_s if self.step else result.seconds_in_fio
+        self.done_steps += 1
         self.finished = result.step_index + 1
         self.step = self.tick = None
 
@@ -54,15 +76,34 @@ class TrialProgress:
 
     def elapsed_s(self, now: float) -> float:
         """Finished work in planned seconds: the bar never runs ahead of the steps."""
-        running = 0.0
-        if self.step:
-            running = min(now - self.step_started_s, self.step.expected_s)
+        running = min(self._in_fio_s(now), self.step.expected_s) if self.step else 0.0
         return self.done_s + running
 
     def fraction(self, now: float) -> float:
         """Finished share of the work, 0 to 1."""
         expected = self.expected_s()
         return min(1.0, self.elapsed_s(now) / expected) if expected > 0 else 0.0
+
+    def left_s(self, now: float) -> float:
+        """Seconds until the trial ends: what is planned of it, and what a step took so far beyond
+        its plan, for each step that is left."""
+        beyond = max(0.0, statistics.median(self._beyond_s)) if self._beyond_s else 0.0
+        steps = len(self.plan.steps) * max(1, len(self.plan.run_ids)) - self.done_steps
+        return max(0.0, self.expected_s() - self.elapsed_s(now)) + beyond * max(0, steps)
+
+    def step_left(self, now: float) -> str:
+        """`starting`, `12 s left`, or by how much the running step exceeds its plan."""
+        if self.step is None:
+            return "collecting" if self.finished else "starting"
+        if self.tick is None:
+            return "starting"
+        left = self.step.expected_s - self._in_fio_s(now)
+        if left < -_LATE_S:
+            return f"{format_duration_s(-left)} longer than planned"
+        return f"{format_duration_s(left)} left" if left >= 0.5 else "ending"
+
+    def _in_fio_s(self, now: float) -> float:
+        return 0.0 if self._fio_began_s is None else now - self._fio_began_s
 
     def place(self) -> str:
         """`step 3 of 9`, with the run if there are several, and the round of a loop."""
@@ -93,6 +134,22 @@ def live_figures(tick: Tick) -> str:
     return " · ".join(words) or "no I/O in this second"
 
 
+def short_figures(tick: Tick) -> str:
+    """`write 1,308 MB/s, 5.65 ms`: IOPS of small blocks and MB/s of large ones, for a line that
+    several hosts share."""
+    words = []
+    for name, iops, rate in (
+        ("read", tick.read_iops, tick.read_bytes_per_s),
+        ("write", tick.write_iops, tick.write_bytes_per_s),
+    ):
+        if iops:
+            shown = figure(iops, rate)
+            words.append(f"{name} {shown}" if shown.endswith("/s") else f"{name} {shown} IOPS")
+    if tick.latency_ns is not None:
+        words.append(format_latency_ns(tick.latency_ns))
+    return ", ".join(words) or "no I/O"
+
+
 def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
     """A finished step in one line: its merged rows; if its seconds (`course`) show several levels,
     the figures of the level that stands for the step."""
@@ -100,8 +157,8 @@ def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
     rows = [row for row in result.measurements if row.scope == "step" and row.did_io]
     courses = {(row.run_id, row.step): course for row in rows} if course is not None else {}
     figures = row_figures(counted(rows), courses)
-    for row, figure in zip(rows, figures, strict=True):
-        shown = row if figure is None else row.model_copy(update=changed(row.model_dump(), figure))
+    for row, level in zip(rows, figures, strict=True):
+        shown = row if level is None else row.model_copy(update=changed(row.model_dump(), level))
         mean = shown.lat_mean_ns if shown.lat_mean_ns is not None else shown.clat_mean_ns
         rates = [
             f"{format_iops(shown.iops)} IOPS" if shown.iops is not None else "",
@@ -110,11 +167,11 @@ def result_figures(result: StepResult, course: StepPhases | None = None) -> str:
             else "",
         ]
         rate = " ".join(filter(None, rates))
-        kind = f" ({figure.kind})" if figure is not None else ""
+        kind = f" ({level.kind})" if level is not None else ""
         latency = f", mean {format_latency_ns(mean)}" if mean is not None else ""
         words.append(f"{row.direction} {rate}{kind}{latency}")
     falls = [
         f"it fell after {clock(cliff.at_s)}" for cliff in (course.cliffs if course else ())[:1]
     ]
-    falls = falls if any(figure is not None for figure in figures) else []
+    falls = falls if any(level is not None for level in figures) else []
     return " · ".join([*words, *falls]) or "no I/O"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 _NONE = "–"
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
+_OF_PROMISE = (1, 3)
+"""Columns that are left out where nothing is promised of any step."""
 _LARGE_BLOCK = 64 * KIB
 """From this block size on, a rate is shown in MB/s."""
 _SHORT: dict[LimiterName, str] = {
@@ -72,8 +74,9 @@ def verdict_lines(
         return []
     steps = verdicts_by_step(verdicts)
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
-    wide = [max(len(row[at]) for row in (_HEAD, *rows)) for at in range(len(_HEAD))]
-    wide[0] = min(wide[0], max(WIDTH - sum(wide[1:]) - 2 * (len(_HEAD) - 1), 12))
+    shown = [at for at in range(len(_HEAD)) if at not in _OF_PROMISE or _any_promise(rows, at)]
+    wide = {at: max(len(row[at]) for row in (_HEAD, *rows)) for at in shown}
+    wide[0] = min(wide[0], max(WIDTH - sum(wide.values()) + wide[0] - 2 * (len(shown) - 1), 12))
     lines = [
         TextLine("head", _line(_HEAD, wide)),
         *(TextLine("row", _line(row, wide)) for row in rows),
@@ -90,15 +93,25 @@ def figure(iops: float | None, bytes_per_s: float | None) -> str:
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else _NONE
 
 
+def short_limit(name: LimiterName) -> str:
+    """What limited a step, in the words of a table: `latency`."""
+    return _SHORT.get(name, LIMITER_WORDS[name])
+
+
 def promised_words(promise: Promised) -> str:
     """`3,000 IOPS`, or `93.8 MB/s` for large blocks."""
     text = figure(promise.iops, promise.bytes_per_s)
     return text if text.endswith("/s") else f"{text} IOPS"
 
 
-def _line(row: Sequence[str], wide: Sequence[int]) -> str:
+def _any_promise(rows: Sequence[tuple[str, ...]], at: int) -> bool:
+    return any(row[at] not in ("", _NONE) for row in rows)
+
+
+def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:
+    """A row of the columns that `wide` has the widths of."""
     name = row[0] if len(row[0]) <= wide[0] else f"{row[0][: wide[0] - 1]}…"
-    cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3))]
+    cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3) if at in wide)]
     return "  ".join([*cells, f"{row[4]:<{wide[4]}}", row[5]]).rstrip()
 
 
@@ -144,7 +157,7 @@ def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
         figure(here.promised.iops, here.promised.bytes_per_s) if here.promised else _NONE,
         figure(here.iops, here.bytes_per_s),
         f"{here.ratio:.0%}" if here.ratio is not None else _NONE,
-        _SHORT.get(named, LIMITER_WORDS[named]),
+        short_limit(named),
     )
 
 

@@ -7,6 +7,7 @@ from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.errors import TargetRefused
+from diskbench.model.facts import DiskFacts, MountFacts
 
 
 def plan_of(address, trial, *, boot="b1", machine="m1", disks=("8:0",), if_busy="wait"):
@@ -44,7 +45,6 @@ def test_containers_of_one_kernel_are_one_machine_with_two_ids():
     "other",
     [
         {"boot": "b2"},  # images copied with their machine id
-        {"disks": ("8:16",)},
         {"boot": ""},  # a machine that says nothing
         {"disks": ()},
     ],
@@ -57,3 +57,56 @@ def test_other_machines_and_other_disks_are_left_alone(other):
 def test_one_of_several_disks_in_common_is_enough():
     plan = plan_of("b", "t2", disks=("8:0", "8:16"))
     assert queued_behind(plan, [plan_of("a", "t1", disks=("8:16", "8:32"))]).notes
+
+
+def test_another_disk_of_the_same_machine_shares_the_limits_of_that():
+    found = queued_behind(plan_of("b", "t2", disks=("8:16",)), [plan_of("a", "t1")])
+    (note,) = found.notes
+    assert note.startswith("a and b")
+    assert "divided" in note
+
+
+def test_the_same_disk_at_once_is_said_to_be_halved():
+    plan = plan_of("b", "t2", if_busy="share")
+    (note,) = queued_behind(plan, [plan_of("a", "t1", if_busy="share")]).notes
+    assert "half" in note
+
+
+def elsewhere(address, trial, *, disk=None, mount=None, **facts):
+    """A plan on a machine of its own."""
+    plan = plan_of(address, trial, boot=f"boot of {address}")
+    changed = {"disk": disk, "mount": mount, **facts}
+    return plan.model_copy(update={"facts": plan.facts.model_copy(update=changed)})
+
+
+def disk(**names):
+    return DiskFacts(name="sdb", path="/dev/sdb", size_bytes=2**34, model="Shared", **names)
+
+
+@pytest.mark.parametrize("named", [{"wwn": "0x6000c29f"}, {"serial": "vol0123456789abcdef"}])
+def test_a_disk_that_two_machines_reach_is_known_by_its_name(named):
+    one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))
+    (note,) = queued_behind(two, [one]).notes
+    assert next(iter(named.values())) in note
+    assert "half" in note
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"serial": "1"},
+        {"wwn": "0x5", "vendor": "QEMU"},
+        {"serial": "drive-scsi0", "vendor": "QEMU"},
+    ],
+)  # fmt: skip
+def test_names_that_many_disks_have_mean_nothing(named):
+    one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))
+    assert queued_behind(two, [one]) == two
+
+
+@pytest.mark.parametrize(("source", "is_one"), [("nas:/export", True), ("127.0.0.1:/x", False)])
+def test_two_clients_of_one_export_halve_each_other(source, is_one):
+    mount = MountFacts(mount_point="/mnt", source=source, fstype="nfs4", options="rw")
+    one, two = (elsewhere(at, at, mount=mount, network_filesystem=True) for at in ("a", "b"))
+    assert bool(queued_behind(two, [one]).notes) == is_one

@@ -40,8 +40,8 @@ def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another()
     shown.close()
     assert stream.getvalue().splitlines() == [
         "step 3 of 4: rand-read-4k-qd32, about 8 s",
-        "rand-read-4k-qd32 at 5 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms",
-        "rand-read-4k-qd32 at 10 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms",
+        "rand-read-4k-qd32 at 5 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms, about 23 s left in all",
+        "rand-read-4k-qd32 at 10 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms, about 20 s left in all",
         "rand-read-4k-qd32 done: read 12,000 IOPS 49.2 MB/s, mean 2.66 ms",
     ]
     assert "\x1b" not in stream.getvalue()
@@ -93,8 +93,8 @@ def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypat
     shown.close()
     shown.close()
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
-    assert "run 2 of 2, step 3 of 4" in text
-    assert "rand-read-4k-qd32  4/8 s  read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
+    assert "run 2 of 2, step 3 of 4: rand-read-4k-qd32, 5 s left" in text
+    assert "read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
     assert "rand-read-4k-qd32  read 12,000 IOPS 49.2 MB/s, mean 2.66 ms" in text
     assert stream.getvalue().count("\x1b[?25h") == 1, "the cursor is shown again"
 
@@ -119,7 +119,7 @@ def test_the_display_bears_many_threads_at_once(monkeypatch):
         thread.join(60)
     shown.close()
     assert not any(thread.is_alive() for thread in threads)
-    assert stream.getvalue().count("mean 2.66 ms") >= len(plans) * len(STEPS)
+    assert all(track.finished == len(STEPS) for track in shown._tracks.values())
 
 
 def test_a_stream_that_is_gone_does_not_end_the_measurement():
@@ -132,9 +132,11 @@ def test_a_stream_that_is_gone_does_not_end_the_measurement():
 def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
     track = TrialProgress(plan(), "")
     track.start(0, STEPS[0], 0.0)
-    assert track.fraction(2.0) == 2 / 28
+    assert track.fraction(2.0) == 0, "nothing runs before fio does"
+    track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 3.0)
+    assert track.fraction(4.0) == 2 / 28
     assert track.fraction(60.0) == 4 / 28, "a late step does not run into the next one's share"
-    track.finish(result(STEPS[0]))
+    track.finish(result(STEPS[0]), 60.0)
     assert track.fraction(60.0) == 4 / 28
 
 
@@ -148,8 +150,67 @@ def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
         track.start(0, one, 0.0)
         assert track.fraction(0.0) < 1
         last = track.place()
-        track.finish(result(one))
+        track.finish(result(one), 0.0)
     assert last == "round 3, step 3 of 4"
+
+
+def test_the_rest_of_a_step_is_counted_from_when_fio_began():
+    track = TrialProgress(plan(), "")
+    track.start(0, STEPS[2], 100.0)  # 8 s
+    assert track.step_left(104.0) == "starting"
+    track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 105.0)
+    assert track.step_left(107.0) == "5 s left"
+    assert track.step_left(112.0) == "ending"
+    assert track.step_left(116.0).startswith("4 s longer")
+
+
+def test_seconds_that_are_read_again_or_counted_anew_after_a_ramp_do_not_set_the_step_back():
+    track = TrialProgress(plan(), "")
+    track.start(0, STEPS[2], 100.0)
+    for elapsed in (1.0, 2.0, 3.0, 1.0):  # read at once by a process that took over
+        track.ticked(TICK.model_copy(update={"elapsed_s": elapsed}), 103.0)
+    assert track.step_left(103.0) == "5 s left"
+
+
+def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
+    track = TrialProgress(plan(), "")
+    planned = track.expected_s()
+    track.start(0, STEPS[0], 0.0)
+    assert track.left_s(0.0) == planned
+    track.finish(result(STEPS[0]), 90.0)  # a fill takes as long as its disk is slow
+    assert track.left_s(90.0) == planned - STEPS[0].expected_s
+    track.start(0, STEPS[1], 90.0)
+    track.finish(result(STEPS[1]), 90.0 + STEPS[1].expected_s + 2.0)
+    rest = sum(step.expected_s for step in STEPS[2:])
+    assert track.left_s(120.0) == rest + 2.0 * len(STEPS[2:])
+
+
+def test_the_display_of_finished_steps_leaves_the_terminal_with_the_bar(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream, clock = Terminal(), Clock()
+    shown = opened([plan()], stream, clock)
+    shown.step_started("01trial", 0, STEPS[2])
+    shown.step_finished("01trial", result(STEPS[2], row()))
+    shown.close()
+    *_, drawn = stream.getvalue().split("mean 2.66 ms")
+    assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
+
+
+def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream, clock = Terminal(), Clock()
+    plans = [plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b")]
+    shown = opened(plans, stream, clock)
+    for trial_id in ("a", "b"):
+        shown.step_started(trial_id, 0, STEPS[2])
+        shown.tick(trial_id, TICK.model_copy(update={"elapsed_s": 1.0}))
+    shown.close()
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue()).splitlines()
+    hosts = [line.split() for line in lines if line.startswith(("web1", "web2"))][-2:]
+    assert [words[0] for words in hosts] == ["web1", "web2"]
+    assert all("7 s left" in " ".join(words) for words in hosts)
+    assert all("12,000 IOPS" in " ".join(words) for words in hosts)
 
 
 def test_a_second_without_io_says_so():

@@ -1,0 +1,143 @@
+"""What the shell offers, asked through click's own completion."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.rigs.plans import make_plan
+from typer._completion_classes import BashComplete
+from typer.main import get_command
+
+from diskbench.cli.completion import ARGUMENTS, OPTIONS
+from diskbench.cli.lazy import COMMANDS, load
+from diskbench.cli.main import app, main
+from diskbench.fio.profiles import shipped_names
+from diskbench.plugins import plugin_names
+from diskbench.store.database import open_database
+from diskbench.store.rows import save_plan
+
+
+def offered(*words: str) -> list[str]:
+    """The values for the last word, behind the others."""
+    *before, incomplete = words
+    asked = BashComplete(get_command(app), {}, "diskbench", "_DISKBENCH_COMPLETE")
+    return [item.value for item in asked.get_completions(before, incomplete)]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working directory, and a database that is not there yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    return tmp_path
+
+
+@pytest.fixture
+def stored(here):
+    """The database with the planned runs of one trial."""
+    database = open_database(f"sqlite:///{here}/rows.db")
+    save_plan(database, make_plan(), "file:///nowhere")
+    yield database
+    database.dispose()
+
+
+def test_profiles_and_job_files_of_the_directory(here):
+    (here / "mine.fio").write_text("[x]\n")
+    assert offered("run", "--profile", "") == [*shipped_names(), "mine.fio"]
+    assert offered("profiles", "show", "qu") == ["quick"]
+
+
+def test_providers_wherever_one_is_asked_for():
+    for command in (["run"], ["plan"], ["gc"], ["doctor"]):
+        assert offered(*command, "--provider", "") == list(plugin_names())
+
+
+def test_disks_and_regions_are_those_of_the_provider_that_was_typed():
+    own = offered("run", "--provider", "aws", "--disk", "")
+    assert "gp2" in own
+    assert "pd-ssd" not in own
+    assert {"gp2", "pd-ssd"} <= set(offered("run", "--provider", "lab", "--disk", ""))
+    assert "eu-central-1" in offered("run", "--provider", "aws", "--region", "eu-")
+    assert "eu-central-1" not in offered("run", "--provider", "gcp", "--region", "eu")
+
+
+def test_matrices_that_may_run_and_those_that_were_begun_are_two_things(here):
+    (here / "mine.yaml").write_text("name: mine\n")
+    assert "mine.yaml" in offered("matrix", "run", "")
+    assert offered("matrix", "run", "gp2") == ["gp2-burst"]
+    assert offered("matrix", "status", "") == [], "none was begun"
+
+
+def test_ids_columns_and_labels_are_those_of_the_database(stored):
+    with stored.begin() as connection:
+        run_id = connection.exec_driver_sql("SELECT max(run_id) FROM diskbench_run").scalar()
+        connection.exec_driver_sql(
+            "UPDATE diskbench_run SET labels = ?, disk_type = 'gp2'",
+            (json.dumps({"team": "storage"}),),
+        )
+    assert {"last", "last~1", run_id[-8:], "disk=", "team="} <= set(offered("results", "show", ""))
+    assert run_id in offered("results", "show", run_id[:10])
+    assert offered("results", "list", "--filter", "disk=") == ["disk=gp2"]
+    assert offered("results", "list", "--filter", "team=") == ["team=storage"]
+    assert "kernel=" in offered("results", "list", "--filter", "ker")
+    assert offered("run", "--label", "te") == ["team=storage"]
+
+
+def test_without_a_database_nothing_fails(here):
+    assert offered("results", "show", "")[:2] == ["last", "last~1"]
+    assert offered("run", "--label", "") == []
+    assert not (here / "rows.db").exists()
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_key_that_could_not_be_a_column_reads_nothing():
+    assert offered("results", "list", "--filter", 'x" FROM diskbench_run; --=') == []
+
+
+def test_the_table_names_commands_and_options_that_there_are():
+    flags: set[str] = set()
+    paths: set[tuple[str, ...]] = set()
+
+    def walk(command, path):
+        paths.add(path)
+        flags.update(flag for param in command.params for flag in param.opts)
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, (*path, name))
+
+    for name in COMMANDS:
+        walk(load(name), (name,))
+    assert set(ARGUMENTS) <= paths
+    assert set(OPTIONS) <= flags
+
+
+def test_a_tab_imports_nothing_slow():
+    code = (
+        "import sys\n"
+        "from typer._completion_classes import BashComplete\n"
+        "from typer.main import get_command\n"
+        "from diskbench.cli.main import app\n"
+        "asked = BashComplete(get_command(app), {}, 'diskbench', 'X')\n"
+        "def first(*words): return asked.get_completions([*words], '')[0].value\n"
+        "assert first('results', 'show') == 'last'\n"
+        "assert first('run', '--provider', 'aws', '--disk') == 'standard'\n"
+        "heavy = {'sqlalchemy', 'polars', 'dbos', 'botocore', 'scipy', 'numpy', 'duckdb'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    "group", ["matrix", "schedule", "profiles", "results", "catalog", "published"]
+)
+def test_a_group_without_a_command_lists_its_commands(group, capsys):
+    assert main([group]) == 2
+    said = capsys.readouterr()
+    assert "Commands:" in said.out + said.err
+    for name in load(group).commands:
+        assert f"  {name}" in said.out + said.err

@@ -201,3 +201,22 @@ def test_any_bytes_give_a_clear_error(data):
 def test_deep_nesting_is_a_clear_error():
     with pytest.raises(FioOutputUnreadable, match=r"deep|Expecting|ends in the middle"):
         parse_output(b'{"fio version":' + b'{"a":' * 100_000, where="deep.json")
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["usr_cpu", "read.iops", "read.bw_bytes", "read.total_ios", "read.lat_ns.mean"],
+)
+def test_a_figure_below_zero_is_refused_by_name(field):
+    latency = {"min": 1, "max": 1, "mean": 1.0, "stddev": 0.0, "N": 1}
+    read = {"total_ios": 1, "io_bytes": 1, "runtime": 1, "iops": 1.0, "lat_ns": latency}
+    job = {"jobname": "a", "usr_cpu": 1.0, "read": read}
+    document = {"fio version": "fio-3.33", "jobs": [job]}
+    assert parse_output(json.dumps(document).encode(), where="x").jobs
+    *path, last = field.split(".")
+    place = job
+    for name in path:
+        place = place[name]
+    place[last] = -1.5
+    with pytest.raises(FioOutputUnreadable, match=rf"{last} is -1.5"):
+        parse_output(json.dumps(document).encode(), where="x")

@@ -17,7 +17,8 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 @pytest.fixture
 def opened(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Every session of the SDK that is opened."""
+    """Every session of the SDK that the provider opens."""
+    assert cloud.provider.sessions, "the rig stands before its sessions are counted"
     made = list[Any]()
     genuine = boto3.Session
 

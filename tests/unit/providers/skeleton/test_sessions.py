@@ -53,9 +53,9 @@ def test_a_session_that_could_not_be_opened_is_tried_again() -> None:
     sessions: Sessions[Opened] = Sessions()
 
     def fail() -> Opened:
-        raise OSError
+        raise OSError("nobody answers")
 
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="nobody"):
         sessions.of("eu", fail)
     assert sessions.of("eu", Opened).closed == 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from platformdirs import user_data_path
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.executor import enrol, keep_beating, retire
+from diskbench.engine.matrix.executor import enrol, keep_beating
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
@@ -20,6 +20,7 @@ from diskbench.providers.keys import lease_keys, load_secret, write_access
 from diskbench.providers.places import lease_directory
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.rows import evidence_url_of
@@ -62,6 +63,7 @@ class Session:
     _background: list[threading.Thread] = field(default_factory=list)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
+    _evidence: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def connect(self, plan: Plan) -> Host:
@@ -87,12 +89,18 @@ class Session:
     def evidence_of(self, trial_id: str) -> EvidenceStore:
         """The evidence store of a trial, which never changes: the one in the rows of its runs, or
         this process's own for a trial that has none yet. Raises StoreUnavailable."""
+        with self._lock:
+            known = self._evidence.get(trial_id)
+        if known is not None:
+            return known
         url = evidence_url_of(self.database, trial_id)
-        if url is None or url == self.evidence.url:
+        if url is None:
             return self.evidence
         with self._lock:
             if url not in self._stores:
-                self._stores[url] = open_evidence(url)
+                own = url == self.evidence.url
+                self._stores[url] = self.evidence if own else open_evidence(url)
+            self._evidence[trial_id] = self._stores[url]
             return self._stores[url]
 
     def adopt(self, trial_id: str, host: Host) -> None:
@@ -146,7 +154,7 @@ class Session:
             for thread in self._background:
                 thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead
-                retire(self.database, self.executor_id)
+                remove_executor(self.database, self.executor_id)
             self.providers.close()
         self.database.dispose()
 

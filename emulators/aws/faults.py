@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from emulators.aws.call import Refusal
+from emulators.expiry import Expiry
 
 if TYPE_CHECKING:
     from emulators.aws.call import Answer, Call, Proceed
@@ -54,8 +55,7 @@ class Faults:
 
     asked: list[Asked] = field(default_factory=list)
     _refusals: list[_Refuse] = field(default_factory=list)
-    _expired: set[str] = field(default_factory=set)
-    _expires_after: float = float("inf")
+    _expiry: Expiry = field(default_factory=Expiry)
     _stuck: bool = False
     _never_ready: bool = False
     _late_looks: int = 0
@@ -67,8 +67,7 @@ class Faults:
         with self._lock:
             self.asked.clear()
             self._refusals.clear()
-            self._expired.clear()
-            self._expires_after = float("inf")
+            self._expiry.reset()
             self._stuck = self._never_ready = False
             self._late_looks = 0
             self._moments.clear()
@@ -147,8 +146,7 @@ class Faults:
 
     def expire_credentials(self, after_calls: int = 0) -> None:
         """The access keys in use expire after that many further calls; other keys work."""
-        with self._lock:
-            self._expires_after = after_calls
+        self._expiry.expire(after_calls)
 
     @property
     def volumes_are_stuck(self) -> bool:
@@ -180,14 +178,9 @@ class Faults:
         """Raise Refusal when the caller's have expired."""
         if call.service not in EXPIRED:
             return
-        with self._lock:
-            if self._expires_after <= 0:
-                self._expired.add(call.access_key)
-                self._expires_after = float("inf")
-            self._expires_after -= 1
-            if call.access_key in self._expired:
-                code, message, status = EXPIRED[call.service]
-                raise Refusal(code, message, status=status)
+        if self._expiry.counted(call.access_key):
+            code, message, status = EXPIRED[call.service]
+            raise Refusal(code, message, status=status)
 
     def check_refusals(self, call: Call) -> None:
         """Raise Refusal when one is due for this call."""

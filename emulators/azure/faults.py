@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from emulators.azure.call import Refusal
+from emulators.expiry import Expiry
 
 if TYPE_CHECKING:
     from emulators.azure.call import Call
@@ -61,8 +62,7 @@ class Faults:
     _refusals: list[_Due] = field(default_factory=list)
     _failures: list[_Due] = field(default_factory=list)
     _lost: dict[str, float] = field(default_factory=dict)
-    _expired: set[str] = field(default_factory=set)
-    _expires_after: float = float("inf")
+    _expiry: Expiry = field(default_factory=Expiry)
     _stuck: list[str] = field(default_factory=list)
     _deaf: bool = False
     _late_looks: int = 0
@@ -74,8 +74,7 @@ class Faults:
             for one in (self.asked, self._refusals, self._failures, self._stuck):
                 one.clear()
             self._lost.clear()
-            self._expired.clear()
-            self._expires_after = float("inf")
+            self._expiry.reset()
             self._deaf = False
             self._late_looks = 0
             self.quota_cores = 100
@@ -201,8 +200,7 @@ class Faults:
     def expire_credentials(self, after_calls: int = 0) -> None:
         """The tokens in use expire after that many further calls, and their owners get no new ones;
         other clients do."""
-        with self._lock:
-            self._expires_after = after_calls
+        self._expiry.expire(after_calls)
 
     @property
     def machines_are_deaf(self) -> bool:
@@ -227,18 +225,13 @@ class Faults:
 
     def check_client(self, client: str) -> None:
         """Raise Refusal when a caller's credentials have expired. Counts a call."""
-        with self._lock:
-            if self._expires_after <= 0:
-                self._expired.add(client)
-                self._expires_after = float("inf")
-            self._expires_after -= 1
-            if client in self._expired:
-                message = "The access token expiry UTC time is earlier than current UTC time."
-                raise Refusal("ExpiredAuthenticationToken", message, status=401)
+        if self._expiry.counted(client):
+            message = "The access token expiry UTC time is earlier than current UTC time."
+            raise Refusal("ExpiredAuthenticationToken", message, status=401)
 
     def is_expired(self, client: str) -> bool:
         """Does this client get no token any more?"""
-        return client in self._expired
+        return self._expiry.of(client)
 
     def check_refusals(self, call: Call) -> None:
         """Raise Refusal when one is due for this call."""

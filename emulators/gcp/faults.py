@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from emulators.expiry import Expiry
 from emulators.gcp.call import Call, Failure, Refusal
 
 VERBS = {"insert": "create", "aggregatedList": "list"}
@@ -50,16 +51,15 @@ class Faults:
     _due: list[_Due] = field(default_factory=list)
     _lost: dict[str, float] = field(default_factory=dict)
     _slow: dict[str, float] = field(default_factory=dict)
-    _expired: set[str] = field(default_factory=set)
-    _expires_after: float = float("inf")
+    _expiry: Expiry = field(default_factory=Expiry)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def reset(self) -> None:
         """Nothing goes wrong any more, and nothing was asked."""
         with self._lock:
-            for one in (self.asked, self.quotas, self._due, self._lost, self._slow, self._expired):
+            for one in (self.asked, self.quotas, self._due, self._lost, self._slow):
                 one.clear()
-            self._expires_after = float("inf")
+            self._expiry.reset()
             self.never_up = False
 
     def refuse(
@@ -165,8 +165,7 @@ class Faults:
 
     def expire_credentials(self, after_calls: int = 0) -> None:
         """The credentials in use expire after that many further calls; others work."""
-        with self._lock:
-            self._expires_after = after_calls
+        self._expiry.expire(after_calls)
 
     def calls(self, method: str) -> list[Asked]:
         """All requests of a method, in order."""
@@ -182,18 +181,13 @@ class Faults:
 
     def check_credentials(self, caller: str) -> None:
         """Raise Refusal when the caller's have expired."""
-        with self._lock:
-            if self._expires_after <= 0:
-                self._expired.add(caller)
-                self._expires_after = float("inf")
-            self._expires_after -= 1
-            if caller in self._expired:
-                raise Refusal(
-                    401,
-                    "authError",
-                    "Request had invalid authentication credentials. Expected OAuth 2 access "
-                    "token, login cookie or other valid authentication credential.",
-                )
+        if self._expiry.counted(caller):
+            raise Refusal(
+                401,
+                "authError",
+                "Request had invalid authentication credentials. Expected OAuth 2 access "
+                "token, login cookie or other valid authentication credential.",
+            )
 
     def check_refusals(self, call: Call) -> None:
         """Raise Refusal when one is due for this call."""

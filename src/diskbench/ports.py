@@ -154,6 +154,8 @@ class Provider(Protocol):
     a provider's type shows it (docs/design.md#abilities). What diskbench knows about a provider
     before it is constructed is in its diskbench.plugin.Plugin.
 
+    A command or a worker constructs it once, and all its threads call it.
+
     A provider that is no Renter measures existing machines: `cell.address`, or this machine.
     """
 
@@ -187,6 +189,17 @@ class RentWatch(Protocol):
     def secret(self) -> SecretBytes:
         """The secret from which the keys of leases derive: the same for every process that may take
         over a lease. Raises InvalidValue when there is no usable one."""
+        ...
+
+
+@runtime_checkable
+class KeepsSessions(Protocol):
+    """A provider that keeps sessions at its cloud (credentials, clients, connections) from one call
+    to the next."""
+
+    def close(self) -> None:
+        """End all sessions; called when the command or the worker ends. A later call opens new
+        ones."""
         ...
 
 

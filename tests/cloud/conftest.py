@@ -19,6 +19,8 @@ from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
 
+from diskbench.providers.vsphere.client import VsphereSessions
+
 
 @pytest.fixture(scope="module")
 def aws_server() -> Iterator[Aws]:
@@ -90,7 +92,19 @@ def vsphere_server() -> Iterator[vsphere_cloud.Vsphere]:
 
 
 @pytest.fixture
-def vsphere(vsphere_server: vsphere_cloud.Vsphere) -> Iterator[vsphere_cloud.Vsphere]:
+def vsphere(
+    vsphere_server: vsphere_cloud.Vsphere, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[vsphere_cloud.Vsphere]:
+    made = list[VsphereSessions]()
+    begin = VsphereSessions.__init__
+
+    def noted(sessions: VsphereSessions) -> None:
+        begin(sessions)
+        made.append(sessions)
+
+    monkeypatch.setattr(VsphereSessions, "__init__", noted)
     vsphere_server.fresh()
     yield vsphere_server
+    for sessions in made:  # a provider of a command is closed with it; pyVmomi warns of others
+        sessions.close()
     vsphere_server.fresh()

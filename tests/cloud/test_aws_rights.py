@@ -20,7 +20,7 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import LeaseEnd, RentSpec, Scope
-from diskbench.providers.aws.client import open_aws
+from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
 from diskbench.testing import RigOnlooker, acquire, cell, claim, guest_of, scope_of
 
@@ -147,7 +147,7 @@ def looked(rig: AwsCloud, scope: Scope) -> None:
     provider.quotas(scope)
     provider.found(scope)
     provider.regions(scope.model_copy(update={"region": None}))
-    aws = open_aws(None, REGION, rig.aws.endpoint)
+    aws = AwsSessions().at(None, REGION, rig.aws.endpoint)
     aws.edge("pricing", provider.timing).call("get_products", {"ServiceCode": "AmazonEC2"})
 
 
@@ -201,4 +201,4 @@ def test_more_values_than_a_filter_takes_are_refused_as_ec2_does(aws: Aws) -> No
 
 def test_a_run_in_a_sovereign_region_is_not_refused_for_its_name() -> None:
     spec = RentSpec(disk="gp2", size_gib=1, region="eusc-de-east-1")
-    assert open_aws(None, spec.region, None).emulated_endpoint() is None
+    assert AwsSessions().at(None, spec.region, None).emulated_endpoint() is None

@@ -15,7 +15,7 @@ from tests.cloud.rented_gcp import Gcp
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.rental import Rental, RentSpec, Scope
-from diskbench.providers.gcp.client import open_scope
+from diskbench.providers.gcp.client import GcpSessions
 from diskbench.providers.gcp.operations import change
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.policy import OPTIONAL, permissions
@@ -60,7 +60,7 @@ class User:
 
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
-        compute = open_scope(self.scope, GCP)
+        compute = GcpSessions().of_scope(self.scope, GCP)
         request = set_auto_delete("one", "us-central1-a", 0)
         try:
             change(compute, "instances", "setDiskAutoDelete", request, "disk", 30)
@@ -70,7 +70,7 @@ class User:
             pass  # it is not there
 
     def operations(self) -> None:
-        sent(open_scope(self.scope, GCP), "one")
+        sent(GcpSessions().of_scope(self.scope, GCP), "one")
 
     def lease(self) -> None:
         """From the first question to the last release, with another disk between."""

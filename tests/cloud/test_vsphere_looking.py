@@ -13,7 +13,8 @@ from tests.cloud.eager import VSPHERE
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.vsphere.client import VsphereServer, session
+from diskbench.providers.vsphere.client import VsphereSessions
+from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provider import VsphereProvider
@@ -33,7 +34,11 @@ def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:
         spec = RentSpec(size_gib=size_gib, vsphere=VsphereOptions(**typed))
         target = TargetSpec(kind="device", path="")
         cell = Cell(provider="vsphere", target=target, rent=spec, profile="quick")
-        return VsphereProvider(timing=VSPHERE).resolve(cell, SHIPPED)
+        provider = VsphereProvider(timing=VSPHERE)
+        try:
+            return provider.resolve(cell, SHIPPED)
+        finally:
+            provider.close()
 
     yield resolve
     assert vsphere.rented() == []
@@ -70,10 +75,12 @@ def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
 @pytest.mark.usefixtures("look")
 def test_a_session_that_ended_holds_no_connection(vsphere: Vsphere) -> None:
     server = VsphereServer(vsphere.endpoint, str(vsphere.simulator.ca_file))
-    with session(server, VSPHERE) as kept:
-        policy = find_policy(kept, "VVol No Requirements Policy")
-        assert matching(kept, policy, ["datastore-1"])
-        assert connections(vsphere) == 1
+    sessions = VsphereSessions()
+    kept = sessions.at(server, VSPHERE)
+    policy = find_policy(kept, "VVol No Requirements Policy")
+    assert matching(kept, policy, ["datastore-1"])
+    assert connections(vsphere) == 1
+    sessions.close()
     assert kept is not None  # and with it whatever it holds
     assert connections(vsphere) == 0
 

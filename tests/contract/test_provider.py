@@ -1,6 +1,7 @@
 """The contract of providers that rent (diskbench.testing): on the fake cloud and the lab in full,
 on each emulated cloud once end to end, and in full where everything is run."""
 
+import importlib
 import tempfile
 from pathlib import Path
 
@@ -102,24 +103,44 @@ class OnVsphereWithLag(OnVsphere):
         vsphere.lag(0)
 
 
-class TestAwsEndToEnd(OnAws, EndToEndContract):
-    pass
+class InOneSession(EndToEndContract):
+    """All calls of the lease share one session at the cloud."""
+
+    opening: str
+    """What opens one."""
+
+    @pytest.fixture(autouse=True)
+    def one_session(self, monkeypatch):
+        module, _, name = self.opening.rpartition(".")
+        genuine, opened = getattr(importlib.import_module(module), name), []
+
+        def counted(*args, **more):
+            opened.append(genuine(*args, **more))
+            return opened[-1]
+
+        monkeypatch.setattr(self.opening, counted)
+        yield
+        assert len(opened) == 1
+
+
+class TestAwsEndToEnd(OnAws, InOneSession):
+    opening = "diskbench.providers.aws.client._open"
 
 
 class TestLaggingAwsEndToEnd(OnLaggingAws, EndToEndContract):
     pass
 
 
-class TestAzureEndToEnd(OnAzure, EndToEndContract):
-    pass
+class TestAzureEndToEnd(OnAzure, InOneSession):
+    opening = "diskbench.providers.azure.client.Azure"
 
 
-class TestGcpEndToEnd(OnGcp, EndToEndContract):
-    pass
+class TestGcpEndToEnd(OnGcp, InOneSession):
+    opening = "diskbench.providers.gcp.client.log_in"
 
 
-class TestVsphereEndToEnd(OnVsphere, EndToEndContract):
-    pass
+class TestVsphereEndToEnd(OnVsphere, InOneSession):
+    opening = "diskbench.providers.vsphere.client.connect"
 
 
 @pytest.mark.thorough

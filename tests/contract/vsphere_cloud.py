@@ -78,5 +78,5 @@ class VsphereCloud:
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})
-        with self.provider._opened(scope, VSPHERE) as opened:
-            return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]
+        opened = self.provider.sessions.of_scope(scope, VSPHERE)
+        return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]

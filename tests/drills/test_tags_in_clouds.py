@@ -163,7 +163,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     from tests.cloud.eager import AWS
 
     from diskbench.model.ours import Which
-    from diskbench.providers.aws.client import open_scope
+    from diskbench.providers.aws.client import AwsSessions
     from diskbench.providers.aws.inventory import inventory
 
     for name, value in aws.env.items():
@@ -176,7 +176,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
         TagSpecifications=[{"ResourceType": "security-group", "Tags": tags}],
     )
     scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
-    found = inventory(open_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
+    found = inventory(AwsSessions().of_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
     assert found.groups == ()
     assert found.others == (f"security-group {made['GroupId']}",)
 

@@ -19,7 +19,14 @@ from diskbench.providers.lab import loops, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.request import LabRequest
-from diskbench.providers.lab.throttle import limited_numbers
+
+
+def limited_numbers(directory: str) -> set[str]:
+    """The devices that have a cgroup v1 limit in `directory`."""
+    found = set()
+    for file in Path(directory).glob("blkio.throttle.*_device"):
+        found |= {line.split()[0] for line in file.read_text("ascii").splitlines()}
+    return found
 
 
 @dataclass(frozen=True)

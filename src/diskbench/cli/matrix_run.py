@@ -65,9 +65,11 @@ def run(
 ) -> None:
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.foreground import leave
+    from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
+    from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
 
     if fail_if and (detach or queue):
@@ -76,10 +78,12 @@ def run(
             advice="leave out --detach and --queue",
         )
     file = with_conditions(with_money(load_matrix(matrix), budget, assume_price), fail_if or ())
-    books = open_books()
-    seen = outlook_of(file, books, seed=seed_of(file.matrix, seed), offline=False)
+    books, providers = open_books(), Providers()
+    close_at_end(providers.close)
+    given_seed = seed_of(file.matrix, seed)
+    seen = outlook_of(file, books, seed=given_seed, offline=False, providers=providers)
     (check_prices if keep_going else check_outlook)(seen)
-    session = opened(database_url, evidence_url, books)
+    session = opened(database_url, evidence_url, books, providers)
     campaign = begin_campaign(session.database, file, seen, own_queue=not queue)
     if queue:
         print(campaign.campaign_id)

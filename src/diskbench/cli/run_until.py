@@ -108,20 +108,24 @@ def start_until(
     """Everything that `run --until-ci` does; ends the process with its exit code."""
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground, in_background
+    from diskbench.cli.opened import close_at_end
     from diskbench.cli.stores import opened
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
     from diskbench.engine.matrix.matrix_file import seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
+    from diskbench.providers.registry import Providers
     from diskbench.report.terminal.matrix_text import render_outlook
     from diskbench.results.refreshed_catalogue import open_books
 
-    file, books = matrix_of(typed, until), open_books()
-    seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=False)
+    file, books, providers = matrix_of(typed, until), open_books(), Providers()
+    close_at_end(providers.close)
+    seed = seed_of(file.matrix)
+    seen = outlook_of(file, books, seed=seed, offline=False, providers=providers)
     _check_block(seen.blocks[0].problem)
     check_outlook(seen)
     if not show.quiet:
         print(render_outlook(seen), file=sys.stderr)
-    session = opened(stores.database_url, stores.evidence_url, books)
+    session = opened(stores.database_url, stores.evidence_url, books, providers)
     campaign = begin_campaign(session.database, file, seen, own_queue=True)
     if typed["detach"]:
         in_background(session, campaign)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.cli.failures import print_error
 from diskbench.cli.foreground import Show, drive, leave, worst
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.stores import session_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
     from diskbench.plan.cost_limit import CostLimit
+    from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130
 _NEEDED_NEXT = (
@@ -63,12 +65,14 @@ def start(
     from diskbench.engine.trial.notes import with_notes
     from diskbench.engine.trial.timing import Timing
     from diskbench.plan.cells import cells
+    from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
     from diskbench.store.profile_file import find_profile
     from diskbench.store.urls import database_file, evidence_directory
 
-    timing, books = Timing(), open_books()
+    timing, books, providers = Timing(), open_books(), Providers()
+    close_at_end(providers.close)
     settings = load_settings(
         {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
     ).settings
@@ -78,10 +82,10 @@ def start(
     import_module("jinja2.sandbox")
     try:
         looked = preview_command(
-            cells(request), profile, books, install_fio=install_fio, timing=timing
+            providers, cells(request), profile, books, install_fio=install_fio, timing=timing
         )
         # The hosts answer while this process imports and opens what it stores into.
-        session = session_of(settings, timing, books)
+        session = session_of(settings, timing, books, providers)
         warm_up()
         prepared = looked()
     except KeyboardInterrupt:
@@ -121,6 +125,7 @@ def start(
 
 
 def preview_command(
+    providers: Providers,
     cells: Sequence[Cell],
     profile: Profile,
     books: Books,
@@ -132,10 +137,10 @@ def preview_command(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.draft import drafts, renter_named
+    from diskbench.engine.trial.draft import drafts
     from diskbench.engine.trial.prepare import Preparation, Prepared
 
-    renter = renter_named(cells[0].provider)
+    renter = providers.renter(cells[0].provider)
     if renter is None:
         return Preparation(cells, profile, books, install_fio=install_fio, timing=timing).result
     with timing.span("look up"):

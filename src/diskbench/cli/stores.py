@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
     from diskbench.engine.trial.timing import Timing
+    from diskbench.providers.registry import Providers
     from diskbench.settings import Settings
     from diskbench.store.evidence import ObjectEvidence
 
@@ -31,28 +32,31 @@ def opened(
     database_url: str | None,
     evidence_url: str | None,
     books: Books | None = None,
+    providers: Providers | None = None,
     *,
     gives_back: bool = True,
 ) -> Session:
-    """A session with the stores as flags and settings name them, on the catalogue `books` where the
-    command has opened it. `gives_back`: give back what expired, unless the command does so itself.
-    Raises as engine.session.open_session."""
+    """A session with the stores as flags and settings name them, with the catalogue `books` and the
+    `providers` where the command has opened them. `gives_back`: give back what expired, unless the
+    command does so itself. Raises as engine.session.open_session."""
     from diskbench.settings import load_settings
 
     given = {"database_url": database_url, "evidence_url": evidence_url}
-    return session_of(load_settings(given).settings, books=books, gives_back=gives_back)
+    settings = load_settings(given).settings
+    return session_of(settings, books=books, providers=providers, gives_back=gives_back)
 
 
 def session_of(
     settings: Settings,
     timing: Timing | None = None,
     books: Books | None = None,
+    providers: Providers | None = None,
     *,
     gives_back: bool = True,
 ) -> Session:
-    """A session as the settings say, closed when the command ends, on the catalogue `books` where
-    the command has opened it. Raises as engine.session.open_session."""
-    session = _session(settings, timing, books)
+    """A session as the settings say, closed when the command ends, with the catalogue `books` and
+    the `providers` where the command has opened them. Raises as engine.session.open_session."""
+    session = _session(settings, timing, books, providers)
     close_at_end(session.close)
     if gives_back:
         _give_back_expired(session.database, settings)
@@ -60,7 +64,10 @@ def session_of(
 
 
 def _session(
-    settings: Settings, timing: Timing | None = None, books: Books | None = None
+    settings: Settings,
+    timing: Timing | None = None,
+    books: Books | None = None,
+    providers: Providers | None = None,
 ) -> Session:
     from diskbench.engine.session import open_session
 
@@ -71,6 +78,7 @@ def _session(
         owner=settings.owner,
         books=books,
         timing=timing,
+        providers=providers,
     )
 
 

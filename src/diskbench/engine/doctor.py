@@ -18,7 +18,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.parallel import all_of
 from diskbench.ports import Examinable, Metered
-from diskbench.providers.registry import provider
+from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.database import parse_url
 from diskbench.store.evidence import open_evidence
@@ -59,16 +59,17 @@ def examine_stores(database_url: str, evidence_url: str) -> list[Finding]:
 
 def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> list[Finding]:
     """The findings of each provider; `needs` are those of a matrix, if there is one."""
-    return [
-        finding
-        for findings in all_of(lambda scope: examine_provider(scope, needs), scopes)
-        for finding in findings
-    ]
+    with Providers() as providers:
+        examined = all_of(
+            lambda scope: examine_provider(providers.named(scope.provider), scope, needs), scopes
+        )
+    return [finding for findings in examined for finding in findings]
 
 
-def examine_provider(scope: Scope, needs: Sequence[Need] | None = None) -> list[Finding]:
-    """The findings of one provider on its credentials, APIs and quotas."""
-    adapter: object = provider(scope.provider)
+def examine_provider(
+    adapter: object, scope: Scope, needs: Sequence[Need] | None = None
+) -> list[Finding]:
+    """The findings of one provider, `adapter`, on its credentials, APIs and quotas."""
     if not isinstance(adapter, Examinable):
         return [_finding("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
     findings = list(adapter.examine(scope))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from diskbench import __version__
 from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
-from diskbench.engine.trial.draft import check_rentable, renter_named
+from diskbench.engine.trial.draft import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.options import own_options
@@ -21,6 +21,7 @@ from diskbench.plan.cells import cells
 from diskbench.plugins import plugin
 from diskbench.ports import Rehearses
 from diskbench.providers.recorder import recording
+from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
 
 if TYPE_CHECKING:
@@ -50,8 +51,14 @@ def check_live(request: Request, books: Books, typed: Typed) -> tuple[list[Findi
 
     Raises UserError for a request that no run would accept, before any call.
     """
-    cell = cells(request)[0]
-    renter = renter_named(cell.provider)
+    with Providers() as providers:
+        return _checked(cells(request)[0], providers, request, books, typed)
+
+
+def _checked(
+    cell: Cell, providers: Providers, request: Request, books: Books, typed: Typed
+) -> tuple[list[Finding], Recording]:
+    renter = providers.renter(cell.provider)
     if not isinstance(renter, Rehearses):
         raise InvalidValue(
             f"--live does not go with --provider {cell.provider}, which cannot check requests "
@@ -72,10 +79,10 @@ def check_live(request: Request, books: Books, typed: Typed) -> tuple[list[Findi
     with recording() as exchanges:
         rental = _resolved(renter, cell, books)
         if isinstance(rental, Finding):
-            findings = [rental, *examine_provider(scope)]
+            findings = [rental, *examine_provider(renter, scope)]
         else:
             offer = Finding(check="rental", where=cell.provider, state="ok", told=rental.offer)
-            findings = [offer, *examine_provider(rental.scope), *_rehearsed(renter, rental)]
+            findings = [offer, *examine_provider(renter, rental.scope), *_rehearsed(renter, rental)]
     return findings, recording_of(cell.provider, exchanges, findings, typed)
 
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from platformdirs import user_data_path
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.executor import enrol, keep_beating, retire
+from diskbench.engine.matrix.executor import enrol, keep_beating
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
-from diskbench.ports import Renter
 from diskbench.providers.keys import lease_keys, load_secret, write_access
 from diskbench.providers.places import lease_directory
-from diskbench.providers.registry import provider as provider_named
+from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.rows import evidence_url_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.model.disk import SshAccess
     from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore, Host, Provider
+    from diskbench.ports import EvidenceStore, Host, Renter
 
 
 _ENDS_WITHIN_S = 2.0
@@ -55,6 +55,7 @@ class Session:
     owner: str = "diskbench"
     """The value of the owner tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
+    providers: Providers = field(default_factory=Providers)
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
@@ -62,11 +63,8 @@ class Session:
     _background: list[threading.Thread] = field(default_factory=list)
     _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
+    _evidence: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def provider(self, plan: Plan) -> Provider:
-        """The provider of a plan."""
-        return provider_named(plan.cell.provider)
 
     def connect(self, plan: Plan) -> Host:
         """The trial's host; each call returns the same object."""
@@ -86,18 +84,23 @@ class Session:
 
     def renter(self, plan: Plan) -> Renter | None:
         """The provider that rents the plan's machine; None for a machine that exists already."""
-        candidate = self.provider(plan) if plan.rental else None
-        return candidate if isinstance(candidate, Renter) else None
+        return self.providers.renter(plan.cell.provider) if plan.rental else None
 
     def evidence_of(self, trial_id: str) -> EvidenceStore:
         """The evidence store of a trial, which never changes: the one in the rows of its runs, or
         this process's own for a trial that has none yet. Raises StoreUnavailable."""
+        with self._lock:
+            known = self._evidence.get(trial_id)
+        if known is not None:
+            return known
         url = evidence_url_of(self.database, trial_id)
-        if url is None or url == self.evidence.url:
+        if url is None:
             return self.evidence
         with self._lock:
             if url not in self._stores:
-                self._stores[url] = open_evidence(url)
+                own = url == self.evidence.url
+                self._stores[url] = self.evidence if own else open_evidence(url)
+            self._evidence[trial_id] = self._stores[url]
             return self._stores[url]
 
     def adopt(self, trial_id: str, host: Host) -> None:
@@ -135,7 +138,7 @@ class Session:
 
     def close(self) -> None:
         """Close the connections to hosts, stop the workflow engine, remove this process from the
-        executors, and close the database.
+        executors, end the sessions at the clouds, and close the database.
 
         A process whose workflow still runs after that, in the middle of a call to a cloud, stays
         among the executors until it exits: no other process takes over its trials before.
@@ -151,7 +154,8 @@ class Session:
             for thread in self._background:
                 thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead
-                retire(self.database, self.executor_id)
+                remove_executor(self.database, self.executor_id)
+            self.providers.close()
         self.database.dispose()
 
 
@@ -163,9 +167,11 @@ def open_session(
     secret_file: Path | None = None,
     owner: str = "diskbench",
     timing: Timing | None = None,
+    providers: Providers | None = None,
 ) -> Session:
     """Open database, evidence store and catalogue, and register this process as an executor with a
-    heartbeat. `books` is the catalogue where the caller opened it already.
+    heartbeat. `books` and `providers` are those that the caller has opened already; the session
+    closes the providers.
 
     Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
     cannot be read.
@@ -186,6 +192,7 @@ def open_session(
         secret_file=secret_file,
         owner=owner,
         timing=timing,
+        providers=providers or Providers(),
     )
     session.keep_running(lambda over: keep_beating(database, executor_id, over))
     return session

@@ -58,9 +58,3 @@ FORMS = (
     "a run, trial or matrix; KEY=VALUE such as disk=gp2 or a label; or dates: "
     "2026-11-01..2026-11-07"
 )
-
-
-def table_lines() -> list[str]:
-    """The keys as a table of Markdown, as it stands in docs/selection.md."""
-    rows = [f"| `{one.name}` | `{one.column}` | `{one.example}` | {one.words} |" for one in KEYS]
-    return ["| key | column | example | meaning |", "| --- | --- | --- | --- |", *rows]

@@ -5,8 +5,10 @@ Another process sees the same resources; a resource exists complete with its tag
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +47,8 @@ class FakeCloud:
         made = self._thing(name)
         if made.exists():
             return
-        new = made.with_name(f".{name}")
+        made.parent.mkdir(parents=True, exist_ok=True)
+        new = self.place / "unmade" / name
         new.mkdir(parents=True, exist_ok=True)
         _write(new, tags)
         new.rename(made)
@@ -55,9 +58,16 @@ class FakeCloud:
         _write(self._thing(name), tags)
 
     def delete(self, name: str) -> None:
-        """Delete a resource with its data; a missing one is no error. Raises OSError."""
-        if self.exists(name):
-            shutil.rmtree(self._thing(name))
+        """Delete a resource with its data; a missing one is no error. Raises OSError.
+
+        It is gone at once: a process that is killed meanwhile leaves no resource whose tags are
+        deleted already, which nobody would find."""
+        trash = self.place / "deleted"
+        trash.mkdir(parents=True, exist_ok=True)
+        gone = Path(tempfile.mkdtemp(dir=trash))
+        with contextlib.suppress(FileNotFoundError):
+            self._thing(name).rename(gone / name)
+        shutil.rmtree(gone)
 
     def fault(self, kind: str, zone: str) -> str | None:
         """The fault planned for a `kind` of resource (or for `release`) in a zone."""

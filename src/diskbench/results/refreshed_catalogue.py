@@ -9,7 +9,7 @@ from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
 from diskbench.plugins import working
 from diskbench.ports import Refreshes
-from diskbench.providers.registry import provider
+from diskbench.providers.registry import Providers, provider
 from diskbench.store.overlays import read_overlays, write_overlay
 
 if TYPE_CHECKING:
@@ -40,14 +40,15 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
     Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
     the catalogue (which is not cached), and whatever the cloud's provider raises.
     """
-    source = provider(cloud)
-    if not isinstance(source, Refreshes):
-        raise InvalidValue(
-            f"--cloud {cloud} has no API of limits and prices",
-            advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
-        )
     before = open_books()
-    refreshed = source.refreshed(before)
+    with Providers() as providers:
+        source = providers.named(cloud)
+        if not isinstance(source, Refreshes):
+            raise InvalidValue(
+                f"--cloud {cloud} has no API of limits and prices",
+                advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
+            )
+        refreshed = source.refreshed(before)
     others = tuple(overlay for overlay in before.overlays if overlay.cloud != cloud)
     Books((*others, refreshed)).check()
     return refreshed, write_overlay(refreshed)

@@ -237,12 +237,6 @@ def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[
     }
 
 
-def read_step_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[str, bytes]:
-    """All files of a closed step, verified. Raises EvidenceDamaged naming the damaged file."""
-    folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
-    return {name: read_file(store, folder, name, file) for name, file in record.files.items()}
-
-
 def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
     """Close a run; an earlier manifest is kept and returned. A manifest that cannot be read is
     copied to a key that ends in DAMAGED and replaced."""

@@ -7,7 +7,7 @@ import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
-from diskbench.model.selection_keys import KEYS, table_lines
+from diskbench.model.selection_keys import KEYS
 from diskbench.store.database import open_database
 
 DOCS = Path(__file__).parents[3] / "docs" / "selection.md"
@@ -92,8 +92,14 @@ def test_help_names_the_keys(call, monkeypatch, command):
     assert ", ".join(one.name for one in KEYS) in text
 
 
+def table_lines() -> list[str]:
+    """The keys as a table of Markdown, as it stands in docs/selection.md."""
+    rows = [f"| `{one.name}` | `{one.column}` | `{one.example}` | {one.words} |" for one in KEYS]
+    return ["| key | column | example | meaning |", "| --- | --- | --- | --- |", *rows]
+
+
 def test_the_page_lists_the_keys():
-    """To bring it up to date: print(*table_lines(), sep="\\n") of model/selection_keys.py."""
+    """To bring it up to date: print(*table_lines(), sep="\\n") of this file."""
     text = DOCS.read_text()
     for line in table_lines():
         assert line in text

@@ -11,6 +11,7 @@ from diskbench.engine.quota import compared
 from diskbench.hosts.local import LocalHost
 from diskbench.model.finding import Finding, Need, Quota, worst_state
 from diskbench.model.rental import Scope
+from diskbench.providers.registry import provider
 from diskbench.store.database import open_database
 from diskbench.store.schema import HEAD, VERSION_TABLE
 
@@ -124,7 +125,7 @@ class TestStores:
 
 
 def test_a_provider_that_rents_nothing_has_nothing_to_examine():
-    (found,) = examine_provider(Scope(provider="ssh"))
+    (found,) = examine_provider(provider("ssh"), Scope(provider="ssh"))
     assert (found.state, found.told) == ("ok", "nothing to examine: it rents nothing")
 
 

@@ -49,14 +49,14 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> WithClock:
     made = WithClock(silent=True)
-    monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: made)
+    monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: made)
     return made
 
 
 @pytest.fixture
 def telling(monkeypatch: pytest.MonkeyPatch) -> WithClock:
     made = WithClock(silent=False)
-    monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: made)
+    monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: made)
     return made
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 from collections import defaultdict
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget, check
-from diskbench.fio.jobfile import parse
-from diskbench.fio.option_class import option_class
+from diskbench.fio.guard import OURS, FioTarget, check, is_checked, settable
+from diskbench.fio.jobfile import ALIASES, parse
 from diskbench.fio.options import option_versions
-from diskbench.fio.refused import ALLOWABLE
+from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS, option_reason
 from diskbench.fio.retarget import OUTPUT, retarget
 
 ROOT = Path(__file__).parents[3]
@@ -27,6 +27,29 @@ HEADINGS = {
     "ours": "Set by diskbench",
     "refused": "Refused",
 }
+
+
+OptionClass = Literal["passes", "checked", "retargeted", "ours", "refused", "unknown"]
+"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our
+target or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
+
+RETARGETED = frozenset({"filename", "directory", "filename_format", "threads"})
+OF_THE_COMMAND = frozenset({"readonly"})
+"""Read with the command line (command_line.py)."""
+
+
+def option_class(name: str) -> tuple[OptionClass, str]:
+    """The class of an option by any of its names, and the reason of one that is refused."""
+    name = ALIASES.get(name, name)
+    if name in RETARGETED | OUTPUT | OF_THE_COMMAND:
+        return "retargeted", ""
+    if name in OURS:
+        return "ours", OURS[name]
+    if name in settable():
+        return ("checked" if is_checked(name) else "passes"), ""
+    if name in OPTION_REASONS or name in ENGINE_OPTIONS:
+        return "refused", option_reason(name)
+    return "unknown", option_reason(name)
 
 
 def listed() -> list[str]:

@@ -20,6 +20,14 @@ def keep(evidence, files=FILES, step=None, **changes):
     )
 
 
+def step_files(evidence, record):
+    """All files of a closed step, verified."""
+    folder = f"{archive.run_prefix(RUN)}/{archive.step_folder(record.step)}"
+    return {
+        name: archive.read_file(evidence, folder, name, file) for name, file in record.files.items()
+    }
+
+
 def test_a_plan_lies_beside_each_of_its_runs(evidence):
     plan = make_plan()
     for _ in range(2):
@@ -70,7 +78,7 @@ def test_large_files_are_compressed_and_small_ones_stay_readable(evidence):
 
 def test_what_is_kept_is_read_back_verified(evidence):
     record = keep(evidence).record
-    assert archive.read_step_files(evidence, RUN, record) == FILES
+    assert step_files(evidence, record) == FILES
     assert archive.read_step(evidence, RUN, "steps/000-write") == record
 
 
@@ -83,14 +91,14 @@ def test_a_step_collected_twice_keeps_its_first_times_and_files(evidence):
     first = keep(evidence)
     again = keep(evidence, {"fio.json": b"other"}, finished_at="2030")
     assert again.record == first.record
-    assert archive.read_step_files(evidence, RUN, again.record) == FILES
+    assert step_files(evidence, again.record) == FILES
 
 
 def test_a_folder_that_a_killed_process_left_open_is_written_anew(evidence):
     evidence.put(f"runs/{RUN}/steps/000-write/stderr.txt", b"of another attempt")
     evidence.put(f"runs/{RUN}/steps/000-write/half", b"")
     record = keep(evidence).record
-    assert archive.read_step_files(evidence, RUN, record) == FILES
+    assert step_files(evidence, record) == FILES
     assert f"runs/{RUN}/steps/000-write/half" not in evidence.list("runs")
 
 
@@ -106,10 +114,10 @@ def test_a_file_that_is_not_what_was_kept_is_named(tmp_path, evidence, spoil):
     path = tmp_path / "evidence" / "runs" / RUN / "steps/000-write/fio.json.zst"
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(EvidenceDamaged, match=r"fio\.json\.zst"):
-        archive.read_step_files(evidence, RUN, record)
+        step_files(evidence, record)
     path.unlink()
     with pytest.raises(EvidenceDamaged, match=r"fio\.json\.zst is missing"):
-        archive.read_step_files(evidence, RUN, record)
+        step_files(evidence, record)
 
 
 def manifest(**changes):

@@ -10,7 +10,6 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.draft import renter_named
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Scope
 from diskbench.ports import TellsTime
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.engine.session import Session
     from diskbench.store.leases import Lease
 
 
@@ -54,7 +54,7 @@ def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], d
     return present
 
 
-def kept_by_cloud(database: Engine, lease: Lease) -> str | None:
+def kept_by_cloud(session: Session, lease: Lease) -> str | None:
     """Why a lease that expired by the database's clock stays: it has not expired by its cloud's.
     None where both agree. Raises DiskbenchError when the cloud does not give its time."""
     if lease.expires_at is None:
@@ -65,7 +65,7 @@ def kept_by_cloud(database: Engine, lease: Lease) -> str | None:
         region=lease.region,
         endpoint=lease.endpoint,
     )
-    present = time_at(database, renter_named(lease.provider), scope)
+    present = time_at(session.database, session.providers.renter(lease.provider), scope)
     if datetime.fromisoformat(lease.expires_at) < present:
         return None
     return (

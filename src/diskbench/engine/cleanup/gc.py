@@ -13,7 +13,6 @@ from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.machine_reuse import let_go, machine_is_reached, why_over
-from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.engine.trial.lease import left_behind, release, where
@@ -168,7 +167,7 @@ def _swept(
     plan = find_plan(session.database, lease.lease_id)
     problem = kept = None
     try:
-        kept = kept_by_cloud(session.database, lease) if by_expiry else None
+        kept = kept_by_cloud(session, lease) if by_expiry else None
     except DiskbenchError as error:
         kept, problem = UNKNOWN, problem_of(error)
     if kept is None and not dry_run:
@@ -220,7 +219,7 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
 
 
 def _release_unplanned(session: Session, lease: Lease) -> None:
-    renter = renter_named(lease.provider)
+    renter = session.providers.renter(lease.provider)
     if renter is not None:
         scope = Scope(
             provider=lease.provider,

@@ -18,7 +18,6 @@ from diskbench.engine.cleanup.gc import (
 )
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
 from diskbench.engine.matrix.machine_reuse import recorded
-from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
@@ -62,7 +61,7 @@ def sweep_provider(
     all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
     id that must not be released.
     """
-    renter = renter_named(scope.provider)
+    renter = session.providers.renter(scope.provider)
     if renter is None:
         raise InvalidValue(
             f"--provider {scope.provider} rents nothing that could be left",

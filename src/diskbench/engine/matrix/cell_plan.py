@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ulid import ULID
 
 from diskbench.engine.matrix.machine_reuse import placed
-from diskbench.engine.trial.draft import check_rentable, draft_of, renter_named
+from diskbench.engine.trial.draft import check_rentable, draft_of
 from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.engine.trial.save import save
@@ -32,7 +32,7 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
     assert row.trial_id is not None
     profile, books = find_profile(row.cell.profile), session.books
     names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
-    renter = renter_named(row.cell.provider)
+    renter = session.providers.renter(row.cell.provider)
     if renter is None:
         plan, host = plan_on_host(row.cell, profile, names, books, install_fio=False)
         try:

@@ -50,11 +50,6 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
     )
 
 
-def retire(database: sa.Engine, executor_id: str) -> None:
-    """Remove this process from the executors at its orderly end."""
-    remove_executor(database, executor_id)
-
-
 def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S) -> bool:
     """Whether the process of an executor's row still exists, as far as can be known from here: one
     of another machine is dead after `silence` seconds without a beat, by the database's clock.

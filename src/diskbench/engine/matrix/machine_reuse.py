@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.draft import renter_named
 from diskbench.engine.trial.keep_records import mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.spec import SharedMachine
@@ -141,7 +140,7 @@ def let_go(session: Session, machine: MachineRecord) -> None:
     if released or not end_machine(session.database, machine):
         return
     scope = machine.rental.scope
-    renter = renter_named(scope.provider)
+    renter = session.providers.renter(scope.provider)
     assert renter is not None
     made = recorded(session.database, machine.lease_id)
     try:
@@ -240,7 +239,7 @@ def _given(
     if (
         plan is not None
         and _is_alike(machine, plan)
-        and not _is_gone(machine)
+        and not _is_gone(session, machine)
         and _lasts(session, machine, row, plan)
     ):
         given = give_machine(database, machine, row.trial_id)
@@ -284,10 +283,10 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
     return True
 
 
-def _is_gone(machine: MachineRecord) -> bool:
+def _is_gone(session: Session, machine: MachineRecord) -> bool:
     """Whether its provider says that the machine is gone, for example since the previous cell."""
     scope = machine.rental.scope
-    renter = renter_named(scope.provider)
+    renter = session.providers.renter(scope.provider)
     try:
         return renter is None or renter.gone(machine.lease_id, scope) is not None
     except DiskbenchError:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.matrix_file import rents
 from diskbench.engine.trial.draft import draft, resolve_rental
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts
@@ -22,6 +22,7 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
 from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
 from diskbench.units import GIB
 
@@ -38,8 +39,16 @@ _MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
 """Types of disks that belong to a machine and count against no quota of disks."""
 
 
-def outlook_of(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> MatrixOutlook:
+def outlook_of(
+    file: MatrixFile,
+    books: Books,
+    *,
+    seed: int,
+    offline: bool,
+    providers: Providers | None = None,
+) -> MatrixOutlook:
     """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
+    `providers` are those of the caller, who closes them; without them it has its own.
 
     A block that cannot be planned is returned with its problem; the others are planned.
     """
@@ -48,8 +57,11 @@ def outlook_of(file: MatrixFile, books: Books, *, seed: int, offline: bool) -> M
     listed = file.matrix.model_copy(update={"order": "listed"})
     firsts = [cell for cell in expand(listed, seed=seed) if cell.cell.replicate == 0]
     counts = Counter(cell.block for cell in cells)
-    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool:
-        looked = list(pool.map(lambda cell: _resolved(cell, books, offline=offline), firsts))
+    with (
+        nullcontext(providers) if providers else Providers() as asked,
+        ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool,
+    ):
+        looked = list(pool.map(lambda cell: _resolved(cell, books, asked, offline=offline), firsts))
     blocks = [
         _block(number, first, counts[first.block], result)
         for number, (first, result) in enumerate(zip(firsts, looked, strict=True), start=1)
@@ -65,11 +77,12 @@ class _Looked:
     problem: DiskbenchError | None = None
 
 
-def _resolved(cell: MatrixCell, books: Books, *, offline: bool) -> _Looked:
+def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: bool) -> _Looked:
     try:
-        if not rents(cell.cell.provider):
+        renter = providers.renter(cell.cell.provider)
+        if renter is None:
             return _Looked(_there(cell.cell, books))
-        rental, asked, notes = resolve_rental(cell.cell, books, offline=offline)
+        rental, asked, notes = resolve_rental(renter, cell.cell, books, offline=offline)
         plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
         return _Looked(problem=error)

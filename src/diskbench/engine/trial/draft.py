@@ -20,8 +20,7 @@ from diskbench.plan.burst_time import drain_s, time_scale_notes
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.plugins import plugin
-from diskbench.ports import Foresees, Renter
-from diskbench.providers.registry import provider
+from diskbench.ports import Foresees
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Renter
 
 _ASSUMED_CORES = 2
 _ASSUMED_MEMORY = 8 * GIB
@@ -118,20 +118,12 @@ def assumed_facts(rental: Rental) -> HostFacts:
     )
 
 
-def renter_named(name: str) -> Renter | None:
-    """The provider `name` if it rents machines; None if it measures existing machines."""
-    candidate = provider(name)
-    return candidate if isinstance(candidate, Renter) else None
-
-
 def resolve_rental(
-    cell: Cell, books: Books, *, offline: bool
+    renter: Renter, cell: Cell, books: Books, *, offline: bool
 ) -> tuple[Rental, bool, tuple[str, ...]]:
     """What would be rented, whether the provider was asked, and notes on why not and on the region
     of the prices. Where access is denied, or nothing names a region, the catalogue is used. Raises
     DiskbenchError; UnknownName for a region that the catalogue does not list."""
-    renter = renter_named(cell.provider)
-    assert renter is not None, "rents() said so"
     if not offline:
         try:
             return renter.resolve(cell, books), True, ()

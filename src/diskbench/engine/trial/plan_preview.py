@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.draft import check_rentable, draft, renter_named, resolve_rental
+from diskbench.engine.trial.draft import check_rentable, draft, resolve_rental
 from diskbench.engine.trial.prepare import Preparation
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.plan.cells import cells
+from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ def preview(
     request as a whole."""
     profile = find_profile(request.profile)
     wanted = cells(request)
-    renter = renter_named(wanted[0].provider)
-    if renter is not None:
-        return _rented(renter, wanted, profile, books, offline=offline)
+    with Providers() as providers:
+        renter = providers.renter(wanted[0].provider)
+        if renter is not None:
+            return _rented(renter, wanted, profile, books, offline=offline)
     timing = Timing()
     prepared = Preparation(wanted, profile, books, install_fio=install_fio, timing=timing).result()
     for host in prepared.hosts.values():
@@ -59,7 +61,7 @@ def _rented(
         if cell.replicate:
             continue
         try:
-            rental, was_asked, notes = resolve_rental(cell, books, offline=offline)
+            rental, was_asked, notes = resolve_rental(renter, cell, books, offline=offline)
             plan = draft(cell, profile, rental, new_id(), books)
         except DiskbenchError as error:
             looked.refused.append((cell, error))

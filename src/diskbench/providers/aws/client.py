@@ -13,7 +13,7 @@ from diskbench.extras import how_to_install
 from diskbench.providers import patience, recorder
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.partitions import is_amazon
-from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.skeleton.sessions import Sessions
 from diskbench.providers.unanswered import repeated
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.rental import Scope
     from diskbench.ports import RentWatch
+    from diskbench.providers.aws.timing import AwsTiming
 
 _PREFIXES = {"service-quotas": "servicequotas"}
 """Services whose IAM prefix differs from the SDK's service name."""
@@ -66,21 +67,28 @@ class AwsClient:
         try:
             answer: dict[str, Any] = getattr(self.client, operation)(**request)
         except (ClientError, BotoCoreError, ResponseParserError) as error:
-            raise translate(
-                error, action, profile=self.session.profile, decode=self.session.decode
-            ) from error
+            session = self.session
+            ours = translate(error, action, profile=session.profile, decode=session.decode)
+            if isinstance(ours, AccessDenied):
+                session.refused.set()
+            raise ours from error
         return answer
 
 
 @dataclass(frozen=True)
 class Aws:
-    """One set of credentials in one region, at AWS's public endpoint or at `endpoint`."""
+    """One set of credentials in one region, at AWS's public endpoint or at `endpoint`. Threads may
+    share it: clients are safe to share, and boto3's session, which is not, is locked (boto3,
+    "Multithreading or multiprocessing with clients", 2026)."""
 
     boto: boto3.Session
     profile: str | None
     region: str
     endpoint: str | None
+    refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
     _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _account: list[str] = field(default_factory=list, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def edge(self, service: str, timing: AwsTiming, watch: RentWatch | None = None) -> AwsClient:
         """The client of a service in this region."""
@@ -97,19 +105,30 @@ class Aws:
         return str(answer["DecodedMessage"])
 
     def account_id(self, timing: AwsTiming) -> str:
-        """The account id of these credentials; this is the first call that needs valid ones."""
-        return str(self.edge("sts", timing).call("get_caller_identity")["Account"])
+        """The account id of these credentials, asked for once; this is the first call that needs
+        valid ones."""
+        if not self._account:
+            identity = self.edge("sts", timing).call("get_caller_identity")
+            self._account.append(str(identity["Account"]))
+        return self._account[0]
 
     def emulated_endpoint(self) -> str | None:
         """The endpoint when it is not one of AWS, by whatever way it was configured."""
         url = str(self._client("ec2").meta.endpoint_url)
         return None if is_amazon(url) else url
 
+    def close(self) -> None:
+        """Close the connections of all clients."""
+        with self._lock:
+            for client in self._clients.values():
+                client.close()
+
     def _client(self, service: str) -> Any:  # noqa: ANN401 - botocore's clients are made at run time
         """One client per service: creating one reads megabytes of its model."""
-        if service not in self._clients:
-            self._clients[service] = self._new_client(service)
-        return self._clients[service]
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = self._new_client(service)
+            return self._clients[service]
 
     def _new_client(self, service: str) -> Any:  # noqa: ANN401 - as above
         from botocore.config import Config
@@ -141,12 +160,48 @@ class Aws:
         return made
 
 
-def open_aws(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
-    """Find credentials and region by the SDK's own chain, without any call.
+class AwsSessions:
+    """The sessions of one provider, by profile, region and endpoint."""
 
-    Raises HostUnavailable without the SDK, UnknownName for a profile that does not exist,
-    InvalidValue when no region is known.
-    """
+    def __init__(self) -> None:
+        self._sessions: Sessions[Aws] = Sessions()
+
+    def at(self, profile: str | None, region: str | None, endpoint: str | None) -> Aws:
+        """Credentials and region by the SDK's own chain, without any call.
+
+        Raises HostUnavailable without the SDK, UnknownName for a profile that does not exist,
+        InvalidValue when no region is known.
+        """
+        found = self._sessions.of(
+            (profile, region, endpoint), lambda: _open(profile, region, endpoint)
+        )
+        # The region that the configuration names is the one that a rental's scope names later.
+        return self._sessions.of((profile, found.region, endpoint), lambda: found)
+
+    def of_scope(self, scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
+        """The credentials of a scope, verified to belong to the same account.
+
+        Raises AccessDenied otherwise: the empty listing of another account would look like a clean
+        one.
+        """
+        named = _ACCOUNT.fullmatch(scope.account or "")
+        profile = named.group("profile") if named else scope.account
+        aws = self.at(profile, region or scope.region, scope.endpoint)
+        if named is not None and (found := aws.account_id(timing)) != named.group("id"):
+            aws.refused.set()
+            raise AccessDenied(
+                f"these AWS credentials are of account {found}, "
+                f"the lease is in {named.group('id')}",
+                advice="log in to that account, or set AWS_PROFILE",
+            )
+        return aws
+
+    def close(self) -> None:
+        """Close the connections of all sessions."""
+        self._sessions.close()
+
+
+def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
     try:
         import boto3
         from botocore.exceptions import BotoCoreError
@@ -188,22 +243,6 @@ def _core(loader: Loader) -> Session:
 def account_name(profile: str | None, account_id: str) -> str:
     """The account as a scope names it: `PROFILE@123456789012`, or the id alone."""
     return f"{profile}@{account_id}" if profile else account_id
-
-
-def open_scope(scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
-    """Open the credentials of a scope, and verify that they belong to the same account.
-
-    Raises AccessDenied otherwise: the empty listing of another account would look like a clean one.
-    """
-    named = _ACCOUNT.fullmatch(scope.account or "")
-    profile = named.group("profile") if named else scope.account
-    aws = open_aws(profile, region or scope.region, scope.endpoint)
-    if named is not None and (found := aws.account_id(timing)) != named.group("id"):
-        raise AccessDenied(
-            f"these AWS credentials are of account {found}, the lease is in {named.group('id')}",
-            advice="log in to that account, or set AWS_PROFILE",
-        )
-    return aws
 
 
 def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`

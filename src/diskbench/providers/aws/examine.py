@@ -11,7 +11,6 @@ from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Claim
 from diskbench.providers.aws import policy, requests
-from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.images import find_image
 from diskbench.providers.skew import http_date, said, skew
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.aws.client import Aws
+    from diskbench.providers.aws.client import Aws, AwsSessions
     from diskbench.providers.aws.timing import AwsTiming
 
 _AT_ONCE = 4
@@ -34,12 +33,12 @@ _ADVICE = "allow it: diskbench doctor --print-policy aws has all that is needed"
 Request = dict[str, Any]
 
 
-def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
+def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Finding]:
     """See ports.Examinable."""
     where = f"aws {scope.region}" if scope.region else "aws"
     before = datetime.now(UTC)
     try:
-        aws = open_scope(scope, timing)
+        aws = sessions.of_scope(scope, timing)
         where = f"aws {aws.region}"
         identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
@@ -53,10 +52,11 @@ def examine(scope: Scope, timing: AwsTiming) -> list[Finding]:
     ]
 
 
-def present(scope: Scope, timing: AwsTiming) -> datetime:
+def present(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> datetime:
     """See ports.TellsTime."""
     try:
-        identity = open_scope(scope, timing).edge("sts", timing).call("get_caller_identity")
+        aws = sessions.of_scope(scope, timing)
+        identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
         theirs = _date(getattr(error.__cause__, "response", None) or {})
         if theirs is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.inventory import inventory_by_all, tag, told
 from diskbench.providers.aws.sweep import regions_of
 from diskbench.providers.guest import move_timer
@@ -20,16 +19,23 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.model.rental import LeaseEnd, Scope
     from diskbench.ports import Host
-    from diskbench.providers.aws.client import AwsClient
+    from diskbench.providers.aws.client import AwsClient, AwsSessions
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.timing import AwsTiming
 
 
-def extend(which: Which, scope: Scope, timing: AwsTiming, end: LeaseEnd, guest: Host) -> None:
+def extend(
+    sessions: AwsSessions,
+    which: Which,
+    scope: Scope,
+    timing: AwsTiming,
+    end: LeaseEnd,
+    guest: Host,
+) -> None:
     """See ports.ExtendsLeases."""
     move_timer(guest, end)
-    for region in regions_of(scope, timing):
-        ec2 = open_scope(scope, timing, region).edge("ec2", timing)
+    for region in regions_of(sessions, scope, timing):
+        ec2 = sessions.of_scope(scope, timing, region).edge("ec2", timing)
         ids = sorted(set(_ids(ec2, which)))
         if ids:
             ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))

@@ -11,6 +11,7 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import DEARER, candidates, too_small
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.needs import needs
+from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,15 +58,9 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
         "root": f"its root disk, {wanted.type} of {size}",
         "instance-store": f"its own disk of {size}",
     }[wanted.kind]
-    if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
-    if wanted.iops:
-        what += f", {wanted.iops:,} IOPS"
-    if wanted.throughput_mib_per_s:
-        what += f", {wanted.throughput_mib_per_s:g} MiB/s"
-    spot = "spot " if spec.spot else ""
-    other = f" (else {', '.join(zones[1:])})" if zones[1:] else ""
-    return f"{spot}{details.machine.type} in {zones[0]}{other} with {what}; {details.image.name}"
+    disk = disk_words(what, wanted.count, wanted.iops, wanted.throughput_mib_per_s)
+    spot, where = "spot " if spec.spot else "", place_words(zones)
+    return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
 def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
@@ -114,7 +109,4 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
         )
     if len(details.places[0].zone) > len(details.region) + 1:
         yield f"{details.places[0].zone} is a Local Zone: prices are those of {details.region}"
-    if spec.spot:
-        yield "a spot machine may be taken away at any time, and costs at most the price shown"
-    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
-        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
+    yield from open_warnings(spec, spot=", and costs at most the price shown")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
-from diskbench.providers.aws.client import open_aws, open_scope
+from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.disk_request import wanted
 from diskbench.providers.aws.examine import examine, present
 from diskbench.providers.aws.extend import extend
@@ -59,6 +59,7 @@ class AWSProvider:
     ) -> None:
         self.timing = timing
         self.ask_caller = ask_caller
+        self.sessions = AwsSessions()
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""
@@ -69,7 +70,8 @@ class AWSProvider:
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
-        aws = open_aws(spec.account, _region(spec.region, spec.zone), spec.endpoint_url)
+        region = _region(spec.region, spec.zone)
+        aws = self.sessions.at(spec.account, region, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
                 aws, spec, asked, books.of("aws"), self.timing.looking(), self.ask_caller
@@ -85,7 +87,7 @@ class AWSProvider:
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
         known = books.of("aws")
-        aws = open_aws(None, known.prices.region, None)
+        aws = self.sessions.at(None, known.prices.region, None)
         return refreshed(aws, self.timing, known, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -113,7 +115,7 @@ class AWSProvider:
         return hand_over(order.at(made.place), made)
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
-        aws = open_scope(rental.scope, self.timing)
+        aws = self.sessions.of_scope(rental.scope, self.timing)
         details = AwsResolved.model_validate(rental.details)
         machines = (details.machine, *details.others)
         metal = any(machine.bare_metal for machine in machines)
@@ -136,36 +138,36 @@ class AWSProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        release_everywhere(Which(lease_id, made, copied), scope, self.timing)
+        release_everywhere(self.sessions, Which(lease_id, made, copied), scope, self.timing)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
         """See ports.ExtendsLeases."""
-        extend(Which(lease_id, made), scope, self.timing, end, guest)
+        extend(self.sessions, Which(lease_id, made), scope, self.timing, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
         with while_looking():
-            return found(scope, self.timing.looking())
+            return found(self.sessions, scope, self.timing.looking())
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
         with while_looking():
-            return present(scope, self.timing.looking())
+            return present(self.sessions, scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        return examine(scope, self.timing.looking())
+        return examine(self.sessions, scope, self.timing.looking())
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         """See ports.Rehearses.rehearse."""
-        return rehearse(rental, self.timing.looking())
+        return rehearse(self.sessions, rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a policy of IAM."""
@@ -174,7 +176,7 @@ class AWSProvider:
     def regions(self, scope: Scope) -> Sequence[str]:
         """See ports.Regional.regions."""
         with while_looking():
-            return regions_of(scope, self.timing.looking())
+            return regions_of(self.sessions, scope, self.timing.looking())
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""
@@ -184,11 +186,15 @@ class AWSProvider:
         """See ports.Provisions."""
         return provisioned_types("aws")
 
+    def close(self) -> None:
+        """See ports.KeepsSessions."""
+        self.sessions.close()
+
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
             timing = self.timing.looking()
-            ec2 = open_scope(scope, timing).edge("ec2", timing)
+            ec2 = self.sessions.of_scope(scope, timing).edge("ec2", timing)
             listing = inventory(ec2, Which(lease_id))
             going = [i for i in listing.live if i["State"]["Name"] in {"pending", "running"}]
             if going:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Quota
-from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.quota_families import FAMILIES, family_of
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.aws.client import AwsClient
+    from diskbench.providers.aws.client import AwsClient, AwsSessions
     from diskbench.providers.aws.quota_families import QuotaFamily
     from diskbench.providers.aws.timing import AwsTiming
 
@@ -37,9 +36,9 @@ _TYPES_A_CALL = 100
 _TAKING = frozenset({"pending", "running"})
 
 
-def quotas(scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
+def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
     """See ports.Metered."""
-    aws = open_scope(scope, timing)
+    aws = sessions.of_scope(scope, timing)
     quotas_api, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
     vcpus = _vcpus(ec2)
     gib: Counter[str] = Counter()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.provision import AwsOrder, launch_request
 from diskbench.providers.aws.resolved import AwsResolved
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Rental
-    from diskbench.providers.aws.client import AwsClient
+    from diskbench.providers.aws.client import AwsClient, AwsSessions
     from diskbench.providers.aws.resolved import AwsZone
     from diskbench.providers.aws.timing import AwsTiming
 
@@ -37,12 +36,12 @@ _UNTRIED = (
 )
 
 
-def rehearse(rental: Rental, timing: AwsTiming) -> list[Finding]:
+def rehearse(sessions: AwsSessions, rental: Rental, timing: AwsTiming) -> list[Finding]:
     """See ports.Rehearses."""
     details = AwsResolved.model_validate(rental.details)
     watch = Bystander()
     order = AwsOrder(
-        ec2=open_scope(rental.scope, timing).edge("ec2", timing),
+        ec2=sessions.of_scope(rental.scope, timing).edge("ec2", timing),
         claim=nobody(),
         spec=rental.spec,
         details=details,

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, ReleaseFailed
-from diskbench.providers.aws.client import open_scope
 from diskbench.providers.aws.inventory import (
     called,
     expiry_of,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.ours import Which
     from diskbench.model.rental import Found, Scope
+    from diskbench.providers.aws.client import AwsSessions
     from diskbench.providers.aws.timing import AwsTiming
 
 _AT_ONCE = 8
@@ -32,22 +32,25 @@ _ANY_REGION = "us-east-1"
 it."""
 
 
-def found(scope: Scope, timing: AwsTiming) -> Sequence[Found]:
+def found(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
     """See ports.Renter.found; without a region, all enabled regions are searched."""
-    regions = regions_of(scope, timing)
+    regions = regions_of(sessions, scope, timing)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        listed = pool.map(lambda region: _in_region(scope, region, timing), regions)
+        listed = pool.map(lambda region: _in_region(sessions, scope, region, timing), regions)
         return [lease for leases in listed for lease in leases]
 
 
-def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
+def release_everywhere(
+    sessions: AwsSessions, which: Which, scope: Scope, timing: AwsTiming
+) -> None:
     """Release a lease in its region, or in all regions when its scope names none. Raises one
     ReleaseFailed for all regions."""
     failures: list[ReleaseFailed] = []
     with giving_back(which.lease_id):
-        for region in regions_of(scope, timing):
+        for region in regions_of(sessions, scope, timing):
             try:
-                release(open_scope(scope, timing, region).edge("ec2", timing), which, timing)
+                aws = sessions.of_scope(scope, timing, region)
+                release(aws.edge("ec2", timing), which, timing)
             except ReleaseFailed as error:
                 failures.append(error)
     if failures:
@@ -56,20 +59,21 @@ def release_everywhere(which: Which, scope: Scope, timing: AwsTiming) -> None:
         ) from failures[0]
 
 
-def regions_of(scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
+def regions_of(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
     """The region of the scope, else all that its account has enabled. Raises diskbench's errors."""
     if scope.region is not None:
         return (scope.region,)
     try:
-        aws = open_scope(scope, timing)  # accounts of China or GovCloud do not exist in us-east-1
+        # Accounts of China or GovCloud do not exist in us-east-1.
+        aws = sessions.of_scope(scope, timing)
     except InvalidValue:
-        aws = open_scope(scope, timing, _ANY_REGION)
+        aws = sessions.of_scope(scope, timing, _ANY_REGION)
     listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]
     return tuple(sorted(region["RegionName"] for region in listed))
 
 
-def _in_region(scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
-    ec2 = open_scope(scope, timing, region).edge("ec2", timing)
+def _in_region(sessions: AwsSessions, scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
+    ec2 = sessions.of_scope(scope, timing, region).edge("ec2", timing)
     here = scope.model_copy(update={"region": region})
     return by_lease(
         here,

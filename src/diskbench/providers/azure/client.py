@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import Busy, HostUnavailable, NotListedYet, Unanswered
+from diskbench.errors import AccessDenied, Busy, HostUnavailable, NotListedYet, Unanswered
 from diskbench.extras import how_to_install
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
@@ -20,6 +21,7 @@ from diskbench.providers.azure.errors import (
 )
 from diskbench.providers.azure.form import is_azure
 from diskbench.providers.azure.pipeline import request_policies
+from diskbench.providers.skeleton.sessions import Sessions
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.waits import nap
 
@@ -48,11 +50,14 @@ _CLIENTS = {
 
 @dataclass(frozen=True)
 class Azure:
-    """One set of credentials in one subscription, at Azure's public endpoint or at `endpoint`."""
+    """One set of credentials in one subscription, at Azure's public endpoint or at `endpoint`.
+    Threads may share it."""
 
     subscription: str
     endpoint: str | None
+    refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
     _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def edge(
         self, timing: AzureTiming, watch: RentWatch | None = None, until: float | None = None
@@ -63,16 +68,17 @@ class Azure:
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - one of three classes without a base
         """One client per service, made at first use: each imports thousands of models."""
-        if service not in self._made:
-            module, name = _CLIENTS[service]
-            made = getattr(importlib.import_module(module), name)
-            settings = self._settings()
-            scope = token_scope(self.endpoint or PUBLIC)
-            policies = request_policies(self.credential(), scope, settings)
-            self._made[service] = made(
-                self.credential(), self.subscription, policies=policies, **settings
-            )
-        return self._made[service]
+        with self._lock:
+            if service not in self._made:
+                module, name = _CLIENTS[service]
+                made = getattr(importlib.import_module(module), name)
+                settings = self._settings()
+                scope = token_scope(self.endpoint or PUBLIC)
+                policies = request_policies(self.credential(), scope, settings)
+                self._made[service] = made(
+                    self.credential(), self.subscription, policies=policies, **settings
+                )
+            return self._made[service]
 
     def emulated_endpoint(self) -> str | None:
         """The endpoint when it is not one of Azure."""
@@ -91,16 +97,23 @@ class Azure:
         return settings
 
     def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
-        """The credential that the SDK's own chain finds."""
+        """The credential that the SDK's own chain finds; it gets new tokens by itself."""
         from azure.identity import DefaultAzureCredential
 
-        if "credential" not in self._made:
-            # The login service of a private cloud is not in Microsoft's instance discovery.
-            private = self.emulated_endpoint() is not None
-            self._made["credential"] = DefaultAzureCredential(
-                disable_instance_discovery=private, **_trust()
-            )
-        return self._made["credential"]
+        with self._lock:
+            if "credential" not in self._made:
+                # The login service of a private cloud is not in Microsoft's instance discovery.
+                private = self.emulated_endpoint() is not None
+                self._made["credential"] = DefaultAzureCredential(
+                    disable_instance_discovery=private, **_trust()
+                )
+            return self._made["credential"]
+
+    def close(self) -> None:
+        """Close the connections of all clients and of the credential."""
+        with self._lock:
+            for made in self._made.values():
+                made.close()
 
 
 @dataclass(frozen=True)
@@ -197,7 +210,10 @@ class AzureClient:
             try:
                 return ask()
             except AzureError as error:
-                raise translate(error, action) from error
+                ours = translate(error, action)
+                if isinstance(ours, AccessDenied):
+                    self.azure.refused.set()
+                raise ours from error
 
         def again(error: BaseException) -> bool:
             return isinstance(error, Unanswered) and (insist or not isinstance(error, Busy))
@@ -205,28 +221,37 @@ class AzureClient:
         return repeated(once, self.timing, self.watch, again, self.until)
 
 
-def open_azure(subscription: str | None, endpoint: str | None) -> Azure:
-    """Find credentials by the SDK's own chain, without any call.
+class AzureSessions:
+    """The sessions of one provider, by subscription and endpoint."""
 
-    Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
-    """
-    try:
-        import azure.identity  # noqa: F401 - whether it is there
-    except ImportError as error:
-        raise HostUnavailable(
-            "--provider azure needs the Azure SDK for Python, which is not installed",
-            advice=how_to_install("azure"),
-            field="provider",
-        ) from error
-    known = subscription or os.environ.get(SUBSCRIPTION_VARIABLE)
-    if not known:
-        raise no_subscription()
-    return Azure(known.lower(), endpoint)
+    def __init__(self) -> None:
+        self._sessions: Sessions[Azure] = Sessions()
 
+    def at(self, subscription: str | None, endpoint: str | None) -> Azure:
+        """Credentials by the SDK's own chain, without any call.
 
-def open_scope(scope: Scope) -> Azure:
-    """The subscription of a scope."""
-    return open_azure(scope.account, scope.endpoint)
+        Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
+        """
+        try:
+            import azure.identity  # noqa: F401 - whether it is there
+        except ImportError as error:
+            raise HostUnavailable(
+                "--provider azure needs the Azure SDK for Python, which is not installed",
+                advice=how_to_install("azure"),
+                field="provider",
+            ) from error
+        known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
+        if not known:
+            raise no_subscription()
+        return self._sessions.of((known, endpoint), lambda: Azure(known, endpoint))
+
+    def of_scope(self, scope: Scope) -> Azure:
+        """The subscription of a scope."""
+        return self.at(scope.account, scope.endpoint)
+
+    def close(self) -> None:
+        """Close the connections of all sessions."""
+        self._sessions.close()
 
 
 def region_of(spec: RentSpec) -> str:

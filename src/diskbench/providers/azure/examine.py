@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.azure import policy
-from diskbench.providers.azure.client import PUBLIC, open_scope, token_scope
+from diskbench.providers.azure.client import PUBLIC, token_scope
 from diskbench.providers.azure.errors import translate
 from diskbench.providers.azure.registration import (
     NEEDED,
@@ -29,7 +29,7 @@ from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
-    from diskbench.providers.azure.client import Azure, AzureClient
+    from diskbench.providers.azure.client import Azure, AzureClient, AzureSessions
     from diskbench.providers.azure.timing import AzureTiming
 
 API_VERSION = "2022-04-01"
@@ -38,11 +38,11 @@ _NAMES = ("upn", "unique_name", "appid", "oid")
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
 
 
-def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
+def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[Finding]:
     """See ports.Examinable."""
     where = f"azure {scope.region}" if scope.region else "azure"
     try:
-        azure = open_scope(scope)
+        azure = sessions.of_scope(scope)
         identity = _who(azure)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
@@ -61,11 +61,11 @@ def examine(scope: Scope, timing: AzureTiming) -> list[Finding]:
     ]
 
 
-def present(scope: Scope, timing: AzureTiming) -> datetime:
+def present(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> datetime:
     """See ports.TellsTime."""
     answers = list[Any]()
     try:
-        _ask(open_scope(scope), timing, answers)
+        _ask(sessions.of_scope(scope), timing, answers)
     except DiskbenchError:
         if not answers:
             raise

@@ -11,6 +11,7 @@ from diskbench.model.rental import PricePart, Rental, Scope
 from diskbench.providers.azure.choice import candidates, too_small
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
 from diskbench.providers.needs import needs
+from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,12 +59,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "root": f"its OS disk, {wanted.type} of {size}",
         "local": f"its own disk of {size}",
     }[wanted.kind]
-    if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
-    if wanted.iops:
-        what += f", {wanted.iops:,} IOPS"
-    if wanted.mb_per_s:
-        what += f", {wanted.mb_per_s} MB/s"
+    what = disk_words(what, wanted.count, wanted.iops, wanted.mb_per_s, "MB/s")
     if wanted.tier:
         what += f", tier {wanted.tier}"
     if wanted.bursting:
@@ -72,7 +68,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         what += f", host cache {wanted.caching}"
     where = details.region
     if zones:
-        where += f" zone {zones[0]}" + (f" (else {', '.join(zones[1:])})" if zones[1:] else "")
+        where += f" zone {place_words(zones)}"
     spot = "spot " if spec.spot else ""
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
@@ -110,10 +106,7 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
             f"host cache {wanted.caching}: the first pass over the data is cold and slower; what "
             "follows measures the machine's cache"
         )
-    if spec.spot:
-        yield "a spot machine may be taken away at any time, and costs at most the price shown"
-    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
-        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
+    yield from open_warnings(spec, spot=", and costs at most the price shown")
     if details.subnet is not None:
         yield (
             "the machine has no public address: SSH must reach its private one, and the machine "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
-from diskbench.providers.azure.client import open_azure, open_scope
+from diskbench.providers.azure.client import AzureSessions
 from diskbench.providers.azure.disk_request import CACHES, check_swappable, wanted
 from diskbench.providers.azure.examine import examine, present
 from diskbench.providers.azure.extend import extend
@@ -63,6 +63,7 @@ class AzureProvider:
     ) -> None:
         self.timing = timing
         self.ask_caller = ask_caller
+        self.sessions = AzureSessions()
         self._sent: set[str] = set()
         """The leases for which this process sent a call to make something."""
 
@@ -75,7 +76,7 @@ class AzureProvider:
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
-        azure = open_azure(spec.account, spec.endpoint_url)
+        azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
                 azure, spec, asked, books.of("azure"), self.timing.looking(), self.ask_caller
@@ -90,7 +91,7 @@ class AzureProvider:
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        edge = open_azure(None, None).edge(self.timing)
+        edge = self.sessions.at(None, None).edge(self.timing)
         return refreshed(edge, books.of("azure"), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -112,7 +113,7 @@ class AzureProvider:
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
         return AzureOrder(
-            edge=open_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
+            edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
             claim=claim,
             spec=rental.spec,
             details=AzureResolved.model_validate(rental.details),
@@ -135,7 +136,7 @@ class AzureProvider:
             # Another process's lease is known by its age alone.
             young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
             until = time.time() + self.timing.delete_s
-            edge = open_scope(scope).edge(self.timing, until=until)
+            edge = self.sessions.of_scope(scope).edge(self.timing, until=until)
             release(edge, which, just_made=young and not copied)
             self._sent.discard(lease_id)
 
@@ -148,32 +149,32 @@ class AzureProvider:
         made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
     ) -> None:
         """See ports.ExtendsLeases."""
-        extend(open_scope(scope).edge(self.timing), lease_id, end, guest)
+        extend(self.sessions.of_scope(scope).edge(self.timing), lease_id, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found. One listing covers all regions of a subscription."""
         with while_looking():
-            azure = open_scope(scope)
+            azure = self.sessions.of_scope(scope)
             here = scope.model_copy(update={"account": azure.subscription})
             return found(azure.edge(self.timing.looking()), here)
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
         with while_looking():
-            return present(scope, self.timing.looking())
+            return present(self.sessions, scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        return examine(scope, self.timing.looking())
+        return examine(self.sessions, scope, self.timing.looking())
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         """See ports.Rehearses.rehearse."""
-        return rehearse(rental, self.timing.looking())
+        return rehearse(self.sessions, rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a custom role."""
@@ -191,10 +192,16 @@ class AzureProvider:
         """See ports.Caches."""
         return tuple(CACHES)
 
+    def close(self) -> None:
+        """See ports.KeepsSessions."""
+        self.sessions.close()
+
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
-            machine = read_machine(open_scope(scope).edge(self.timing.looking()), lease_id)
+            machine = read_machine(
+                self.sessions.of_scope(scope).edge(self.timing.looking()), lease_id
+            )
             if machine is None:
                 return f"Azure lists no machine of lease {lease_id}"
             state = state_of(machine)

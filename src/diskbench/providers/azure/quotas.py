@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.finding import Quota
 from diskbench.model.rental import RentSpec
-from diskbench.providers.azure.client import open_scope, region_of
+from diskbench.providers.azure.client import region_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.rental import Scope
+    from diskbench.providers.azure.client import AzureSessions
     from diskbench.providers.azure.timing import AzureTiming
 
 _KINDS = {
@@ -27,9 +28,9 @@ _FAMILY = "Family"
 """The end of the names of counters of a size family (`standardDSv5Family`)."""
 
 
-def quotas(scope: Scope, timing: AzureTiming) -> Sequence[Quota]:
+def quotas(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Quota]:
     """See ports.Metered."""
-    edge = open_scope(scope).edge(timing)
+    edge = sessions.of_scope(scope).edge(timing)
     region = region_of(RentSpec(region=scope.region))
     listed = [
         *edge.listed("Microsoft.Compute/locations/usages/read", "compute", "usage.list", region),

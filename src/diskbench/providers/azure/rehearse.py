@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.client import open_scope
 from diskbench.providers.azure.inventory import DISKS, MACHINES
 from diskbench.providers.azure.policy import VALIDATE
 from diskbench.providers.azure.provision import AzureOrder, launch, new_disk
@@ -28,6 +27,7 @@ from diskbench.providers.skeleton.rehearsal import (
 if TYPE_CHECKING:
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Rental
+    from diskbench.providers.azure.client import AzureSessions
     from diskbench.providers.azure.requests import Request
     from diskbench.providers.azure.timing import AzureTiming
 
@@ -44,10 +44,10 @@ _UNTRIED = (
 )
 
 
-def rehearse(rental: Rental, timing: AzureTiming) -> list[Finding]:
+def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> list[Finding]:
     """See ports.Rehearses."""
     details = AzureResolved.model_validate(rental.details)
-    azure = open_scope(rental.scope)
+    azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
         edge=azure.edge(timing),
         claim=nobody(),

@@ -11,14 +11,16 @@ the operation, and operations.py polls it with our own client.
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import HostUnavailable, Throttled
+from diskbench.errors import AccessDenied, HostUnavailable, Throttled
 from diskbench.extras import how_to_install
 from diskbench.providers import recorder
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
+from diskbench.providers.skeleton.sessions import Sessions
 from diskbench.providers.unanswered import repeated
 
 if TYPE_CHECKING:
@@ -38,16 +40,55 @@ _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAu
 
 
 @dataclass(frozen=True)
+class ComputeSession:
+    """One login with its clients. Threads may share it: a client's transport is a session of
+    requests with a pool of connections, which Google calls safe to share between threads
+    (googleapis/python-bigquery, docs/index.rst, 2020)."""
+
+    login: Login
+    refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
+        """One client per collection."""
+        with self._lock:
+            if collection not in self._clients:
+                from google.api_core.client_options import ClientOptions
+                from google.cloud import compute_v1
+
+                made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
+                client = self._clients[collection] = made(
+                    credentials=self.login.credentials,
+                    client_options=ClientOptions(
+                        api_endpoint=self.login.endpoint, universe_domain=self.login.universe
+                    ),
+                )
+                record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
+            return self._clients[collection]
+
+    def close(self) -> None:
+        """Close the connections of all clients."""
+        with self._lock:
+            for client in self._clients.values():
+                client.transport.close()
+
+
+@dataclass(frozen=True)
 class Compute:
     """The Compute Engine API of one project, at Google's public endpoint or at another.
 
     `watch` is checked before a call is repeated.
     """
 
-    login: Login
+    session: ComputeSession
     timing: GceTiming
     watch: RentWatch | None = None
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def login(self) -> Login:
+        """The credentials, and their endpoint."""
+        return self.session.login
 
     @property
     def project(self) -> str:
@@ -56,7 +97,7 @@ class Compute:
 
     def watched(self, watch: RentWatch) -> Compute:
         """The same API with a `watch` that can stop it."""
-        return Compute(self.login, self.timing, watch, self._clients)
+        return Compute(self.session, self.timing, watch)
 
     def call(self, collection: str, method: str, request: Item | None = None) -> Item:
         """Send one request and return the answer; throttled requests are repeated with backoff and
@@ -104,6 +145,8 @@ class Compute:
             GoogleAPICallError, GoogleAuthError, ParseError, RequestException, OSError, ValueError,
         ) as error:  # fmt: skip
             ours = translate(error, f"compute.{collection}.{method}")
+            if isinstance(ours, AccessDenied):
+                self.session.refused.set()
             raise ours from ours.__cause__ or error
 
     def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
@@ -118,55 +161,52 @@ class Compute:
 
     def _answer(self, collection: str, method: str, message: Any) -> Item:  # noqa: ANN401
         name = _snake(method) + ("_unary" if method in _CHANGES else "")
-        send = getattr(self._client(collection), name)
+        send = getattr(self.session.client(collection), name)
         return _mapping(send(request=message, retry=None, timeout=self.timing.call_s))
 
     def _pages(self, collection: str, method: str, message: Any) -> list[Item]:  # noqa: ANN401
-        send = getattr(self._client(collection), _snake(method))
+        send = getattr(self.session.client(collection), _snake(method))
         pager = send(request=message, retry=None, timeout=self.timing.call_s)
         pages = [_mapping(page) for page in pager.pages]
         for page in pages:
             _check_whole(page, f"compute.{collection}.{method}")
         return pages
 
-    def _client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
-        """One client per collection."""
-        if collection not in self._clients:
-            from google.api_core.client_options import ClientOptions
-            from google.cloud import compute_v1
 
-            made = getattr(compute_v1, f"{_CLIENTS[collection]}Client")
-            client = self._clients[collection] = made(
-                credentials=self.login.credentials,
-                client_options=ClientOptions(
-                    api_endpoint=self.login.endpoint, universe_domain=self.login.universe
-                ),
-            )
-            record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
-        return self._clients[collection]
+class GcpSessions:
+    """The sessions of one provider, by project and endpoint."""
 
+    def __init__(self) -> None:
+        self._sessions: Sessions[ComputeSession] = Sessions()
 
-def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
-    """Find credentials and project by the SDK's own chain, without any call.
+    def at(self, project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
+        """Credentials and project by the SDK's own chain, without any call.
 
-    Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when no
-    project is known.
-    """
-    try:
-        from google.cloud import compute_v1  # noqa: F401 - only whether it is there
-    except ImportError as error:
-        raise HostUnavailable(
-            "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
-            advice=how_to_install("gcp"),
-            field="provider",
-        ) from error
-    return Compute(log_in(project, endpoint), timing)
+        Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when
+        no project is known.
+        """
+        try:
+            from google.cloud import compute_v1  # noqa: F401 - only whether it is there
+        except ImportError as error:
+            raise HostUnavailable(
+                "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
+                advice=how_to_install("gcp"),
+                field="provider",
+            ) from error
+        found = self._sessions.of(
+            (project, endpoint), lambda: ComputeSession(log_in(project, endpoint))
+        )
+        # The project that the credentials name is the one that a rental's scope names later.
+        return Compute(self._sessions.of((found.login.project, endpoint), lambda: found), timing)
 
+    def of_scope(self, scope: Scope, timing: GceTiming) -> Compute:
+        """The project of a scope. Without permission to list, calls fail; they never return an
+        empty listing."""
+        return self.at(scope.account, scope.endpoint, timing)
 
-def open_scope(scope: Scope, timing: GceTiming) -> Compute:
-    """Open the project of a scope. Without permission to list, calls fail; they never return an
-    empty listing."""
-    return open_compute(scope.account, scope.endpoint, timing)
+    def close(self) -> None:
+        """Close the connections of all sessions."""
+        self._sessions.close()
 
 
 def record(session: Any) -> None:  # noqa: ANN401 - a requests.Session

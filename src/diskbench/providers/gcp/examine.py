@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, refusal
 from diskbench.providers.gcp import policy
-from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.constraints import constraints
 from diskbench.providers.gcp.policy import OPTIONAL
 from diskbench.providers.gcp.service import asked, message_of
@@ -20,6 +19,7 @@ from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
+    from diskbench.providers.gcp.client import GcpSessions
     from diskbench.providers.gcp.credentials import Login
     from diskbench.providers.gcp.timing import GceTiming
 
@@ -27,12 +27,12 @@ _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 
 
-def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
+def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Finding]:
     """See ports.Examinable."""
     where = f"gcp {scope.region}" if scope.region else "gcp"
     before = datetime.now(UTC)
     try:
-        login = open_scope(scope, timing).login
+        login = sessions.of_scope(scope, timing).login
         answer = _tested(login, timing)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
@@ -50,9 +50,9 @@ def examine(scope: Scope, timing: GceTiming) -> list[Finding]:
     return [identity, clock, *_permissions(where, held), *constraints(login, timing, where)]
 
 
-def present(scope: Scope, timing: GceTiming) -> datetime:
+def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
     """See ports.TellsTime."""
-    answer = _tested(open_scope(scope, timing).login, timing)
+    answer = _tested(sessions.of_scope(scope, timing).login, timing)
     return said("gcp", http_date(answer.headers.get("Date")))
 
 

@@ -10,6 +10,7 @@ from diskbench.catalog.prices.hourly import address_part, disk_part, machine_par
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import PricePart, Rental, Scope
 from diskbench.providers.gcp.choice import shares_limit, too_small
+from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,16 +51,9 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
         "root": f"its root disk, {wanted.type} of {size}",
         "local-ssd": f"its own {(wanted.interface or '').upper()} disk of {size}",
     }[wanted.kind]
-    if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
-    if wanted.iops:
-        what += f", {wanted.iops:,} IOPS"
-    if wanted.throughput_mib_per_s:
-        what += f", {wanted.throughput_mib_per_s:g} MiB/s"
-    spot = "spot " if spec.spot else ""
-    first, *more = details.zones
-    other = f" (else {', '.join(more)})" if more else ""
-    return f"{spot}{details.machine.type} in {first}{other} with {what}; {details.image.name}"
+    disk = disk_words(what, wanted.count, wanted.iops, wanted.throughput_mib_per_s)
+    spot, where = "spot " if spec.spot else "", place_words(details.zones)
+    return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
 def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
@@ -101,7 +95,4 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
             f"{wanted.count} × {wanted.type} on one machine promise what one of "
             f"{wanted.count * details.size_gib:,} GiB does, not {wanted.count} times as much"
         )
-    if spec.spot:
-        yield "a spot machine may be taken away at any time"
-    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
-        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
+    yield from open_warnings(spec, spot="")

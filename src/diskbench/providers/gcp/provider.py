@@ -9,7 +9,7 @@ from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_machine_is_named, provisioned_types
 from diskbench.providers.caller import caller_cidr
-from diskbench.providers.gcp.client import open_compute, open_scope
+from diskbench.providers.gcp.client import GcpSessions
 from diskbench.providers.gcp.disk_request import wanted
 from diskbench.providers.gcp.examine import examine, present
 from diskbench.providers.gcp.handover import hand_over
@@ -56,6 +56,7 @@ class GCPProvider:
     ) -> None:
         self.timing = timing
         self.ask_caller = ask_caller
+        self.sessions = GcpSessions()
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""
@@ -66,7 +67,7 @@ class GCPProvider:
         spec = cell.rent
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
-        compute = open_compute(spec.account, spec.endpoint_url, self.timing.looking())
+        compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.looking())
         with while_looking():
             details = resolve_details(compute, spec, asked, self.ask_caller)
         return rental(books, spec, details, compute.login.endpoint)
@@ -79,7 +80,7 @@ class GCPProvider:
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
-        compute = open_compute(None, None, self.timing)
+        compute = self.sessions.at(None, None, self.timing)
         return refreshed(compute, books.of("gcp").prices, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -106,7 +107,7 @@ class GCPProvider:
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
         details = GcpResolved.model_validate(rental.details)
         return GcpOrder(
-            compute=open_scope(rental.scope, self.timing).watched(watch),
+            compute=self.sessions.of_scope(rental.scope, self.timing).watched(watch),
             claim=claim,
             spec=rental.spec,
             details=details,
@@ -124,30 +125,30 @@ class GCPProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        release_lease(Which(lease_id, made, copied), scope, self.timing)
+        release_lease(self.sessions, Which(lease_id, made, copied), scope, self.timing)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
         with while_looking():
-            return found(scope, self.timing.looking())
+            return found(self.sessions, scope, self.timing.looking())
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
         with while_looking():
-            return present(scope, self.timing.looking())
+            return present(self.sessions, scope, self.timing.looking())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        return examine(scope, self.timing.looking())
+        return examine(self.sessions, scope, self.timing.looking())
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         """See ports.Rehearses.rehearse."""
-        return rehearse(rental, self.timing.looking())
+        return rehearse(self.sessions, rental, self.timing.looking())
 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.looking())
 
     def policy(self) -> str:
         """See ports.Governed.policy: a custom role."""
@@ -161,8 +162,12 @@ class GCPProvider:
         """See ports.Provisions."""
         return provisioned_types("gcp")
 
+    def close(self) -> None:
+        """See ports.KeepsSessions."""
+        self.sessions.close()
+
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
-            return why_gone(lease_id, open_scope(scope, self.timing.looking()))
+            return why_gone(lease_id, self.sessions.of_scope(scope, self.timing.looking()))
         return None

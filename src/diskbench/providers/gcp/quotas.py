@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.finding import Quota
 from diskbench.model.rental import RentSpec
-from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.lookup import region_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.model.rental import Scope
+    from diskbench.providers.gcp.client import GcpSessions
     from diskbench.providers.gcp.timing import GceTiming
 
 _COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -30,9 +30,9 @@ _COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
 _FAMILY = "_CPUS"
 
 
-def quotas(scope: Scope, timing: GceTiming) -> Sequence[Quota]:
+def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
     """See ports.Metered."""
-    compute = open_scope(scope, timing)
+    compute = sessions.of_scope(scope, timing)
     project = compute.call("projects", "get")
     region = region_of(RentSpec(region=scope.region), project)
     region_info = compute.call("regions", "get", {"region": region})

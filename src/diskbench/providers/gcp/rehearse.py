@@ -12,14 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from diskbench.errors import AccessDenied
-from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.skeleton.rehearsal import DryRun, rehearsed
 
 if TYPE_CHECKING:
     from diskbench.model.finding import Finding
     from diskbench.model.rental import Rental
-    from diskbench.providers.gcp.client import Compute
+    from diskbench.providers.gcp.client import Compute, GcpSessions
     from diskbench.providers.gcp.timing import GceTiming
 
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -33,10 +32,10 @@ _SUBNETWORK = re.compile(
 )
 
 
-def rehearse(rental: Rental, timing: GceTiming) -> list[Finding]:
+def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[Finding]:
     """See ports.Rehearses."""
     details = GcpResolved.model_validate(rental.details)
-    compute = open_scope(rental.scope, timing)
+    compute = sessions.of_scope(rental.scope, timing)
     runs = [_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))]
     subnetwork = details.network.subnetwork
     if subnetwork is not None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
-from diskbench.providers.gcp.client import open_scope
 from diskbench.providers.gcp.inventory import (
     LIVE,
     expiry_of,
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.rental import Found, Scope
-    from diskbench.providers.gcp.client import Compute, Item
+    from diskbench.providers.gcp.client import Compute, GcpSessions, Item
     from diskbench.providers.gcp.timing import GceTiming
 
 
-def found(scope: Scope, timing: GceTiming) -> Sequence[Found]:
+def found(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
     """See ports.Renter.found. A lease belongs to a region when one of its resources is in a zone
     of the region or in no zone."""
-    compute = open_scope(scope, timing)
+    compute = sessions.of_scope(scope, timing)
     items: dict[str, list[Item]] = {}
     things = []
     for told, item in inventory(compute).resources():
@@ -52,10 +51,10 @@ def _is_in(region: str | None, items: Sequence[Item]) -> bool:
     return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
 
 
-def release_lease(which: Which, scope: Scope, timing: GceTiming) -> None:
+def release_lease(sessions: GcpSessions, which: Which, scope: Scope, timing: GceTiming) -> None:
     """Release a lease in all zones of its project. Raises one ReleaseFailed for all."""
     with giving_back(which.lease_id):
-        release(open_scope(scope, timing), which)
+        release(sessions.of_scope(scope, timing), which)
 
 
 def why_gone(lease_id: str, compute: Compute) -> str | None:

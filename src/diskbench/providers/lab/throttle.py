@@ -61,14 +61,6 @@ def io_max(number: str, limits: ThrottleLimits) -> str:
     )
 
 
-def limited_numbers(directory: str) -> set[str]:
-    """The devices that have a cgroup v1 limit in `directory`."""
-    found = set()
-    for file in Path(directory).glob("blkio.throttle.*_device"):
-        found |= {line.split()[0] for line in file.read_text("ascii").splitlines()}
-    return found
-
-
 def read_counters(kernel_name: str) -> Counters:
     """The counters of a device such as `loop3`. Raises OSError when it is gone."""
     fields = Path("/sys/block", kernel_name, "stat").read_text("ascii").split()

@@ -3,48 +3,45 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import ssl
-from dataclasses import dataclass
-from pathlib import Path
+import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
     HostUnavailable,
     Interrupted,
-    InvalidValue,
     LoggedOut,
 )
 from diskbench.extras import how_to_install
-from diskbench.providers import patience
-from diskbench.providers.http_proxy import proxy_for
+from diskbench.providers.skeleton.sessions import Sessions
 from diskbench.providers.unanswered import repeated
-from diskbench.providers.vsphere.disk_request import server_url
 from diskbench.providers.vsphere.errors import (
     NO_ANSWER,
     is_missing,
     of_fault,
     translate,
 )
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.login import (
+    VsphereServer,
+    connect,
+    credentials,
+    server_in,
+    trust_in,
+)
 from diskbench.providers.vsphere.record import record
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from diskbench.model.rental import RentSpec, Scope
+    from diskbench.model.rental import Scope
     from diskbench.ports import RentWatch
     from diskbench.providers.vsphere.timing import VsphereTiming
 
-SERVER_VARIABLE = "VSPHERE_SERVER"
-USER_VARIABLE = "VSPHERE_USER"
-PASSWORD_VARIABLE = "VSPHERE_PASSWORD"  # noqa: S105 - the variable's name
 _PAGE = 500
 """Objects per page of a listing; our choice."""
 
@@ -71,23 +68,34 @@ class Item:
         return unquote(str(self.values.get("name", "")))  # %2f stands for a slash
 
 
-@dataclass(frozen=True)
-class VsphereServer:
-    """The address of vCenter (or one ESXi host), and how its certificate is verified."""
-
-    url: str
-    ca_file: str | None = None
-    insecure: bool = False
-
-
 @dataclass
+class VsphereSession:
+    """One login at a server. Threads may share it: pyVmomi's stub locks its pool of connections
+    (pyVmomi 8.0, SoapStubAdapter)."""
+
+    instance: Any
+    refused: threading.Event = field(default_factory=threading.Event)
+    """Never set: the credentials are in the environment, and a login that ended is repeated."""
+    content: Any = None
+    logging_in: threading.Lock = field(default_factory=threading.Lock)
+
+    def close(self) -> None:
+        """Log out and close the connections."""
+        sdk("Disconnect", "pyVim.connect")(self.instance)
+
+
+@dataclass(frozen=True)
 class Vsphere:
     """A session. `watch` is checked before a call is repeated."""
 
-    instance: Any
+    session: VsphereSession
     timing: VsphereTiming
     watch: RentWatch | None = None
-    _content: Any = None
+
+    @property
+    def instance(self) -> Any:  # noqa: ANN401 - as Ref
+        """The service instance, where every call of the API begins."""
+        return self.session.instance
 
     @property
     def stub(self) -> Any:  # noqa: ANN401 - as Ref
@@ -97,9 +105,9 @@ class Vsphere:
     @property
     def content(self) -> Any:  # noqa: ANN401 - as Ref
         """The service's content: its managers and root folder, fetched once."""
-        if self._content is None:
-            self._content = self.call("RetrieveContent", self.instance.RetrieveContent)
-        return self._content
+        if self.session.content is None:
+            self.session.content = self.call("RetrieveContent", self.instance.RetrieveContent)
+        return self.session.content
 
     def call(self, action: str, send: Callable[[], T]) -> T:
         """The answer of `send`; unanswered calls are repeated, with backoff and jitter.
@@ -172,12 +180,12 @@ class Vsphere:
             raise translate(error, action) from error
 
     def _log_in(self) -> None:
-        user, password = _credentials()
+        user, password = credentials()
         manager = self.content.sessionManager
-        if (
-            manager.currentSession is None
-        ):  # a login is refused in a session that is logged in already
-            manager.Login(user, password, None)
+        with self.session.logging_in:
+            # A login is refused in a session that is logged in already, as by another thread.
+            if manager.currentSession is None:
+                manager.Login(user, password, None)
 
     def _listed(self, kind: str, paths: Sequence[str], root: Ref | None) -> tuple[Item, ...]:
         vim = sdk("vim")
@@ -242,118 +250,60 @@ def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
     return made
 
 
-def server_of(spec: RentSpec) -> VsphereServer:
-    """The server of a spec, or the environment's. Raises InvalidValue where neither names one."""
-    named = spec.endpoint_url or os.environ.get(SERVER_VARIABLE)
-    if not named:
-        raise InvalidValue(
-            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
-            advice="add --endpoint-url https://vcenter.example",
-            field="endpoint_url",
-        )
-    typed = VsphereOptions.of(spec)
-    return VsphereServer(
-        server_url(named),
-        str(Path(typed.ca_file).expanduser().absolute()) if typed.ca_file else None,
-        typed.insecure,
-    )
+class VsphereSessions:
+    """The sessions of one provider, by server."""
+
+    def __init__(self) -> None:
+        self._sessions: Sessions[VsphereSession] = Sessions()
+
+    def at(
+        self, server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
+    ) -> Vsphere:
+        """A session at the server, logged in.
+
+        Raises HostUnavailable without the SDK or for a certificate that cannot be trusted,
+        AccessDenied for credentials, Unanswered when the server does not answer in
+        `timing.retry_s`.
+        """
+        session = self._sessions.of(server, lambda: _open(server, timing, watch))
+        return Vsphere(session, timing, watch)
+
+    def of_scope(
+        self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
+    ) -> Vsphere:
+        """A session at the server of a scope, verified to be the same installation.
+
+        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
+        one.
+        """
+        server = server_in(scope)
+        vsphere = self.at(server, timing, watch)
+        found = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
+        if scope.account not in {None, found}:
+            raise AccessDenied(
+                f"{server.url} is vCenter {found}, the lease is in {scope.account}",
+                advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
+            )
+        return vsphere
+
+    def close(self) -> None:
+        """Log out of all sessions."""
+        self._sessions.close()
 
 
-def server_in(scope: Scope) -> VsphereServer:
-    """The server of a scope, or the environment's."""
-    named = scope.endpoint or os.environ.get(SERVER_VARIABLE)
-    if not named:
-        raise InvalidValue(
-            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
-            advice="add --endpoint-url https://vcenter.example",
-            field="endpoint_url",
-        )
-    return VsphereServer(server_url(named), scope.ca_file, scope.insecure)
-
-
-@contextlib.contextmanager
-def session(
-    server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
-) -> Iterator[Vsphere]:
-    """A session for the block, closed with it.
-
-    Raises HostUnavailable without the SDK or for a certificate that cannot be trusted, AccessDenied
-    for credentials, Unanswered when the server does not answer in `timing.retry_s`.
-    """
+def _open(server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None) -> VsphereSession:
     try:
-        disconnect = sdk("Disconnect", "pyVim.connect")
+        sdk("SmartConnect", "pyVim.connect")
     except ImportError as error:
         raise HostUnavailable(
             "--provider vsphere needs pyVmomi, which is not installed",
             advice=how_to_install("vsphere"),
             field="provider",
         ) from error
-    vsphere = Vsphere(None, timing, watch)
-    credentials, trust = _credentials(), _trust(server)
-    vsphere.instance = vsphere.call("login", lambda: _connect(server, credentials, trust))
-    record(vsphere.stub)
-    try:
-        yield vsphere
-    finally:
-        # The session expires by itself; an error of the block must not be hidden.
-        with contextlib.suppress(Exception):
-            disconnect(vsphere.instance)
-
-
-def _connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - as Ref
-    connect = sdk("SmartConnect", "pyVim.connect")
-
-    parts = urlsplit(server.url)
-    user, password = credentials
-    try:
-        return connect(
-            host=parts.hostname,
-            port=parts.port,
-            user=user,
-            pwd=password,
-            # Always given: without a context pyVmomi verifies no certificate at this machine's own
-            # addresses.
-            sslContext=trust,
-            httpConnectionTimeout=patience.ANSWER_S,
-            **_through(server.url),
-        )
-    except Exception as error:
-        # pyVim raises a bare Exception for a server of another protocol.
-        if type(error) is Exception:
-            raise ConnectionError(str(error)) from error
-        raise
-
-
-def _through(url: str) -> dict[str, Any]:
-    """What pyVmomi takes for HTTPS_PROXY, which it does not read itself."""
-    proxy = proxy_for(url)
-    if proxy is None:
-        return {}
-    found: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
-    return found | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
-
-
-def _credentials() -> tuple[str, str]:
-    user, password = (os.environ.get(name) for name in (USER_VARIABLE, PASSWORD_VARIABLE))
-    if not user or not password:
-        missing = USER_VARIABLE if not user else PASSWORD_VARIABLE
-        raise AccessDenied(
-            f"there are no credentials for vSphere: {missing} is not set",
-            advice="set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
-        )
-    return user, password
-
-
-def _trust(server: VsphereServer) -> ssl.SSLContext:
-    try:
-        trust = ssl.create_default_context(cafile=server.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        raise HostUnavailable(
-            f"--ca-file {server.ca_file} cannot be used: {error}",
-            advice="it holds certificates in PEM form",
-            field="ca_file",
-        ) from error
-    if server.insecure:
-        trust.check_hostname = False
-        trust.verify_mode = ssl.CERT_NONE
-    return trust
+    login, trust = credentials(), trust_in(server)
+    session = VsphereSession(None)
+    session.instance = Vsphere(session, timing, watch).call(
+        "login", lambda: connect(server, login, trust)
+    )
+    record(session.instance._stub)  # noqa: SLF001 - as Vsphere.stub
+    return session

@@ -13,7 +13,6 @@ from diskbench.providers.vsphere import rights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from diskbench.providers.vsphere.client import Vsphere
 
@@ -29,19 +28,17 @@ _KINDS = {
 _ADVICE = "give the user a role with it there: diskbench doctor --print-policy vsphere"
 
 
-def examine(opened: Callable[[], AbstractContextManager[Vsphere]]) -> list[Finding]:
+def examine(opened: Callable[[], Vsphere]) -> list[Finding]:
     """See ports.Examinable."""
     try:
-        with opened() as vsphere:
-            return _examined(vsphere)
+        return _examined(opened())
     except DiskbenchError as error:
         return [refusal("credentials", WHERE, error)]
 
 
-def present(opened: Callable[[], AbstractContextManager[Vsphere]]) -> datetime:
+def present(vsphere: Vsphere) -> datetime:
     """See ports.TellsTime."""
-    with opened() as vsphere:
-        theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     return said(WHERE, theirs.astimezone(UTC))
 
 

@@ -25,8 +25,9 @@ from diskbench.units import GIB, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereServer
+    from diskbench.providers.vsphere.client import Item, Ref, Vsphere
     from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
+    from diskbench.providers.vsphere.login import VsphereServer
     from diskbench.providers.vsphere.options import VsphereOptions
     from diskbench.providers.vsphere.resolved import Template
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from diskbench.model.promise import Promise
     from diskbench.model.rental import RentSpec
     from diskbench.providers.emulation import EmulationOptions
-    from diskbench.providers.vsphere.client import VsphereServer
+    from diskbench.providers.vsphere.login import VsphereServer
     from diskbench.providers.vsphere.resolved import VsphereResolved
 
 _NVME_HARDWARE = 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from diskbench.errors import AccessDenied, DiskbenchError
+from diskbench.errors import DiskbenchError
 from diskbench.model.ours import Which
 from diskbench.model.rental import Rental
 from diskbench.providers.emulation import EmulationOptions
@@ -13,12 +13,13 @@ from diskbench.providers.keys import lease_keys
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
-from diskbench.providers.vsphere.client import server_in, server_of, session
+from diskbench.providers.vsphere.client import VsphereSessions
 from diskbench.providers.vsphere.disk_request import wanted
 from diskbench.providers.vsphere.examine import examine, present
 from diskbench.providers.vsphere.extend import extend
 from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import lab_words, rental
 from diskbench.providers.vsphere.offline import foresee
@@ -32,7 +33,7 @@ from diskbench.providers.vsphere.teardown import release
 from diskbench.providers.vsphere.timing import VsphereTiming
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from diskbench.catalog.books import Books
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
-    from diskbench.providers.vsphere.client import Vsphere
 
 _TIMING = VsphereTiming()
 
@@ -53,6 +53,7 @@ class VsphereProvider:
 
     def __init__(self, timing: VsphereTiming = _TIMING) -> None:
         self.timing = timing
+        self.sessions = VsphereSessions()
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""
@@ -64,7 +65,8 @@ class VsphereProvider:
         asked = wanted(spec)
         assert spec is not None, "wanted() refuses a cell that rents nothing"
         server = server_of(spec)
-        with while_looking(), session(server, self.timing.looking()) as vsphere:
+        with while_looking():
+            vsphere = self.sessions.at(server, self.timing.looking())
             details = resolve_details(vsphere, server, VsphereOptions.of(spec), asked)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
@@ -77,31 +79,29 @@ class VsphereProvider:
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""
-        with self._ordered(claim, rental, watch) as order:
-            return hand_over(order, provision(order))
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap: every disk is virtual and can be swapped."""
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.SwapsDisks.swap."""
-        with self._ordered(claim, rental, watch) as order:
-            return hand_over(order, swapped(order))
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
 
-    @contextlib.contextmanager
-    def _ordered(self, claim: Claim, rental: Rental, watch: RentWatch) -> Iterator[VsphereOrder]:
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> VsphereOrder:
         details = VsphereResolved.model_validate(rental.details)
-        with self._opened(rental.scope, self.timing, watch) as vsphere:
-            yield VsphereOrder(
-                vsphere=vsphere,
-                claim=claim,
-                spec=rental.spec,
-                details=details,
-                keys=lease_keys(watch.secret(), claim.lease_id),
-                watch=watch,
-                timing=self.timing,
-                lab=lab_words(EmulationOptions.of(rental.spec)) if details.emulated else "",
-            )
+        return VsphereOrder(
+            vsphere=self.sessions.of_scope(rental.scope, self.timing, watch),
+            claim=claim,
+            spec=rental.spec,
+            details=details,
+            keys=lease_keys(watch.secret(), claim.lease_id),
+            watch=watch,
+            timing=self.timing,
+            lab=lab_words(EmulationOptions.of(rental.spec)) if details.emulated else "",
+        )
 
     def release(
         self,
@@ -112,20 +112,21 @@ class VsphereProvider:
         copied: Sequence[str] = (),
     ) -> None:
         """See ports.Renter.release."""
-        with giving_back(lease_id), self._opened(scope, self.timing) as vsphere:
+        with giving_back(lease_id):
+            vsphere = self.sessions.of_scope(scope, self.timing)
             release(vsphere, Which(lease_id, made, copied), self.timing)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
         """See ports.ExtendsLeases."""
-        with self._opened(scope, self.timing) as vsphere:
-            extend(vsphere, Which(lease_id, made), self.timing, end, guest)
+        vsphere = self.sessions.of_scope(scope, self.timing)
+        extend(vsphere, Which(lease_id, made), self.timing, end, guest)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
-        with while_looking(), self._opened(scope, self.timing.looking()) as vsphere:
-            found = machines(vsphere)
+        with while_looking():
+            found = machines(self.sessions.of_scope(scope, self.timing.looking()))
         return by_lease(
             scope,
             (
@@ -143,50 +144,32 @@ class VsphereProvider:
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
         with while_looking():
-            return present(lambda: self._opened(scope, self.timing.looking()))
+            return present(self.sessions.of_scope(scope, self.timing.looking()))
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine. vSphere has no quotas of an account."""
-        return examine(lambda: self._opened(scope, self.timing.looking()))
+        return examine(lambda: self.sessions.of_scope(scope, self.timing.looking()))
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         """See ports.Rehearses.rehearse."""
         details = VsphereResolved.model_validate(rental.details)
-        with self._opened(rental.scope, self.timing.looking()) as vsphere:
-            return rehearse(vsphere, details)
+        return rehearse(self.sessions.of_scope(rental.scope, self.timing.looking()), details)
 
     def policy(self) -> str:
         """See ports.Governed.policy: a list of privileges."""
         return policy()
 
+    def close(self) -> None:
+        """See ports.KeepsSessions."""
+        self.sessions.close()
+
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
-        with (
-            contextlib.suppress(DiskbenchError),
-            self._opened(scope, self.timing.looking()) as vsphere,
-        ):
+        with contextlib.suppress(DiskbenchError):
+            vsphere = self.sessions.of_scope(scope, self.timing.looking())
             listed = machines(vsphere, Which(lease_id))
             if not listed:
                 return f"vSphere lists no machine of lease {lease_id}"
             if not any(machine.is_on for machine in listed):
                 return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
         return None
-
-    @contextlib.contextmanager
-    def _opened(
-        self, scope: Scope, timing: VsphereTiming, watch: RentWatch | None = None
-    ) -> Iterator[Vsphere]:
-        """A session at the server of a scope, verified to be the same installation.
-
-        Raises AccessDenied otherwise: the empty listing of another one would look like a clean
-        one.
-        """
-        server = server_in(scope)
-        with session(server, timing, watch) as vsphere:
-            found = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
-            if scope.account not in {None, found}:
-                raise AccessDenied(
-                    f"{server.url} is vCenter {found}, the lease is in {scope.account}",
-                    advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
-                )
-            yield vsphere

@@ -242,7 +242,7 @@ class InRegions(FakeProvider):
 
 class TestRegions:
     def test_one_that_cannot_be_listed_hides_none_of_the_others(self, session, monkeypatch):
-        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: InRegions())
+        monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: InRegions())
         leave("in-here")
         leave("in-there")
         swept, unlisted = sweep_provider(session, FAKE, dry_run=False)
@@ -253,7 +253,7 @@ class TestRegions:
         assert (nowhere.where, nowhere.problem.advice) == ("fake nowhere", "ask your administrator")
 
     def test_a_region_that_is_named_is_the_only_one_asked(self, session, monkeypatch):
-        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: InRegions())
+        monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: InRegions())
         scope = FAKE.model_copy(update={"region": "nowhere"})
         with pytest.raises(UserError, match="organisation policy"):
             sweep_provider(session, scope, dry_run=True)
@@ -275,7 +275,7 @@ class TestRegions:
                     for one in listed
                 ]
 
-        monkeypatch.setattr("diskbench.engine.trial.draft.provider", lambda _: Copied())
+        monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: Copied())
         leave("theirs")
         swept, _ = sweep_provider(session, FAKE, ["theirs"], dry_run=True)
         assert [(one.where, one.outcome) for one in swept] == [("fake here", "would-give-back")]

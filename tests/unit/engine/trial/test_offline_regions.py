@@ -8,9 +8,10 @@ from tests.books import SHIPPED
 from diskbench.catalog.prices.hourly import priced_region
 from diskbench.engine.trial.draft import resolve_rental
 from diskbench.errors import UnknownName
-from diskbench.model.rental import RentSpec
+from diskbench.model.rental import Rental, RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plugins import plugins
+from diskbench.providers.registry import Providers
 
 PRICED = [one.name for one in plugins() if one.rents and priced_region(one.name)]
 DISKS = {"aws": "gp2", "azure": "Premium_LRS", "gcp": "pd-ssd"}
@@ -22,13 +23,20 @@ def cell(provider: str, **more: object) -> Cell:
                 profile="quick")  # fmt: skip
 
 
+def looked_up(wanted: Cell) -> tuple[Rental, bool, tuple[str, ...]]:
+    with Providers() as providers:
+        renter = providers.renter(wanted.provider)
+        assert renter is not None
+        return resolve_rental(renter, wanted, SHIPPED, offline=True)
+
+
 def test_every_cloud_with_prices_is_tried() -> None:
     assert set(DISKS) <= set(PRICED)
 
 
 @pytest.mark.parametrize("provider", DISKS)
 def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> None:
-    rental, asked, notes = resolve_rental(cell(provider), SHIPPED, offline=True)
+    rental, asked, notes = looked_up(cell(provider))
     assert not asked
     assert rental.hourly_usd
     assert rental.scope.region == priced_region(provider)
@@ -39,7 +47,7 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
 @pytest.mark.parametrize("provider", DISKS)
 def test_a_region_that_is_named_is_not_replaced(provider: str) -> None:
     named = {"aws": "eu-central-1", "azure": "westeurope", "gcp": "europe-west1"}[provider]
-    rental, _, notes = resolve_rental(cell(provider, region=named), SHIPPED, offline=True)
+    rental, _, notes = looked_up(cell(provider, region=named))
     assert rental.scope.region == named
     assert notes == ()
 
@@ -49,16 +57,16 @@ def test_an_unknown_region_is_refused_offline(provider: str) -> None:
     known = priced_region(provider)
     assert known is not None
     with pytest.raises(UnknownName) as refused:
-        resolve_rental(cell(provider, region=known[:-1] + "x9"), SHIPPED, offline=True)
+        looked_up(cell(provider, region=known[:-1] + "x9"))
     assert refused.value.field == "region"
     assert known in refused.value.advice
 
 
 def test_the_region_of_an_unknown_zone_is_refused_too() -> None:
     with pytest.raises(UnknownName, match="europe-wst1"):
-        resolve_rental(cell("gcp", zone="europe-wst1-b"), SHIPPED, offline=True)
+        looked_up(cell("gcp", zone="europe-wst1-b"))
 
 
 def test_a_private_cloud_has_regions_of_its_own() -> None:
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
-    assert resolve_rental(private, SHIPPED, offline=True)[0].scope.region == "xx-here-1"
+    assert looked_up(private)[0].scope.region == "xx-here-1"

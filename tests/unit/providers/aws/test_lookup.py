@@ -11,7 +11,7 @@ from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, change
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Rental, RentSpec
-from diskbench.providers.aws.client import is_amazon, open_aws
+from diskbench.providers.aws.client import AwsSessions, is_amazon
 from diskbench.providers.aws.disk_request import wanted
 from diskbench.providers.aws.images import _PARAMETERS
 from diskbench.providers.aws.machine_type import check_support, find_machine
@@ -225,7 +225,9 @@ def test_a_machine_that_cannot_carry_the_disk_is_refused(
 
 
 def test_a_machine_takes_only_so_many_disks(cloud: Cloud) -> None:
-    found = find_machine(open_aws(None, REGION, cloud.url).edge("ec2", QUICK), "m5.large", ())
+    found = find_machine(
+        AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK), "m5.large", ()
+    )
     few = found.model_copy(update={"max_disks": 4})
     spec = GP2.model_copy(update={"count": 3, "stripe": True})
     with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
@@ -240,7 +242,7 @@ def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:
 
 
 def test_aws_itself_lets_in_the_address_it_sees() -> None:
-    aws = open_aws(None, REGION, None)
+    aws = AwsSessions().at(None, REGION, None)
     assert aws.emulated_endpoint() is None
     assert ssh_cidr(GP2, aws.emulated_endpoint(), lambda: "203.0.113.7/32") == "203.0.113.7/32"
 

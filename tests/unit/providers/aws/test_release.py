@@ -289,5 +289,6 @@ def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(
     anywhere = scope(cloud, region=None, account=None)
     assert cloud.provider.regions(anywhere) == ("eu-west-1",)
     monkeypatch.delenv("AWS_DEFAULT_REGION")
+    cloud.provider.close()  # as between two commands
     assert cloud.provider.regions(anywhere) == ("eu-west-1",)
     assert asked == ["eu-west-1", "us-east-1"]

@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import RentSpec
-from diskbench.providers.azure.client import open_azure, region_of, token_scope
+from diskbench.providers.azure.client import AzureSessions, region_of, token_scope
 from diskbench.providers.azure.form import is_azure
 
 
@@ -32,19 +32,23 @@ def test_a_host_that_only_ends_alike_is_not_azure() -> None:
 
 
 def test_results_of_another_endpoint_are_emulated() -> None:
-    assert open_azure("s", None).emulated_endpoint() is None
-    assert open_azure("s", "https://management.usgovcloudapi.net").emulated_endpoint() is None
-    assert open_azure("s", "https://127.0.0.1:1").emulated_endpoint() == "https://127.0.0.1:1"
+    assert AzureSessions().at("s", None).emulated_endpoint() is None
+    assert (
+        AzureSessions().at("s", "https://management.usgovcloudapi.net").emulated_endpoint() is None
+    )
+    assert (
+        AzureSessions().at("s", "https://127.0.0.1:1").emulated_endpoint() == "https://127.0.0.1:1"
+    )
 
 
 def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch) -> None:
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
     monkeypatch.delenv("AZURE_DEFAULTS_LOCATION", raising=False)
     with pytest.raises(InvalidValue, match="AZURE_SUBSCRIPTION_ID"):
-        open_azure(None, None)
+        AzureSessions().at(None, None)
     with pytest.raises(InvalidValue, match="AZURE_DEFAULTS_LOCATION"):
         region_of(RentSpec(disk="Premium_LRS"))
     monkeypatch.setenv("AZURE_SUBSCRIPTION_ID", "ABC")
     monkeypatch.setenv("AZURE_DEFAULTS_LOCATION", "westeurope")
-    assert open_azure(None, None).subscription == "abc"
+    assert AzureSessions().at(None, None).subscription == "abc"
     assert region_of(RentSpec(disk="Premium_LRS")) == "westeurope"

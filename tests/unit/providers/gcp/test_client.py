@@ -12,7 +12,7 @@ import pytest
 from tests.cloud.eager import GCP
 
 from diskbench.errors import InvalidValue, RentalFailed, Throttled
-from diskbench.providers.gcp.client import Compute, open_compute
+from diskbench.providers.gcp.client import Compute, GcpSessions
 from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.operations import change
 from diskbench.providers.gcp.timing import GceTiming
@@ -66,12 +66,12 @@ def wire() -> Iterator[Wire]:
 @pytest.fixture
 def compute(wire: Wire, monkeypatch) -> Compute:
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    return open_compute("my-project", wire.endpoint, GCP)  # type: ignore[attr-defined]
+    return GcpSessions().at("my-project", wire.endpoint, GCP)  # type: ignore[attr-defined]
 
 
 def hasty(compute: Compute) -> Compute:
     """Gives up after a moment."""
-    return Compute(compute.login, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
+    return Compute(compute.session, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
 
 
 def refusal(status: int, reason: str) -> tuple[int, Any]:

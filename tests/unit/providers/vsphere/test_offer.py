@@ -7,7 +7,7 @@ from tests.unit.providers.vsphere.made import resolved, wanted
 
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
-from diskbench.providers.vsphere.client import VsphereServer
+from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 from diskbench.providers.vsphere.resolved import Policy, Template, VsphereResolved
 

@@ -1,0 +1,37 @@
+"""What the offer of every cloud says in the same words: pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from diskbench.model.rental import RentSpec
+
+
+def disk_words(
+    disk: str, count: int, iops: int | None, throughput: float | None, unit: str = "MiB/s"
+) -> str:
+    """`disk` with how often it is rented and what was bought with it."""
+    words = f"{count} × {disk}, striped" if count > 1 else disk
+    if iops:
+        words += f", {iops:,} IOPS"
+    if throughput:
+        words += f", {throughput:g} {unit}"
+    return words
+
+
+def place_words(zones: Sequence[str]) -> str:
+    """The first zone, and those to try after it."""
+    first, *others = zones
+    return f"{first} (else {', '.join(others)})" if others else first
+
+
+def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
+    """What the user chose and should know of: a machine that may be taken away (`spot` says more of
+    it), and SSH from everywhere."""
+    if spec.spot:
+        yield f"a spot machine may be taken away at any time{spot}"
+    if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
+        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"

@@ -1,0 +1,126 @@
+"""Where vCenter is, with which credentials and which trust, and the login itself."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
+from diskbench.providers import patience
+from diskbench.providers.http_proxy import proxy_for
+from diskbench.providers.vsphere.disk_request import server_url
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.sdk import sdk
+
+if TYPE_CHECKING:
+    from diskbench.model.rental import RentSpec, Scope
+
+SERVER_VARIABLE = "VSPHERE_SERVER"
+USER_VARIABLE = "VSPHERE_USER"
+PASSWORD_VARIABLE = "VSPHERE_PASSWORD"  # noqa: S105 - the variable's name
+
+
+@dataclass(frozen=True)
+class VsphereServer:
+    """The address of vCenter (or one ESXi host), and how its certificate is verified."""
+
+    url: str
+    ca_file: str | None = None
+    insecure: bool = False
+
+
+def server_of(spec: RentSpec) -> VsphereServer:
+    """The server of a spec, or the environment's. Raises InvalidValue where neither names one."""
+    named = spec.endpoint_url or os.environ.get(SERVER_VARIABLE)
+    if not named:
+        raise InvalidValue(
+            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
+            advice="add --endpoint-url https://vcenter.example",
+            field="endpoint_url",
+        )
+    typed = VsphereOptions.of(spec)
+    return VsphereServer(
+        server_url(named),
+        str(Path(typed.ca_file).expanduser().absolute()) if typed.ca_file else None,
+        typed.insecure,
+    )
+
+
+def server_in(scope: Scope) -> VsphereServer:
+    """The server of a scope, or the environment's."""
+    named = scope.endpoint or os.environ.get(SERVER_VARIABLE)
+    if not named:
+        raise InvalidValue(
+            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
+            advice="add --endpoint-url https://vcenter.example",
+            field="endpoint_url",
+        )
+    return VsphereServer(server_url(named), scope.ca_file, scope.insecure)
+
+
+def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - its types are made at run time
+    """A service instance of pyVmomi, logged in. Raises what pyVmomi does, and ConnectionError for a
+    server of another protocol."""
+    smart_connect = sdk("SmartConnect", "pyVim.connect")
+
+    parts = urlsplit(server.url)
+    user, password = credentials
+    try:
+        return smart_connect(
+            host=parts.hostname,
+            port=parts.port,
+            user=user,
+            pwd=password,
+            # Always given: without a context pyVmomi verifies no certificate at this machine's own
+            # addresses.
+            sslContext=trust,
+            httpConnectionTimeout=patience.ANSWER_S,
+            **_through(server.url),
+        )
+    except Exception as error:
+        # pyVim raises a bare Exception for a server of another protocol.
+        if type(error) is Exception:
+            raise ConnectionError(str(error)) from error
+        raise
+
+
+def _through(url: str) -> dict[str, Any]:
+    """What pyVmomi takes for HTTPS_PROXY, which it does not read itself."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return {}
+    found: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
+    return found | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
+
+
+def credentials() -> tuple[str, str]:
+    """User and password of the environment. Raises AccessDenied without them."""
+    user, password = (os.environ.get(name) for name in (USER_VARIABLE, PASSWORD_VARIABLE))
+    if not user or not password:
+        missing = USER_VARIABLE if not user else PASSWORD_VARIABLE
+        raise AccessDenied(
+            f"there are no credentials for vSphere: {missing} is not set",
+            advice="set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
+        )
+    return user, password
+
+
+def trust_in(server: VsphereServer) -> ssl.SSLContext:
+    """How the server's certificate is verified. Raises HostUnavailable for a file without
+    certificates."""
+    try:
+        trust = ssl.create_default_context(cafile=server.ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise HostUnavailable(
+            f"--ca-file {server.ca_file} cannot be used: {error}",
+            advice="it holds certificates in PEM form",
+            field="ca_file",
+        ) from error
+    if server.insecure:
+        trust.check_hostname = False
+        trust.verify_mode = ssl.CERT_NONE
+    return trust

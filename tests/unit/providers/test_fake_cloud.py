@@ -1,0 +1,60 @@
+"""A process that is killed while it makes or deletes leaves a whole resource, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from tests.rigs.books import in_directories
+
+from diskbench.providers import fake_cloud
+from diskbench.providers.fake_cloud import FakeCloud
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> FakeCloud:
+    return FakeCloud(tmp_path)
+
+
+def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
+    cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.make("one", {"diskbench-lease": "l"})
+
+    def cut_short(path: Path) -> NoReturn:
+        next(path.rglob("tags.json")).unlink()
+        raise Killed
+
+    monkeypatch.setattr(fake_cloud.shutil, "rmtree", cut_short)
+    with pytest.raises(Killed):
+        cloud.delete("one")
+    assert in_directories(cloud.place) == []
+    cloud.make("one", {"diskbench-lease": "l"})
+    assert [name for name, _ in cloud.things()] == ["one"]
+
+
+def test_a_resource_that_is_being_made_is_not_there_yet(
+    cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_short(*_: object) -> NoReturn:
+        raise Killed
+
+    with monkeypatch.context() as killed:
+        killed.setattr(fake_cloud, "_write", cut_short)
+        with pytest.raises(Killed):
+            cloud.make("one", {})
+    assert in_directories(cloud.place) == []
+    cloud.make("one", {})
+    assert cloud.exists("one")
+
+
+def test_what_another_process_deleted_is_no_error(cloud: FakeCloud) -> None:
+    cloud.make("one", {})
+    cloud.delete("one")
+    cloud.delete("one")
+    assert list(cloud.things()) == []

@@ -30,9 +30,11 @@ class NewLevel(Frozen):
 class SiteRunLine(Frozen):
     """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
-    there is no verdict."""
+    there is no verdict. `usd_a_month` is the price of its disk when it was measured (None: not
+    known)."""
 
     run_id: str
+    trial_id: str
     key: str
     at: str
     state: str
@@ -47,6 +49,7 @@ class SiteRunLine(Frozen):
     limiter: str = ""
     read: Best | None = None
     write: Best | None = None
+    usd_a_month: float | None = None
 
 
 class ConfigurationLine(Frozen):

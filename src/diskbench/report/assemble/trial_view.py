@@ -27,8 +27,10 @@ from diskbench.report.assemble.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Measurement
     from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup
     from diskbench.report.assemble.next_step import NextStep
     from diskbench.report.assemble.phase_rows import PhaseRow
@@ -54,7 +56,8 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run; `href` is set if a browser can open its evidence."""
+    """One run; `href` is set if a browser can open its evidence. `figures` are its own IOPS and
+    MB/s, one cell for each of the trial's `lines`; empty for the only run of a trial."""
 
     id: str
     run_id: str
@@ -65,6 +68,7 @@ class RunRow:
     evidence: str
     href: str
     audit: str = ""
+    figures: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class TrialView:
     `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
     `missing` says why there is no figure. `next` is the command worth typing after this in a
     terminal, `next_on_page` the one for a reader of a page. `doubts` are the `warnings` with what
-    the verdicts alone found: for surfaces that have no table of verdicts.
+    the verdicts alone found: for surfaces that have no table of verdicts. `run_lines` are the
+    figures of each run alone, by its id.
     """
 
     id: str
@@ -106,6 +111,7 @@ class TrialView:
     runs: tuple[RunRow, ...]
     next: NextStep
     next_on_page: NextStep
+    run_lines: Mapping[str, tuple[StepLine, ...]]
 
     @property
     def missed(self) -> tuple[ThresholdLine, ...]:
@@ -127,6 +133,7 @@ def trial_view(trial: TrialFacts) -> TrialView:
     subject = trial.subject
     steps = lines(trial.measurements, trial.phases, trial.verdicts)
     warnings = grouped_warnings(trial.warnings)
+    run_lines = _run_lines(trial, steps)
     rows = result_rows([trial])
     return TrialView(
         id=row_id(trial.trial_id),
@@ -152,9 +159,10 @@ def trial_view(trial: TrialFacts) -> TrialView:
         phase_lines=tuple(phase_lines(trial.phases)),
         warnings=warnings,
         doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
-        runs=tuple(map(_run, trial.runs)),
+        runs=tuple(_run(run, steps, run_lines) for run in trial.runs),
         next=next_step(subject, steps, warnings, trial.verdicts),
         next_on_page=next_step(subject, steps, warnings, trial.verdicts, on_page=True),
+        run_lines=run_lines,
     )
 
 
@@ -239,8 +247,41 @@ def _range(low: str, high: str) -> str:
     return f"{number if number and high.endswith(f' {unit}') else low}–{high}"
 
 
-def _run(note: RunNote) -> RunRow:
+def _run_lines(
+    trial: TrialFacts, steps: tuple[StepLine, ...]
+) -> Mapping[str, tuple[StepLine, ...]]:
+    """The figures of each run alone, by its id; of the only run they are those of the trial."""
+    if len(trial.runs) == 1:
+        return {trial.runs[0].run_id: steps}
+    rows: dict[str, list[Measurement]] = {run.run_id: [] for run in trial.runs}
+    phases: dict[str, list[StepPhases]] = {run.run_id: [] for run in trial.runs}
+    for row in trial.measurements:
+        rows[row.run_id].append(row)
+    for phase in trial.phases:
+        phases[phase.run_id].append(phase)
+    return {run_id: lines(of, phases[run_id]) for run_id, of in rows.items()}
+
+
+def _run_figures(
+    own: Sequence[StepLine], steps: Sequence[StepLine]
+) -> tuple[tuple[str, str], ...]:
+    """IOPS, and MB/s below them, of one run in each line of its trial."""
+    of = {(line.step, line.direction): line for line in own}
+    cells = []
+    for step in steps:
+        line = of.get((step.step, step.direction))
+        iops = _cell(line.iops, format_iops)[0] if line else NONE
+        speed = line.bytes_per_s if line and line.direction != "sync" else None
+        cells.append((iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
+    return tuple(cells)
+
+
+def _run(
+    note: RunNote, steps: Sequence[StepLine], run_lines: Mapping[str, tuple[StepLine, ...]]
+) -> RunRow:
+    figures = _run_figures(run_lines[note.run_id], steps) if len(run_lines) > 1 else ()
     return RunRow(
+        figures=figures,
         id=row_id(note.run_id),
         run_id=note.run_id,
         state=note.state,

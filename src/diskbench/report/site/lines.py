@@ -32,13 +32,19 @@ def run_line(
     key: str,
     view: TrialView | None = None,
 ) -> SiteRunLine:
-    """The line of a run (a database row); `asked` are the fields of its subject, `view` is its
-    result (None: nothing is known)."""
-    lines = view.lines if view is not None else ()
-    verdicts = view.trial.verdicts if view is not None else ()
+    """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
+    result of its trial (None: nothing is known)."""
+    lines = view.run_lines[row.run_id] if view is not None else ()
+    verdicts = [
+        verdict
+        for verdict in (view.trial.verdicts if view is not None else ())
+        if verdict.run_id == row.run_id
+    ]
+    price = view.trial.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
         run_id=row.run_id,
+        trial_id=row.trial_id,
         key=key,
         at=row.when or "",
         state=row.state,
@@ -57,6 +63,7 @@ def run_line(
         limiter=_limiter(verdicts),
         read=_best(lines, "read"),
         write=_best(lines, "write"),
+        usd_a_month=price.total_usd if price is not None else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.dates import NO_DATE
 from diskbench.report.charts.history import change_text
+from diskbench.report.site.in_site import run_href
 from diskbench.units import format_iops
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def runs_table(
 def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in line.labels)
     return (
-        SiteCell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
+        SiteCell(moment(line.at), line.at, href=f"{up}{run_href(line.trial_id, line.run_id)}"),
         SiteCell(line.provider, small=", ".join(line.marks)),
         SiteCell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
         SiteCell(line.region),

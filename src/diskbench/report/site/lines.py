@@ -70,7 +70,8 @@ def run_line(
 def configuration_line(
     configuration: Configuration, runs: Sequence[SiteRunLine] = ()
 ) -> ConfigurationLine:
-    """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
+    """The line of a configuration and of its `runs`, which are newest first. Levels are those of
+    IOPS, oldest first."""
     trust = _worst(run.trust for run in runs)
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     return ConfigurationLine(
@@ -98,6 +99,7 @@ def configuration_line(
         doubted=sum(run.trust == trust for run in runs) if trust in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in configuration.tracks),
         levels=tuple(_levels(configuration)),
+        usd_a_month=next((run.usd_a_month for run in runs if run.usd_a_month is not None), None),
     )
 
 
@@ -147,11 +149,12 @@ def _levels(configuration: Configuration) -> list[NewLevel]:
     for track in configuration.tracks:
         if track.metric != "iops":
             continue
-        runs = {sampled.at: sampled.run_id for sampled in track.sampled}
+        first = {sampled.at: sampled for sampled in track.sampled}
         levels += [
             NewLevel(
                 at=change.at,
-                run_id=runs[change.at],
+                trial_id=first[change.at].trial_id,
+                run_id=first[change.at].run_id,
                 step=track.history.step,
                 direction=track.history.direction,
                 metric=track.metric,

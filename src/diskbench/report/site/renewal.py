@@ -17,6 +17,7 @@ import diskbench
 from diskbench.model.site import ConfigurationLine, SiteRunLine
 from diskbench.report.site.configuration import configuration_page
 from diskbench.report.site.index import Site, index_page, runs_page
+from diskbench.report.site.feed import FEED, regressions_feed
 from diskbench.report.site.in_site import moved_page, trial_name
 from diskbench.report.site.lines import configuration_line
 from diskbench.report.site.trial_page import TrialPages
@@ -44,13 +45,15 @@ _SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
 @dataclass(frozen=True)
 class Wishes:
     """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
-    trailing `/`), `evidence_url` the store given on the command line."""
+    trailing `/`), `evidence_url` the store given on the command line, `site_url` the public address
+    of the site (with a trailing `/`; empty: not known)."""
 
     title: str = "Disk benchmarks"
     anonymous: bool = False
     with_evidence: bool = False
     evidence_base: str | None = None
     evidence_url: str | None = None
+    site_url: str = ""
     full: bool = False
 
 
@@ -76,13 +79,14 @@ def publish_site(
     rows = load_asked(database, filters)
     shown_runs = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row.run.run_id for row in rows])
-    site = Site(wishes.title, diskbench.__version__)
+    site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     common = _common(wishes)
     with open_site(path) as folder:
         folder.claim(
             [
                 INDEX,
                 RUNS,
+                FEED,
                 *map(trial_name, shown_runs.trials),
                 *map(configuration_name, shown_runs.keys.values()),
             ]
@@ -90,7 +94,7 @@ def publish_site(
         if wishes.full:
             for entry in folder.entries.values():
                 entry.digest = None
-        wanted = {INDEX, RUNS}
+        wanted = {INDEX, RUNS, FEED}
         run_lines: dict[str, SiteRunLine] = {}
         for of_trial, names in _trial_pages(
             folder, database, site, shown_runs, digests, common, wishes, open_store
@@ -213,11 +217,11 @@ def _listings(
     lines: Sequence[ConfigurationLine],
     runs: Sequence[SiteRunLine],
 ) -> None:
-    for name, html in (
-        (INDEX, index_page(site, lines, runs=len(runs))),
-        (RUNS, runs_page(site, runs)),
+    for name, data in (
+        (INDEX, index_page(site, lines, runs=len(runs)).encode()),
+        (RUNS, runs_page(site, runs).encode()),
+        (FEED, regressions_feed(site, lines)),
     ):
-        data = html.encode()
         folder.write(name, data, sha256(data).hexdigest())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench import __version__
@@ -127,7 +127,7 @@ def stored_report(
     fell = trials[0].fell
     run = telling_run(runs, fell, asked)
     data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
-    now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = Report(
         asked=" ".join([*asked, *filters]),
         groups=read.groups,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import verdict_warnings
-from diskbench.report.assemble.dates import local_moment
+from diskbench.report.assemble.dates import utc_moment
 from diskbench.report.assemble.footnotes import footnotes
 from diskbench.report.assemble.headline import headline
 from diskbench.report.assemble.lines import grouped_warnings, lines, runs_words
@@ -198,7 +198,7 @@ def _summary(trial: TrialFacts) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
     subject = trial.subject
     what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
-    words = (_when(trial), runs, what, labels)
+    words = (_when(trial), subject.title if "imported" not in subject.marks else "", runs, what, labels)
     state = subject.state if subject.state != "done" else ""
     return " · ".join(word for word in (*words, state, *subject.marks) if word)
 
@@ -207,7 +207,7 @@ def _when(trial: TrialFacts) -> str:
     """The start times of its runs; empty before the first."""
     if not trial.runs:
         return ""
-    first, last = (local_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
+    first, last = (utc_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
     return first if first == last else f"{first} to {last}"
 
 
@@ -285,7 +285,7 @@ def _run(
         id=row_id(note.run_id),
         run_id=note.run_id,
         state=note.state,
-        when=local_moment(note.when),
+        when=utc_moment(note.when),
         error=note.error,
         advice=note.advice,
         evidence=note.evidence,

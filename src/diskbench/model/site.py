@@ -28,6 +28,11 @@ class NewLevel(Frozen):
     change: float
     worse: bool
 
+    @property
+    def words(self) -> str:
+        """`rand-read-4k read`."""
+        return self.step if self.step == self.direction else f"{self.step} {self.direction}"
+
 
 class SiteRunLine(Frozen):
     """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and

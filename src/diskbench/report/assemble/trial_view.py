@@ -75,7 +75,7 @@ class RunRow:
 class TrialView:
     """The content of one trial for all output formats.
 
-    `facts` are names with their values (what was bought, where, when …). `sentences` say what was
+    `disk` names it beside others. `facts` are names with their values (what was bought, where, when …). `sentences` say what was
     bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
     baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
     `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
@@ -87,6 +87,7 @@ class TrialView:
 
     id: str
     trial: TrialFacts
+    disk: str
     summary: str
     facts: tuple[tuple[str, tuple[str, ...]], ...]
     sentences: tuple[str, str]
@@ -138,6 +139,7 @@ def trial_view(trial: TrialFacts) -> TrialView:
     return TrialView(
         id=row_id(trial.trial_id),
         trial=trial,
+        disk=_disk(trial),
         summary=_summary(trial),
         facts=tuple((name, values) for name, values in _facts(trial) if any(values)),
         sentences=two_sentences(trial),
@@ -198,9 +200,17 @@ def _summary(trial: TrialFacts) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
     subject = trial.subject
     what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
-    words = (_when(trial), subject.title if "imported" not in subject.marks else "", runs, what, labels)
+    words = (_when(trial), _disk(trial) if what != subject.title else "", runs, what, labels)
     state = subject.state if subject.state != "done" else ""
     return " · ".join(word for word in (*words, state, *subject.marks) if word)
+
+
+def _disk(trial: TrialFacts) -> str:
+    """The disk as a reader knows it: as it was offered, else the measured path or device, else the
+    title of the result."""
+    subject = trial.subject
+    offered = subject.promised.offer if subject.promised else ""
+    return offered or subject.target or subject.disk or subject.title
 
 
 def _when(trial: TrialFacts) -> str:
@@ -253,13 +263,14 @@ def _run_lines(
     """The figures of each run alone, by its id; of the only run they are those of the trial."""
     if len(trial.runs) == 1:
         return {trial.runs[0].run_id: steps}
-    rows: dict[str, list[Measurement]] = {run.run_id: [] for run in trial.runs}
-    phases: dict[str, list[StepPhases]] = {run.run_id: [] for run in trial.runs}
+    rows: dict[str, list[Measurement]] = {}
+    phases: dict[str, list[StepPhases]] = {}
     for row in trial.measurements:
-        rows[row.run_id].append(row)
+        rows.setdefault(row.run_id, []).append(row)
     for phase in trial.phases:
-        phases[phase.run_id].append(phase)
-    return {run_id: lines(of, phases[run_id]) for run_id, of in rows.items()}
+        phases.setdefault(phase.run_id, []).append(phase)
+    ids = [run.run_id for run in trial.runs]
+    return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
 
 
 def _run_figures(

@@ -61,13 +61,12 @@ def _entry(
     feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine
 ) -> None:
     show = figure_text(level.metric)
-    step = level.step if level.step == level.direction else f"{level.step} {level.direction}"
     marks = f" [{', '.join(line.marks)}]" if line.marks else ""
     change = f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})"
     entry = SubElement(feed, "entry")
     of = (line.key, level.step, level.direction, level.metric, level.run_id)
     _text(entry, "id", uuid5(own, " ".join(of)).urn)
-    _text(entry, "title", f"{line.words}{marks}, {step}: {change}")
+    _text(entry, "title", f"{line.words}{marks}, {level.words}: {change}")
     _text(entry, "updated", _time(level.at))
     page = f"{site.url}configurations/{line.key}.html"
     SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": page})
@@ -76,7 +75,7 @@ def _entry(
     _text(
         entry,
         "summary",
-        f"{step} of {line.words} is worse since {moment(level.at)} UTC: {change}.",
+        f"{level.words} of {line.words} is worse since {moment(level.at)} UTC: {change}.",
     )
 
 

@@ -58,7 +58,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         {
             "key": line.key,
             "words": line.words,
-            "step": f"{level.step} {level.direction}",
+            "step": level.words,
             "worse": level.worse,
             "at": day(level.at),
             "before": figure_text(level.metric)(level.before),

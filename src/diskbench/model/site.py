@@ -94,7 +94,9 @@ class ConfigurationLine(Frozen):
     @property
     def most(self) -> tuple[str, Best] | None:
         """The direction with the most lasting IOPS, and those IOPS; None where none are known."""
-        known = [(name, best) for name, best in (("read", self.read), ("write", self.write)) if best]
+        known = [
+            (name, best) for name, best in (("read", self.read), ("write", self.write)) if best
+        ]
         return max(known, key=lambda pair: pair[1].value, default=None)
 
     @property

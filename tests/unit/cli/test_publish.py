@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 from uuid import UUID
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -422,7 +422,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 def feed():
     """The feed as a reader of feeds sees it: what RFC 4287 demands of each is there, once."""
-    root = ElementTree.parse("site/feed.xml").getroot()  # noqa: S314 - made by this test
+    root = ET.parse("site/feed.xml").getroot()  # noqa: S314 - made by this test
     assert root.tag == f"{ATOM}feed"
     for one in (root, *root.findall(f"{ATOM}entry")):
         (identity,), (updated,) = one.findall(f"{ATOM}id"), one.findall(f"{ATOM}updated")

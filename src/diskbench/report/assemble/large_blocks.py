@@ -7,7 +7,7 @@ from diskbench.units import KIB
 LARGE_BLOCK = 64 * KIB
 """From this block size on a rate is shown in MB/s: the verdicts' border between both rates."""
 _NEARLY = 0.99
-"""Rounded figures, and the last block of a file, make the mean block a little smaller; our choice."""
+"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
 
 
 def in_large_blocks(iops: float, bytes_per_s: float) -> bool:

@@ -159,9 +159,7 @@ def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     return f"{len(ids)}-runs-from-{since}"
 
 
-def telling_run(
-    runs: Sequence[Run], fell: LastingFall | None, asked: Sequence[str] = ()
-) -> Run:
+def telling_run(runs: Sequence[Run], fell: LastingFall | None, asked: Sequence[str] = ()) -> Run:
     """The run that is shown in detail: the one that the user named, else the one in which the disk
     `fell`, else the last."""
     typed = _named(runs, asked)

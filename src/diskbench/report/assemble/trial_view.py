@@ -75,8 +75,8 @@ class RunRow:
 class TrialView:
     """The content of one trial for all output formats.
 
-    `disk` names it beside others. `facts` are names with their values (what was bought, where, when …). `sentences` say what was
-    bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
+    `disk` names it beside others. `facts` are names with their values (what was bought, where,
+    when …). `sentences` say what was bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
     baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
     `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
     `missing` says why there is no figure. `next` is the command worth typing after this in a
@@ -273,9 +273,7 @@ def _run_lines(
     return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
 
 
-def _run_figures(
-    own: Sequence[StepLine], steps: Sequence[StepLine]
-) -> tuple[tuple[str, str], ...]:
+def _run_figures(own: Sequence[StepLine], steps: Sequence[StepLine]) -> tuple[tuple[str, str], ...]:
     """IOPS, and MB/s below them, of one run in each line of its trial."""
     of = {(line.step, line.direction): line for line in own}
     cells = []

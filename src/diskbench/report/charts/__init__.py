@@ -12,9 +12,9 @@ __all__ = [
     "ChartFigure",
     "Palette",
     "document",
-    "rate_charts",
     "latency_chart",
     "picture",
+    "rate_charts",
     "summary_picture",
     "svg",
 ]

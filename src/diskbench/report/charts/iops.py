@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def rate_charts(lines: Sequence[StepLine], palette: Palette) -> tuple[ChartFigure, ...]:
     """Bars of IOPS for steps in small blocks, and bars of MB/s for those in large ones: on one axis
-    a step of 1 MiB would look a hundred times slower than one of 4 KiB on the same disk. A thin line
-    shows the range of the runs. Steps without a rate have no bar."""
+    a step of 1 MiB would look a hundred times slower than one of 4 KiB on the same disk. A thin
+    line shows the range of the runs. Steps without a rate have no bar."""
     counted = [line for line in lines if line.iops is not None]
     small = [line for line in counted if not _is_large(line)]
     large = [line for line in counted if _is_large(line)]
@@ -106,9 +106,7 @@ def _throughput_text(line: StepLine) -> str:
     return f"{speed}  ({format_iops(line.iops.median)} IOPS)" if line.iops else speed
 
 
-_IOPS = _Rate(
-    "iops", "IOPS", "operations per second (MB/s)", lambda line: line.iops, _iops_text
-)
+_IOPS = _Rate("iops", "IOPS", "operations per second (MB/s)", lambda line: line.iops, _iops_text)
 _THROUGHPUT = _Rate(
     "throughput",
     "Throughput",

@@ -175,9 +175,7 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
         trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
         for trial in track.sampled
     }
-    links = {
-        trial.run_id: f"#{_RUN}{trial.trial_id}:{trial.run_id}" for trial in track.sampled
-    }
+    links = {trial.run_id: f"#{_RUN}{trial.trial_id}:{trial.run_id}" for trial in track.sampled}
     medians = {
         point.campaign_id: (
             f"{show(point.value)}, median of {point.trials} trials, {moment(point.at)}"

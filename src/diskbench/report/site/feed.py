@@ -57,9 +57,7 @@ def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
     return tostring(feed, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
-def _entry(
-    feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine
-) -> None:
+def _entry(feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine) -> None:
     show = figure_text(level.metric)
     marks = f" [{', '.join(line.marks)}]" if line.marks else ""
     change = f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})"

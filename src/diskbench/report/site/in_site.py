@@ -10,7 +10,7 @@ from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.templates import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from diskbench.report.site.index import Site
 

@@ -16,12 +16,12 @@ from rich.progress import Progress
 import diskbench
 from diskbench.model.site import ConfigurationLine, SiteRunLine
 from diskbench.report.site.configuration import configuration_page
-from diskbench.report.site.index import Site, index_page, runs_page
 from diskbench.report.site.feed import FEED, regressions_feed
 from diskbench.report.site.in_site import moved_page, trial_name
+from diskbench.report.site.index import Site, index_page, runs_page
 from diskbench.report.site.lines import configuration_line
-from diskbench.report.site.trial_page import TrialPages
 from diskbench.report.site.shown_runs import told_of
+from diskbench.report.site.trial_page import TrialPages
 from diskbench.report.terminal.screen import screen
 from diskbench.results.site_subjects import configurations
 from diskbench.store.digests import load_asked, run_digests

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from diskbench.report.site.in_site import Around
 from diskbench.report.site.private import (
     numbered,
     private_configuration,
@@ -12,7 +13,6 @@ from diskbench.report.site.private import (
     private_run,
     secrets_of,
 )
-from diskbench.report.site.in_site import Around
 from diskbench.results.site_subjects import by_subject, key_of
 from diskbench.results.trial_figures import words
 

@@ -55,7 +55,7 @@ class TrialPages:
         self._wishes = wishes
 
     def page(self, rows: Sequence[AskedRun], around: Around, copied: Sequence[str]) -> TrialPage:
-        """The page of the trial of these runs; `copied` are the site's files with their evidence."""
+        """The page of the trial of these runs; `copied` are the site's files of evidence."""
         report = self._report(rows)
         (view,) = report.trials
         shown = self._shown_runs

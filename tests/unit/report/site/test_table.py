@@ -15,7 +15,9 @@ def configuration(key, **more):
 
 
 def run(run_id, **more):
-    return SiteRunLine(run_id=run_id, trial_id="t", key="k", at=AT, state="done", provider="aws", **more)
+    return SiteRunLine(
+        run_id=run_id, trial_id="t", key="k", at=AT, state="done", provider="aws", **more
+    )
 
 
 def column(table, key):
@@ -34,8 +36,8 @@ def test_configurations_that_look_alike_are_told_apart_by_what_differs():
 
 def test_a_level_is_only_steady_where_a_change_could_have_been_found():
     worse = NewLevel(
-        at=AT, trial_id="t", run_id="r", step="s", direction="read", metric="iops", before=2.0, after=1.0,
-        change=-0.5, worse=True,
+        at=AT, trial_id="t", run_id="r", step="s", direction="read", metric="iops", before=2.0,
+        after=1.0, change=-0.5, worse=True,
     )  # fmt: skip
     table = configurations_table([
         configuration("a", disk="a"),

@@ -1,6 +1,6 @@
 """What the published site of many imported runs costs: time, memory and size.
 
-    python benchmarks/site.py [--runs 10000] [--a-trial 100] [--keep DIRECTORY] [--part build|publish|again|report]
+    python benchmarks/publish.py [--runs 10000] [--a-trial 100] [--keep DIRECTORY] [--part PART]
 
 Makes its own store: GoBonnieGo files of `--a-trial` results each, so each file is one trial, taken
 in by `diskbench results import`. A third of the trials falls off a cliff, as a disk with burst
@@ -11,7 +11,8 @@ credit does. Each command then runs in a fresh process:
     report    `diskbench report` of all runs
 
 Targets for 10,000 runs: publish within 60 s, 40 MB of files and 300 MB of memory; report within
-15 s and 300 MB. `--keep` keeps the store, so that `--part` can run one of them at a time.
+15 s and 300 MB. `--keep` keeps the store, so that `--part` (build, publish, again, report) runs one of them at a
+time.
 """
 
 import argparse
@@ -19,7 +20,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random

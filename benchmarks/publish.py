@@ -11,8 +11,8 @@ credit does. Each command then runs in a fresh process:
     report    `diskbench report` of all runs
 
 Targets for 10,000 runs: publish within 60 s, 40 MB of files and 300 MB of memory; report within
-15 s and 300 MB. `--keep` keeps the store, so that `--part` (build, publish, again, report) runs one of them at a
-time.
+15 s and 300 MB. `--keep` keeps the store, so that `--part` (build, publish, again, report) runs one
+of them at a time.
 """
 
 import argparse

@@ -75,14 +75,14 @@ class RunRow:
 class TrialView:
     """The content of one trial for all output formats.
 
-    `disk` names it beside others. `facts` are names with their values (what was bought, where,
-    when …). `sentences` say what was bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
-    baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
-    `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
-    `missing` says why there is no figure. `next` is the command worth typing after this in a
-    terminal, `next_on_page` the one for a reader of a page. `doubts` are the `warnings` with what
-    the verdicts alone found: for surfaces that have no table of verdicts. `run_lines` are the
-    figures of each run alone, by its id.
+    `disk` names it beside others. `facts` are names with their values (what was bought, where, when
+    …). `sentences` say what was bought and what it gave; `trust` which steps to doubt, `headline`
+    what was seen of burst and baseline, `slowed` why it slowed down. `lines` are the figures by
+    direction, as numbers, and `figures` the same in words; `rows` hold measured beside promised,
+    with the columns `shown`. `missing` says why there is no figure. `next` is the command worth
+    typing after this in a terminal, `next_on_page` the one for a reader of a page. `doubts` are the
+    `warnings` with what the verdicts alone found: for surfaces that have no table of verdicts.
+    `run_lines` are the figures of each run alone, by its id.
     """
 
     id: str

@@ -54,7 +54,8 @@ def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
     for level, line in worse:
         _entry(feed, site, own, level, line)
     indent(feed)
-    return tostring(feed, encoding="utf-8", xml_declaration=True) + b"\n"
+    text = tostring(feed, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
 
 
 def _entry(feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine) -> None:

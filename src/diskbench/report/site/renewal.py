@@ -149,13 +149,13 @@ def _trial_pages(
         for rows, name, digest, around in stale:
             copied = pages.copy_evidence(folder, rows)
             page = pages.page(rows, around, copied)
-            lines = [line.model_dump(mode="json", exclude_defaults=True) for line in page.lines]
+            told = [line.model_dump(mode="json", exclude_defaults=True) for line in page.lines]
             folder.write(
                 name,
                 page.html.encode(),
                 # Evidence that could not be read may be available next time.
                 digest if page.complete else "",
-                {"lines": lines, "evidence": copied},
+                {"lines": told, "evidence": copied},
             )
             yield page.lines, {name, *copied}
             advance()

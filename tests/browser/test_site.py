@@ -4,7 +4,6 @@ import re
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -81,7 +80,7 @@ def of(site, disk):
 
 
 def a_run(site):
-    return f"runs/{max(path.name for path in (site / 'runs').iterdir())}"
+    return f"trials/{max(path.name for path in (site / 'trials').iterdir())}"
 
 
 def column(page, title):
@@ -138,6 +137,16 @@ def test_columns_are_sorted_by_value_and_the_other_way_round(look):
     assert column(page, "read IOPS")[0] == "500"
 
 
+def test_a_least_value_is_asked_for_and_stands_in_the_address(look):
+    page = look("index.html")
+    page.get_by_label("read IOPS, at least").fill("3000")
+    expect(status(page)).to_have_text("2 of 4 configurations")
+    expect(page).to_have_url(re.compile("#least-read=3000$"))
+    page = look("index.html#least-read=5000&sort=-read")
+    assert column(page, "disk") == ["io1 20 GiB"]
+    expect(page.get_by_label("read IOPS, at least")).to_have_value("5000")
+
+
 def test_search_takes_all_words_in_any_order(look):
     page = look("runs.html")
     page.get_by_label("search").fill("GP3 quick")
@@ -189,7 +198,7 @@ def test_the_index_leads_to_a_configuration_to_a_run_and_back(look):
     page.get_by_role("link", name="gp3 20 GiB", exact=True).click()
     expect(page.locator("h1")).to_contain_text("gp3 20 GiB")
     page.locator(".listing tbody a").first.click()
-    expect(page).to_have_url(re.compile("/runs/"))
+    expect(page).to_have_url(re.compile("/trials/.*#row-"))
     page.get_by_role("link", name="history of aws eu-central-1 m7i.large gp3").click()
     expect(page).to_have_url(re.compile("/configurations/"))
     page.get_by_role("link", name="configurations").click()
@@ -243,7 +252,7 @@ def test_keys_lead_from_mark_to_mark_and_on_to_the_run(look, site):
     expect(page.locator("#tip")).to_contain_text("run ")
     told = page.locator("#tip").inner_text()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(f"/runs/{told.rpartition('run ')[2]}.html$"))
+    expect(page).to_have_url(re.compile(f"/trials/.*#row-{told.rpartition('run ')[2]}$"))
 
 
 def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
@@ -266,7 +275,7 @@ def test_every_figure_of_the_runs_is_the_stores(look, history):
         "rows => rows.map(row => [row.querySelector('a').getAttribute('href'),"
         " Number(row.querySelector('td.number').dataset.v)])"
     )
-    assert {Path(href).stem: value for href, value in found} == known
+    assert {href.partition("#row-")[2]: value for href, value in found} == known
 
 
 def test_what_users_typed_is_text(look, site):
@@ -335,6 +344,7 @@ def long_list(tmp_path_factory):
     lines = [
         SiteRunLine(
             run_id=f"01k{number:023}",
+            trial_id=f"01k{number:023}",
             key=f"{number % 50:016}",
             at=f"2026-{1 + number % 12:02}-{1 + number % 28:02}T10:00:00.000000+00:00",
             state="done",

@@ -39,12 +39,18 @@ def publish(
             metavar="URL", help="Where readers find the evidence store: an http:// or https:// URL."
         ),
     ] = None,
+    site_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="The public address of the site, for the links of its Atom feed."
+        ),
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Write every page again.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no summary.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write a static site of all runs: an index, and a page for each configuration and run.
+    """Write a static site of all runs: an index, and a page for each configuration and trial.
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
@@ -58,17 +64,23 @@ def publish(
             "--anonymous leaves the evidence out, which names hosts and paths",
             advice="leave out --with-evidence and --evidence-base, or --anonymous",
         )
-    if evidence_base is not None and not evidence_base.startswith(("http://", "https://")):
-        raise InvalidValue(
-            f"--evidence-base {evidence_base!r} is not an http:// or https:// URL",
-            advice="write the address at which readers find the evidence store",
-        )
+    addresses = (
+        ("--evidence-base", evidence_base, "the evidence store"),
+        ("--site-url", site_url, "the site"),
+    )
+    for option, url, what in addresses:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise InvalidValue(
+                f"{option} {url!r} is not an http:// or https:// URL",
+                advice=f"write the address at which readers find {what}",
+            )
     wishes = Wishes(
         title=title,
         anonymous=anonymous,
         with_evidence=with_evidence,
         evidence_base=evidence_base.rstrip("/") if evidence_base else None,
         evidence_url=evidence_url,
+        site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         full=full,
     )
     engine = database(database_url)

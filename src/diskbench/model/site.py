@@ -14,9 +14,11 @@ class Best(Frozen):
 
 
 class NewLevel(Frozen):
-    """A change of level: the median before, the one after, and whether that is worse."""
+    """A change of level: the median before, the one after, and whether that is worse. The run is
+    the first one at the new level."""
 
     at: str
+    trial_id: str
     run_id: str
     step: str
     direction: str
@@ -26,13 +28,20 @@ class NewLevel(Frozen):
     change: float
     worse: bool
 
+    @property
+    def words(self) -> str:
+        """`rand-read-4k read`."""
+        return self.step if self.step == self.direction else f"{self.step} {self.direction}"
+
 
 class SiteRunLine(Frozen):
     """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
-    there is no verdict."""
+    there is no verdict. `usd_a_month` is the price of its disk when it was measured (None: not
+    known)."""
 
     run_id: str
+    trial_id: str
     key: str
     at: str
     state: str
@@ -47,6 +56,7 @@ class SiteRunLine(Frozen):
     limiter: str = ""
     read: Best | None = None
     write: Best | None = None
+    usd_a_month: float | None = None
 
 
 class ConfigurationLine(Frozen):
@@ -54,7 +64,8 @@ class ConfigurationLine(Frozen):
 
     `rest` are fields of its subject that have no column. `followed`: it was measured often enough
     for a change to be found. `trust` is the worst of its runs' verdicts, `doubted` how many runs
-    have it where it is not yes.
+    have it where it is not yes. `usd_a_month` is the price of its disk at the newest measurement
+    (None: not known).
     """
 
     key: str
@@ -78,3 +89,20 @@ class ConfigurationLine(Frozen):
     doubted: int = 0
     followed: bool = False
     levels: tuple[NewLevel, ...] = ()
+    usd_a_month: float | None = None
+
+    @property
+    def most(self) -> tuple[str, Best] | None:
+        """The direction with the most lasting IOPS, and those IOPS; None where none are known."""
+        known = [
+            (name, best) for name, best in (("read", self.read), ("write", self.write)) if best
+        ]
+        return max(known, key=lambda pair: pair[1].value, default=None)
+
+    @property
+    def usd_per_1000_iops(self) -> float | None:
+        """The monthly price over 1,000 of the lasting IOPS in the faster direction, in US dollars;
+        None where price or IOPS are not known."""
+        if self.most is None or not self.usd_a_month or not self.most[1].value:
+            return None
+        return self.usd_a_month / self.most[1].value * 1000

@@ -16,9 +16,11 @@ from diskbench.report.charts.palette import DARK, PICTURE, variables
 from diskbench.visible import visible
 
 _LIGHT = {"--page": "#f7f6f3", "--card": "#ffffff", "--link": "#1d5fb0", "--good": "#2c6e34",
-          "--doubt": "#8a5a00", "--doubt-page": "#fff6e0"}  # fmt: skip
+          "--doubt": "#8a5a00", "--doubt-page": "#fff6e0",
+          "--shadow": "#0000002e"}  # fmt: skip
 _DARK = {"--page": "#161614", "--card": "#201f1d", "--link": "#8ab8f2", "--good": "#7cc486",
-         "--doubt": "#f0c465", "--doubt-page": "#2c2516"}  # fmt: skip
+         "--doubt": "#f0c465", "--doubt-page": "#2c2516",
+         "--shadow": "#ffffff38"}  # fmt: skip
 _ROOM = "diskbench.report"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.units import KIB, MIB, NS_PER_S
 
 if TYPE_CHECKING:
+    from diskbench.analysis.figure import Figure
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, StepResult
     from diskbench.model.spec import Plan
@@ -27,7 +29,8 @@ _SECTOR = 512
 
 @dataclass
 class StepGroup:
-    """One step, its rounds together."""
+    """One step, its rounds together. Its figures are computed when they are first asked for, after
+    `groups_of` has put together all that belongs to it."""
 
     results: list[StepResult] = field(default_factory=list)
     kept: list[StepEvidence] = field(default_factory=list)
@@ -66,7 +69,7 @@ class StepGroup:
         """The rows of all rounds."""
         return [row for result in self.results for row in result.measurements]
 
-    @property
+    @cached_property
     def rounds(self) -> list[list[Measurement]]:
         """The merged rows of each round in which something was done, in order."""
         by_index: dict[int, list[Measurement]] = {}
@@ -79,20 +82,22 @@ class StepGroup:
     def iops(self) -> float | None:
         """IOPS as fio counted them, in all directions; of a repeated step the median of its last
         five rounds."""
-        figure = step_figure(counted(row for of in self.rounds for row in of), None)
-        return figure.iops if figure else None
+        return self._figure.iops if self._figure else None
 
     @property
     def bytes_per_s(self) -> float | None:
         """Bytes a second, computed as `iops`."""
-        figure = step_figure(counted(row for of in self.rounds for row in of), None)
-        return figure.bytes_per_s if figure else None
+        return self._figure.bytes_per_s if self._figure else None
 
     @property
     def seconds(self) -> float:
         """Seconds that all rounds ran together."""
         ran = sum(max(row.runtime_ns or 0 for row in of) / NS_PER_S for of in self.rounds)
         return ran or (self.phases.seconds if self.phases else 0.0)
+
+    @cached_property
+    def _figure(self) -> Figure | None:
+        return step_figure(counted(row for of in self.rounds for row in of), None)
 
     @property
     def _course(self) -> StepPhases:

@@ -2,9 +2,12 @@
 
 import json
 import re
+from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
+from uuid import UUID
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -49,20 +52,32 @@ def changed(before, after):
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
+def trial_ids(database):
+    with transaction(database) as connection:
+        return sorted(connection.execute(trial.select()).scalars())
+
+
 def run_ids(database):
     with transaction(database) as connection:
         return sorted(connection.execute(run.select()).scalars())
 
 
-def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_run(database, capsys):
-    measured(database, [1.0, 2.0], disk="gp2")
+def trials(site="site"):
+    """The pages of trials."""
+    return sorted(Path(site, "trials").iterdir())
+
+
+def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database, capsys):
+    measured(database, [1.0, 2.0], disk="gp2", runs=[(1.0, 1.1), (2.0,)])
     measured(database, [3.0], disk="gp3", campaign=1)
     assert publish() == 0
     told = capsys.readouterr()
     assert told.out.strip() == str(Path("site/index.html").absolute())
-    assert "3 runs of 2 configurations: 7 files written, 0 left as they were" in told.err
-    pages = {path.stem for path in Path("site/runs").iterdir()}
-    assert pages == set(run_ids(database))
+    assert "4 runs of 2 configurations: 8 files written, 0 left as they were" in told.err
+    assert [path.stem for path in trials()] == trial_ids(database)
+    anchors = re.findall(r'href="(trials/[^"#]+)#([^"]+)"', Path("site/runs.html").read_text())
+    assert {name.removeprefix("row-") for _, name in anchors} == set(run_ids(database))
+    assert all(f'id="{name}"' in Path("site", page).read_text() for page, name in anchors)
     assert len(list(Path("site/configurations").iterdir())) == 2
 
 
@@ -73,7 +88,7 @@ def test_the_second_time_nothing_is_written(database, capsys):
     capsys.readouterr()
     assert publish() == 0
     assert times() == before
-    assert "0 files written, 5 left as they were, 0 removed" in capsys.readouterr().err
+    assert "0 files written, 6 left as they were, 0 removed" in capsys.readouterr().err
 
 
 def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
@@ -81,15 +96,15 @@ def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
     measured(database, [2.0], disk="gp3")
     publish()
     before = times()
-    known = set(run_ids(database))
+    known = set(trial_ids(database))
     measured(database, [1.1], disk="gp2", campaign=1)
     publish()
-    (new,) = set(run_ids(database)) - known
+    (new,) = set(trial_ids(database)) - known
     found = changed(before, times())
-    assert {name for name in found if name.startswith("runs/")} == {f"runs/{new}.html"}
+    assert {name for name in found if name.startswith("trials/")} == {f"trials/{new}.html"}
     assert len({name for name in found if name.startswith("configurations/")}) == 1
-    assert {"index.html", "runs.html", "diskbench-site.json"} <= found
-    assert len(found) == 5
+    assert {"index.html", "runs.html", "feed.xml", "diskbench-site.json"} <= found
+    assert len(found) == 6
 
 
 def test_the_pages_of_deleted_runs_go_and_nothing_else(database):
@@ -99,7 +114,7 @@ def test_the_pages_of_deleted_runs_go_and_nothing_else(database):
     Path("site/CNAME").write_text("disks.example")
     delete_runs(database, [run_ids(database)[-1]])
     publish()
-    assert [path.stem for path in Path("site/runs").iterdir()] == run_ids(database)
+    assert len(trials()) == len(run_ids(database)) == 1
     assert len(list(Path("site/configurations").iterdir())) == 1
     assert Path("site/CNAME").read_text() == "disks.example"
 
@@ -107,7 +122,7 @@ def test_the_pages_of_deleted_runs_go_and_nothing_else(database):
 def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypatch):
     measured(database, [1.0])
     publish()
-    (page,) = Path("site/runs").iterdir()
+    (page,) = trials()
     before = page.read_text()
     publish("--title", "Our disks")
     assert page.read_text() != before
@@ -124,7 +139,7 @@ def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypat
 def test_full_makes_every_page_again(database):
     measured(database, [1.0])
     publish()
-    (page,) = Path("site/runs").iterdir()
+    (page,) = trials()
     whole = page.read_text()
     page.write_text("x" * page.stat().st_size)
     publish()
@@ -138,7 +153,7 @@ def test_filters_choose_what_is_published(database):
     measured(database, [2.0], disk="gp3", labels=[("team", "b")])
     assert publish("--filter", "label.team=a") == 0
     assert "gp3" not in Path("site/index.html").read_text()
-    assert len(list(Path("site/runs").iterdir())) == 1
+    assert len(trials()) == 1
 
 
 @pytest.mark.usefixtures("database")
@@ -261,7 +276,7 @@ def test_evidence_is_copied_once_and_linked_and_goes_again(real, capsys):
     assert site_of("--with-evidence") == 0
     copied = {path.name for path in Path(f"site/evidence/{real}").rglob("*") if path.is_file()}
     assert {"manifest.json", "plan.json"} <= copied
-    page = Path(f"site/runs/{real}.html").read_text()
+    page = trials()[0].read_text()
     links = re.findall(r'href="\.\./(evidence/[^"]+)"', page)
     assert len(links) == len(copied)
     assert all((Path("site") / link).is_file() for link in links)
@@ -283,7 +298,7 @@ def test_files_whose_names_are_no_addresses_are_linked_all_the_same(tmp_path, mo
     (tmp_path / name).write_bytes(case.read_bytes())
     assert main.main(["results", "import", name]) == 0
     assert site_of("--with-evidence") == 0
-    page = "".join(path.read_text() for path in Path("site/runs").iterdir())
+    page = "".join(path.read_text() for path in trials())
     assert name not in page
     links = {unquote(link) for link in re.findall(r'href="\.\./(evidence/[^"]+)"', page)}
     copied = {str(one.relative_to("site")) for one in Path("site/evidence").rglob("*")}
@@ -302,23 +317,25 @@ def test_a_copied_file_that_is_gone_is_copied_again(real):
 
 def test_readers_are_led_to_a_public_store_and_never_to_a_directory_of_ones_own(real, tmp_path):
     site_of()
-    page = Path(f"site/runs/{real}.html").read_text()
+    page = trials()[0].read_text()
     assert str(tmp_path) not in page
     assert f"runs/{real}/ of the publisher" in page
     site_of("--evidence-base", "https://files.example/disks/")
-    page = Path(f"site/runs/{real}.html").read_text()
+    page = trials()[0].read_text()
     assert f'href="https://files.example/disks/runs/{real}/"' in page
 
 
-def test_a_run_whose_evidence_cannot_be_reached_is_made_again_the_next_time(real, capsys):
+@pytest.mark.usefixtures("real")
+def test_a_run_whose_evidence_cannot_be_reached_is_made_again_the_next_time(capsys):
     with pytest.MonkeyPatch.context() as away:
         away.setattr("diskbench.results.run_evidence.EvidenceOfRuns.store", lambda *_: None)
         assert site_of() == 0
+    page = f"trials/{trials()[0].name}"
     entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
-    assert entries[f"runs/{real}.html"]["digest"] == ""
+    assert entries[page]["digest"] == ""
     assert site_of() == 0
     entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
-    assert entries[f"runs/{real}.html"]["digest"]
+    assert entries[page]["digest"]
     capsys.readouterr()
     site_of()
     assert "0 files written" in capsys.readouterr().err
@@ -336,7 +353,7 @@ class Figures(HTMLParser):
         found = dict(attributes)
         if tag == "tr":
             self.rows.append({})
-        elif "data-label" in found and "data-v" in found:
+        elif "number" in (found.get("class") or "") and "data-v" in found:
             self.rows[-1][found["data-label"]] = float(found["data-v"])
 
 
@@ -372,4 +389,93 @@ def test_the_manifest_holds_no_more_than_the_pages(database):
     assert set(document) == {"format", "files"}
     told = [one["told"] for one in document["files"].values() if one["told"]]
     assert told
-    assert all("labels" not in one.get("line", {}) or not one["line"]["labels"] for one in told)
+    lines = [line for one in told for line in one.get("lines", ())]
+    assert lines
+    assert not any(line.get("labels") for line in lines)
+
+
+def test_an_address_that_a_run_had_before_leads_to_its_trial(database):
+    measured(database, [1.0, 2.0])
+    publish()
+    kept, gone = run_ids(database)
+    manifest = Path("site/diskbench-site.json")
+    document = json.loads(manifest.read_text())
+    for name in (kept, gone):
+        document["files"][f"runs/{name}.html"] = {"digest": "d", "bytes": 1, "told": None}
+    manifest.write_text(json.dumps(document))
+    Path("site/runs").mkdir()
+    for name in (kept, gone):
+        Path(f"site/runs/{name}.html").write_text("x")
+    delete_runs(database, [gone])
+    assert publish() == 0
+    page = Path(f"site/runs/{kept}.html").read_text()
+    (target,) = set(re.findall(r"\.\./(trials/[^\"#]+)#row-", page))
+    assert f'id="row-{kept}"' in Path("site", target).read_text()
+    assert not Path(f"site/runs/{gone}.html").exists()
+    before = times()
+    publish()
+    assert times() == before
+
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def feed():
+    """The feed as a reader of feeds sees it: what RFC 4287 demands of each is there, once."""
+    root = ET.parse("site/feed.xml").getroot()  # noqa: S314 - made by this test
+    assert root.tag == f"{ATOM}feed"
+    for one in (root, *root.findall(f"{ATOM}entry")):
+        (identity,), (updated,) = one.findall(f"{ATOM}id"), one.findall(f"{ATOM}updated")
+        assert UUID(identity.text)
+        assert datetime.fromisoformat(updated.text).tzinfo is not None
+        assert len(one.findall(f"{ATOM}title")) == 1
+        assert [link for link in one.findall(f"{ATOM}link") if link.get("rel") == "alternate"]
+    assert root.find(f"{ATOM}author/{ATOM}name").text
+    return root
+
+
+def regressed(database):
+    for night in range(12):
+        measured(database, [3000.0 * (0.7 if night >= 8 else 1.0) + night % 3], campaign=night)
+
+
+def test_the_feed_tells_each_regression_once_and_by_the_same_id(database):
+    regressed(database)
+    publish("--site-url", "https://disks.example/our")
+    root = feed()
+    (entry,) = root.findall(f"{ATOM}entry")
+    assert all(
+        link.get("href").startswith("https://disks.example/our/")
+        for link in root.iter(f"{ATOM}link")
+    )
+    for link in entry.findall(f"{ATOM}link"):
+        page = link.get("href").removeprefix("https://disks.example/our/").partition("#")[0]
+        assert Path("site", page).is_file()
+    measured(database, [2100.0], campaign=12)
+    assert publish("--site-url", "https://disks.example/our/", site="elsewhere") == 0
+    before = Path("site/feed.xml").read_text()
+    Path("site/feed.xml").write_bytes(Path("elsewhere/feed.xml").read_bytes())
+    again = feed()
+    assert before.count("<entry>") == len(again.findall(f"{ATOM}entry")) == 1
+    assert again.find(f"{ATOM}id").text == root.find(f"{ATOM}id").text
+    assert again.find(f"{ATOM}entry/{ATOM}id").text == entry.find(f"{ATOM}id").text
+
+
+def test_a_feed_without_an_address_has_relative_links_and_none_to_itself(database):
+    regressed(database)
+    publish()
+    links = [(link.get("rel"), link.get("href")) for link in feed().iter(f"{ATOM}link")]
+    assert "self" not in dict(links)
+    assert all((Path("site") / href.partition("#")[0]).is_file() for _, href in links)
+
+
+@pytest.mark.usefixtures("database")
+def test_a_feed_of_nothing_is_a_feed():
+    publish("--title", "\x1b[1m<b>")
+    assert feed().findall(f"{ATOM}entry") == []
+
+
+@pytest.mark.usefixtures("database")
+def test_an_address_of_the_site_is_an_http_url():
+    assert publish("--site-url", "disks.example") == 2
+    assert not Path("site").exists()

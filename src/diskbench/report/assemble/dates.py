@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 NO_DATE = "no date"
 """Text for a run imported from a file without a time."""
@@ -15,8 +15,8 @@ def local_time(utc: str | None) -> str:
     return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def local_moment(utc: str | None) -> str:
-    """The same with its timezone, for output that is read elsewhere and later."""
+def utc_moment(utc: str | None) -> str:
+    """A time of a row in UTC with its zone, for output that is read elsewhere and later."""
     if not utc:
         return NO_DATE
-    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

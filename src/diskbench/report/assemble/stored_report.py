@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench import __version__
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.run import Run
     from diskbench.report.assemble.report_view import Group
+    from diskbench.report.assemble.summary_text import LastingFall
     from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.results.run_evidence import OpenStore
     from diskbench.results.stored_trial import StoredTrial
@@ -124,9 +125,9 @@ def stored_report(
     read = reader.read(runs)
     trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
-    run = _telling(runs, asked, fell.run_id if fell else "")
+    run = telling_run(runs, fell, asked)
     data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
-    now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = Report(
         asked=" ".join([*asked, *filters]),
         groups=read.groups,
@@ -158,12 +159,12 @@ def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     return f"{len(ids)}-runs-from-{since}"
 
 
-def _telling(runs: Sequence[Run], asked: Sequence[str], fell: str) -> Run:
-    """The run that is shown in detail: the named one, else the one in which the disk `fell`, else
-    the last."""
+def telling_run(runs: Sequence[Run], fell: LastingFall | None, asked: Sequence[str] = ()) -> Run:
+    """The run that is shown in detail: the one that the user named, else the one in which the disk
+    `fell`, else the last."""
     typed = _named(runs, asked)
     named = [run for run in runs if run.run_id in typed]
-    fallen = [run for run in runs if run.run_id == fell]
+    fallen = [run for run in runs if fell is not None and run.run_id == fell.run_id]
     return next(iter([*named, *fallen, runs[-1]]))
 
 

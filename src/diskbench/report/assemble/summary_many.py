@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.report.assemble.large_blocks import in_large_blocks
 from diskbench.report.terminal.compare_text import NO_INTERVAL
 
 if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Report
     from diskbench.report.assemble.result_rows import ResultRow
+
+
+_ALIKE = 1.2
+"""Levels less than 20 % apart count as one, as everywhere else (MR-4's least cliff)."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +27,15 @@ class _Lasting:
     @property
     def iops(self) -> float:
         """The shown IOPS; 0 if the cell is not a number."""
-        digits = self.row.iops.text.replace(",", "")
-        return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+        return _number(self.row.iops.text)
+
+    @property
+    def rate(self) -> str:
+        """The rate in words: in MB/s for large blocks, else in IOPS."""
+        size = _number(self.row.mb_per_s.text) * 1e6
+        if in_large_blocks(self.iops, size):
+            return f"{self.row.mb_per_s.text} MB/s"
+        return f"{self.row.iops.text} IOPS"
 
 
 def many_sentences(report: Report) -> tuple[str, str]:
@@ -69,12 +81,23 @@ def _apart(report: Report) -> str:
     if least is most:
         ratio = most.row.ratio
         beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
-        return f"{most.words} gave {most.row.iops.text} IOPS in {step}{beside} ({_sure(most.row)})."
+        return f"{most.words} gave {most.rate} in {step}{beside} ({_sure(most.row)})."
+    if most.iops < _ALIKE * least.iops:
+        return (
+            f"In {step} all {len(lasting)} gave about the same: from {least.rate} "
+            f"({least.words}) to {most.rate} ({most.words})."
+        )
     times = f"{most.iops / least.iops:.1f}".removesuffix(".0")
     return (
-        f"In {step} the fastest, {most.words}, gave {most.row.iops.text} IOPS: {times} times the "
-        f"slowest, {least.words}, with {least.row.iops.text}."
+        f"In {step} the fastest, {most.words}, gave {most.rate}: {times} times the "
+        f"slowest, {least.words}, with {least.rate}."
     )
+
+
+def _number(text: str) -> float:
+    """The number in a cell; 0 if it is not one."""
+    digits = text.replace(",", "")
+    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
 def _iops(lasting: _Lasting) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import verdict_warnings
-from diskbench.report.assemble.dates import local_moment
+from diskbench.report.assemble.dates import utc_moment
 from diskbench.report.assemble.footnotes import footnotes
 from diskbench.report.assemble.headline import headline
 from diskbench.report.assemble.lines import grouped_warnings, lines, runs_words
@@ -27,8 +27,10 @@ from diskbench.report.assemble.threshold_lines import threshold_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from diskbench.model.phase import StepPhases
+    from diskbench.model.result import Measurement
     from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup
     from diskbench.report.assemble.next_step import NextStep
     from diskbench.report.assemble.phase_rows import PhaseRow
@@ -54,7 +56,8 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run; `href` is set if a browser can open its evidence."""
+    """One run; `href` is set if a browser can open its evidence. `figures` are its own IOPS and
+    MB/s, one cell for each of the trial's `lines`; empty for the only run of a trial."""
 
     id: str
     run_id: str
@@ -65,23 +68,26 @@ class RunRow:
     evidence: str
     href: str
     audit: str = ""
+    figures: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class TrialView:
     """The content of one trial for all output formats.
 
-    `facts` are names with their values (what was bought, where, when …). `sentences` say what was
-    bought and what it gave; `trust` which steps to doubt, `headline` what was seen of burst and
-    baseline, `slowed` why it slowed down. `lines` are the figures by direction, as numbers, and
-    `figures` the same in words; `rows` hold measured beside promised, with the columns `shown`.
-    `missing` says why there is no figure. `next` is the command worth typing after this in a
-    terminal, `next_on_page` the one for a reader of a page. `doubts` are the `warnings` with what
-    the verdicts alone found: for surfaces that have no table of verdicts.
+    `disk` names it beside others. `facts` are names with their values (what was bought, where, when
+    …). `sentences` say what was bought and what it gave; `trust` which steps to doubt, `headline`
+    what was seen of burst and baseline, `slowed` why it slowed down. `lines` are the figures by
+    direction, as numbers, and `figures` the same in words; `rows` hold measured beside promised,
+    with the columns `shown`. `missing` says why there is no figure. `next` is the command worth
+    typing after this in a terminal, `next_on_page` the one for a reader of a page. `doubts` are the
+    `warnings` with what the verdicts alone found: for surfaces that have no table of verdicts.
+    `run_lines` are the figures of each run alone, by its id.
     """
 
     id: str
     trial: TrialFacts
+    disk: str
     summary: str
     facts: tuple[tuple[str, tuple[str, ...]], ...]
     sentences: tuple[str, str]
@@ -106,6 +112,7 @@ class TrialView:
     runs: tuple[RunRow, ...]
     next: NextStep
     next_on_page: NextStep
+    run_lines: Mapping[str, tuple[StepLine, ...]]
 
     @property
     def missed(self) -> tuple[ThresholdLine, ...]:
@@ -127,10 +134,12 @@ def trial_view(trial: TrialFacts) -> TrialView:
     subject = trial.subject
     steps = lines(trial.measurements, trial.phases, trial.verdicts)
     warnings = grouped_warnings(trial.warnings)
+    run_lines = _run_lines(trial, steps)
     rows = result_rows([trial])
     return TrialView(
         id=row_id(trial.trial_id),
         trial=trial,
+        disk=_disk(trial),
         summary=_summary(trial),
         facts=tuple((name, values) for name, values in _facts(trial) if any(values)),
         sentences=two_sentences(trial),
@@ -152,9 +161,10 @@ def trial_view(trial: TrialFacts) -> TrialView:
         phase_lines=tuple(phase_lines(trial.phases)),
         warnings=warnings,
         doubts=grouped_warnings((*trial.warnings, *verdict_warnings(trial.verdicts))),
-        runs=tuple(map(_run, trial.runs)),
+        runs=tuple(_run(run, steps, run_lines) for run in trial.runs),
         next=next_step(subject, steps, warnings, trial.verdicts),
         next_on_page=next_step(subject, steps, warnings, trial.verdicts, on_page=True),
+        run_lines=run_lines,
     )
 
 
@@ -190,16 +200,24 @@ def _summary(trial: TrialFacts) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
     subject = trial.subject
     what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
-    words = (_when(trial), runs, what, labels)
+    words = (_when(trial), _disk(trial) if what != subject.title else "", runs, what, labels)
     state = subject.state if subject.state != "done" else ""
     return " · ".join(word for word in (*words, state, *subject.marks) if word)
+
+
+def _disk(trial: TrialFacts) -> str:
+    """The disk as a reader knows it: as it was offered, else the measured path or device, else the
+    title of the result."""
+    subject = trial.subject
+    offered = subject.promised.offer if subject.promised else ""
+    return offered or subject.target or subject.disk or subject.title
 
 
 def _when(trial: TrialFacts) -> str:
     """The start times of its runs; empty before the first."""
     if not trial.runs:
         return ""
-    first, last = (local_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
+    first, last = (utc_moment(run.when) for run in (trial.runs[0], trial.runs[-1]))
     return first if first == last else f"{first} to {last}"
 
 
@@ -239,12 +257,44 @@ def _range(low: str, high: str) -> str:
     return f"{number if number and high.endswith(f' {unit}') else low}–{high}"
 
 
-def _run(note: RunNote) -> RunRow:
+def _run_lines(
+    trial: TrialFacts, steps: tuple[StepLine, ...]
+) -> Mapping[str, tuple[StepLine, ...]]:
+    """The figures of each run alone, by its id; of the only run they are those of the trial."""
+    if len(trial.runs) == 1:
+        return {trial.runs[0].run_id: steps}
+    rows: dict[str, list[Measurement]] = {}
+    phases: dict[str, list[StepPhases]] = {}
+    for row in trial.measurements:
+        rows.setdefault(row.run_id, []).append(row)
+    for phase in trial.phases:
+        phases.setdefault(phase.run_id, []).append(phase)
+    ids = [run.run_id for run in trial.runs]
+    return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
+
+
+def _run_figures(own: Sequence[StepLine], steps: Sequence[StepLine]) -> tuple[tuple[str, str], ...]:
+    """IOPS, and MB/s below them, of one run in each line of its trial."""
+    of = {(line.step, line.direction): line for line in own}
+    cells = []
+    for step in steps:
+        line = of.get((step.step, step.direction))
+        iops = _cell(line.iops, format_iops)[0] if line else NONE
+        speed = line.bytes_per_s if line and line.direction != "sync" else None
+        cells.append((iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
+    return tuple(cells)
+
+
+def _run(
+    note: RunNote, steps: Sequence[StepLine], run_lines: Mapping[str, tuple[StepLine, ...]]
+) -> RunRow:
+    figures = _run_figures(run_lines[note.run_id], steps) if len(run_lines) > 1 else ()
     return RunRow(
+        figures=figures,
         id=row_id(note.run_id),
         run_id=note.run_id,
         state=note.state,
-        when=local_moment(note.when),
+        when=utc_moment(note.when),
         error=note.error,
         advice=note.advice,
         evidence=note.evidence,

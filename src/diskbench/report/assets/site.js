@@ -23,6 +23,8 @@
     const heads = [...section.querySelectorAll("thead th")];
     const body = section.querySelector("tbody");
     const selects = [...form.querySelectorAll("select")];
+    const leasts = [...form.querySelectorAll("input[type=number]")];
+    const controls = [...selects, ...leasts].map((one) => one.name);
     const step = Number(section.dataset.step);
     const rows = [...section.querySelectorAll("tbody tr")].map((element, order) => ({
       element,
@@ -60,8 +62,12 @@
       const wanted = selects
         .map((select) => [Number(select.dataset.place), state.get(select.name)])
         .filter(([, chosen]) => chosen);
+      const bounds = leasts
+        .map((input) => [Number(input.dataset.place), Number(state.get(input.name))])
+        .filter(([, least]) => least > 0);
       const found = rows.filter(
         (row) =>
+          bounds.every(([place, least]) => (value(row, place, true) ?? -1) >= least) &&
           wanted.every(([place, chosen]) => (row.cells[place].label || NONE) === chosen) &&
           words.every((word) => row.text.includes(word)),
       );
@@ -86,6 +92,7 @@
     function fill() {
       const state = read();
       form.elements.q.value = state.get("q") ?? "";
+      for (const input of leasts) input.value = state.get(input.name) ?? "";
       for (const select of selects) {
         const chosen = state.get(select.name) ?? "";
         if (![...select.options].some((option) => option.value === chosen)) {
@@ -123,7 +130,7 @@
     form.addEventListener("reset", (event) => {
       event.preventDefault();
       const state = read();
-      for (const name of ["q", "sort", ...selects.map((select) => select.name)]) state.delete(name);
+      for (const name of ["q", "sort", ...controls]) state.delete(name);
       write(state);
       fill();
       shown = step;

@@ -1,7 +1,7 @@
 """Charts: frozen rows in, a ChartFigure out; one file per kind. altair is imported on drawing."""
 
 from diskbench.report.charts.figure import ChartFigure, document, picture, svg
-from diskbench.report.charts.iops import iops_chart
+from diskbench.report.charts.iops import rate_charts
 from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PAGE, PICTURE, Palette
 from diskbench.report.charts.summary import summary_picture
@@ -12,9 +12,9 @@ __all__ = [
     "ChartFigure",
     "Palette",
     "document",
-    "iops_chart",
     "latency_chart",
     "picture",
+    "rate_charts",
     "summary_picture",
     "svg",
 ]

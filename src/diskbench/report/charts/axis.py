@@ -17,6 +17,12 @@ LOG_FROM = 100.0
 
 Quantity = Literal["iops", "bytes_per_s", "ns", "ratio", "usd"]
 
+UTC_LABELS = (
+    "utcFormat(datum.value, {milliseconds: '%H:%M:%S', seconds: '%H:%M:%S', minutes: '%H:%M', "
+    "hours: '%H:%M', day: '%b %-d', date: '%b %-d', week: '%b %-d', month: '%b', "
+    "quarter: '%b', year: '%Y'})"
+)
+"""Labels of an axis of times, in 24 hours: Vega's own are of 12."""
 LATENCY_LABELS = (
     "datum.value < 1e3 ? datum.value + ' ns' : datum.value < 1e6 ? datum.value / 1e3 + ' µs' : "
     "datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.axis import LATENCY_LABELS, wants_log
+from diskbench.report.charts.axis import LATENCY_LABELS, UTC_LABELS, wants_log
 from diskbench.report.charts.figure import ChartFigure
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def history_chart(
     x = alt.X(
         "at:T",
         title=None,
-        axis=alt.Axis(grid=False, labelOverlap=True, tickCount=5),
+        axis=alt.Axis(grid=False, labelOverlap=True, tickCount=5, labelExpr=UTC_LABELS),
         scale=alt.Scale(type="utc", padding=8),
     )
     y = alt.Y("value:Q", axis=y_axis, scale=scale)

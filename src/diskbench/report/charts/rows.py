@@ -55,11 +55,14 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
 
 
 def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
-    """A fixed colour for each provider; labels name the provider as well."""
+    """A fixed colour for each provider; labels name the provider as well. Disks of no cloud alone
+    have the first colour: there is nothing to tell apart."""
     import altair as alt
 
     domain = [*provider_labels(), OTHER]
     present = {provider_label(point.provider) or OTHER for point in points}
+    if present == {OTHER}:
+        return alt.Color(value=palette.series[0])
     shown = [name for name in domain if name in present]
     shown_legend = (
         alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.figure import document
-from diskbench.report.charts.iops import iops_chart
+from diskbench.report.charts.iops import rate_charts
 from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PICTURE
 
@@ -26,7 +26,7 @@ def summary_picture(
     import altair as alt
 
     figures: list[Any] = []
-    for figure in (iops_chart(lines, palette), latency_chart(lines, palette)):
+    for figure in (*rate_charts(lines, palette), latency_chart(lines, palette)):
         wrapped = textwrap.wrap(figure.subtitle, WRAP)
         words = alt.TitleParams(figure.title, subtitle=wrapped, anchor="start", offset=10)
         drawing: Any = figure.drawing

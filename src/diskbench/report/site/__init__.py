@@ -1,1 +1,1 @@
-"""The published site: an index, a page per configuration and a page per run."""
+"""The published site: an index, a page per configuration and a page per trial."""

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
+from diskbench.report.site.in_site import run_href
 from diskbench.report.site.index import METRIC_TITLES, render
 from diskbench.report.site.table import day, moment, runs_table
 from diskbench.report.terminal.compare_text import NO_INTERVAL, difference_text, figure_text
@@ -174,7 +175,7 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
         trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
         for trial in track.sampled
     }
-    links = {trial.run_id: f"#{_RUN}{trial.run_id}" for trial in track.sampled}
+    links = {trial.run_id: f"#{_RUN}{trial.trial_id}:{trial.run_id}" for trial in track.sampled}
     medians = {
         point.campaign_id: (
             f"{show(point.value)}, median of {point.trials} trials, {moment(point.at)}"
@@ -210,7 +211,11 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
 def _linked(drawing: str) -> str:
     """The drawing with links to runs: vega resolves relative addresses against its own data but
     leaves fragments unchanged, so fragments are replaced here."""
-    return re.sub(rf'href="#{_RUN}([0-9a-z]+)"', rf'href="{_UP}runs/\1.html"', drawing)
+    return re.sub(
+        rf'href="#{_RUN}([0-9a-z]+):([0-9a-z]+)"',
+        lambda found: f'href="{_UP}{run_href(found[1], found[2])}"',
+        drawing,
+    )
 
 
 def _unit(metric: str) -> str:
@@ -219,14 +224,16 @@ def _unit(metric: str) -> str:
 
 def _changes(track: MetricHistory) -> list[dict[str, object]]:
     show = figure_text(track.metric)
-    runs: Mapping[str, str] = {trial.at: trial.run_id for trial in track.sampled}
+    hrefs: Mapping[str, str] = {
+        trial.at: f"{_UP}{run_href(trial.trial_id, trial.run_id)}" for trial in track.sampled
+    }
     return [
         {
             "track": track.name,
             "metric": METRIC_TITLES[track.metric],
             "worse": change.regression,
             "at": moment(change.at),
-            "run_id": runs[change.at],
+            "href": hrefs[change.at],
             "last": moment(change.before),
             "before": show(change.median_before),
             "after": show(change.median_after),

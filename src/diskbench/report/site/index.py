@@ -39,10 +39,12 @@ METRIC_TITLES = {
 
 @dataclass(frozen=True)
 class Site:
-    """The values that all pages of a site share."""
+    """The values that all pages of a site share. `url` is its public address, with a `/` at its
+    end; empty where it is not known."""
 
     title: str
     version: str
+    url: str = ""
 
 
 def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> str:
@@ -56,7 +58,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         {
             "key": line.key,
             "words": line.words,
-            "step": f"{level.step} {level.direction}",
+            "step": level.words,
             "worse": level.worse,
             "at": day(level.at),
             "before": figure_text(level.metric)(level.before),
@@ -75,8 +77,10 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         more_changes=max(0, len(changed) - CHANGES_SHOWN),
         table=configurations_table(lines),
         foot=(
-            "Figures are medians over n machines since the level last changed, of the step with "
-            "the most IOPS in that direction."
+            "IOPS are those that last, without burst: medians over n machines since the level last "
+            "changed, of the step with the most IOPS in that direction. The price is that of a "
+            "month of the disk when it was last measured; per 1,000 IOPS it is over the higher of "
+            "both figures."
         ),
     )
 

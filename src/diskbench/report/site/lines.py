@@ -32,13 +32,19 @@ def run_line(
     key: str,
     view: TrialView | None = None,
 ) -> SiteRunLine:
-    """The line of a run (a database row); `asked` are the fields of its subject, `view` is its
-    result (None: nothing is known)."""
-    lines = view.lines if view is not None else ()
-    verdicts = view.trial.verdicts if view is not None else ()
+    """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
+    result of its trial (None: nothing is known)."""
+    lines = view.run_lines[row.run_id] if view is not None else ()
+    verdicts = [
+        verdict
+        for verdict in (view.trial.verdicts if view is not None else ())
+        if verdict.run_id == row.run_id
+    ]
+    price = view.trial.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
         run_id=row.run_id,
+        trial_id=row.trial_id,
         key=key,
         at=row.when or "",
         state=row.state,
@@ -57,13 +63,15 @@ def run_line(
         limiter=_limiter(verdicts),
         read=_best(lines, "read"),
         write=_best(lines, "write"),
+        usd_a_month=price.total_usd if price is not None else None,
     )
 
 
 def configuration_line(
     configuration: Configuration, runs: Sequence[SiteRunLine] = ()
 ) -> ConfigurationLine:
-    """The line of a configuration and of its `runs`. Levels are those of IOPS, oldest first."""
+    """The line of a configuration and of its `runs`, which are newest first. Levels are those of
+    IOPS, oldest first."""
     trust = _worst(run.trust for run in runs)
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     return ConfigurationLine(
@@ -91,6 +99,7 @@ def configuration_line(
         doubted=sum(run.trust == trust for run in runs) if trust in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in configuration.tracks),
         levels=tuple(_levels(configuration)),
+        usd_a_month=next((run.usd_a_month for run in runs if run.usd_a_month is not None), None),
     )
 
 
@@ -140,11 +149,12 @@ def _levels(configuration: Configuration) -> list[NewLevel]:
     for track in configuration.tracks:
         if track.metric != "iops":
             continue
-        runs = {sampled.at: sampled.run_id for sampled in track.sampled}
+        first = {sampled.at: sampled for sampled in track.sampled}
         levels += [
             NewLevel(
                 at=change.at,
-                run_id=runs[change.at],
+                trial_id=first[change.at].trial_id,
+                run_id=first[change.at].run_id,
                 step=track.history.step,
                 direction=track.history.direction,
                 metric=track.metric,

@@ -50,8 +50,15 @@ def numbered(rows: Iterable[AskedRun]) -> dict[str, str]:
     return numbers
 
 
-def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
-    """Names in a run that no text may contain, longest first."""
+def secrets_of(rows: Iterable[AskedRun], *, anonymous: bool) -> tuple[str, ...]:
+    """Names in runs that no text may contain, longest first."""
+    secrets = {
+        name for row in rows for name in _names(row, anonymous=anonymous) if len(name) >= _LEAST
+    }
+    return tuple(sorted(secrets, key=lambda name: (-len(name), name)))
+
+
+def _names(row: AskedRun, *, anonymous: bool) -> list[str]:
     rented = list(_texts(row.rent or {}))
     scope = list(_texts(row.scope or {}))
     names = [value for name, value in (*rented, *scope) if name in _NEVER]
@@ -61,8 +68,7 @@ def secrets_of(row: AskedRun, *, anonymous: bool) -> tuple[str, ...]:
         names.append((row.run.address or "").rpartition("@")[2])
         if _names_are_private(row.run.provider):
             names.append(row.run.zone or "")
-    secrets = {name for name in names if len(name) >= _LEAST}
-    return tuple(sorted(secrets, key=lambda name: (-len(name), name)))
+    return names
 
 
 def _is_kept(name: str) -> bool:
@@ -154,9 +160,16 @@ def private_configuration(
     )
 
 
-def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]) -> TrialFacts:
-    """A run's report without names that a site always hides. `error` is the kind of error it ended
-    with (empty: none), `place` is where readers find its evidence."""
+def told_trial(
+    trial: TrialFacts,
+    *,
+    errors: Mapping[str, str],
+    places: Mapping[str, str],
+    secrets: Sequence[str],
+) -> TrialFacts:
+    """A trial's report without names that a site always hides. By the id of the run, `errors` are
+    the kinds of error that they ended with (empty: none), `places` where readers find their
+    evidence."""
 
     def scrub(text: str) -> str:
         return scrubbed(text, secrets)
@@ -177,7 +190,13 @@ def told_trial(trial: TrialFacts, error: str, place: str, secrets: Sequence[str]
             promised=promised,
         ),
         runs=tuple(
-            replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit))
+            replace(
+                run,
+                error=errors[run.run_id],
+                advice="",
+                evidence=places[run.run_id],
+                audit=scrub(run.audit),
+            )
             for run in trial.runs
         ),
         warnings=tuple(

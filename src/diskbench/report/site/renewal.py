@@ -16,10 +16,12 @@ from rich.progress import Progress
 import diskbench
 from diskbench.model.site import ConfigurationLine, SiteRunLine
 from diskbench.report.site.configuration import configuration_page
+from diskbench.report.site.feed import FEED, regressions_feed
+from diskbench.report.site.in_site import moved_page, trial_name
 from diskbench.report.site.index import Site, index_page, runs_page
 from diskbench.report.site.lines import configuration_line
-from diskbench.report.site.run_page import RunPages
 from diskbench.report.site.shown_runs import told_of
+from diskbench.report.site.trial_page import TrialPages
 from diskbench.report.terminal.screen import screen
 from diskbench.results.site_subjects import configurations
 from diskbench.store.digests import load_asked, run_digests
@@ -43,13 +45,15 @@ _SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
 @dataclass(frozen=True)
 class Wishes:
     """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
-    trailing `/`), `evidence_url` the store given on the command line."""
+    trailing `/`), `evidence_url` the store given on the command line, `site_url` the public address
+    of the site (with a trailing `/`; empty: not known)."""
 
     title: str = "Disk benchmarks"
     anonymous: bool = False
     with_evidence: bool = False
     evidence_base: str | None = None
     evidence_url: str | None = None
+    site_url: str = ""
     full: bool = False
 
 
@@ -75,27 +79,29 @@ def publish_site(
     rows = load_asked(database, filters)
     shown_runs = told_of(rows, anonymous=wishes.anonymous)
     digests = run_digests(database, [row.run.run_id for row in rows])
-    site = Site(wishes.title, diskbench.__version__)
+    site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     common = _common(wishes)
     with open_site(path) as folder:
         folder.claim(
             [
                 INDEX,
                 RUNS,
-                *map(run_name, digests),
+                FEED,
+                *map(trial_name, shown_runs.trials),
                 *map(configuration_name, shown_runs.keys.values()),
             ]
         )
         if wishes.full:
             for entry in folder.entries.values():
                 entry.digest = None
-        wanted = {INDEX, RUNS}
+        wanted = {INDEX, RUNS, FEED}
         run_lines: dict[str, SiteRunLine] = {}
-        for row, line, names in _run_pages(
+        for of_trial, names in _trial_pages(
             folder, database, site, shown_runs, digests, common, wishes, open_store
         ):
-            run_lines[row.run.run_id] = line
+            run_lines |= {line.run_id: line for line in of_trial}
             wanted |= names
+        wanted |= _moved_pages(folder, rows)
         lines = _configuration_pages(
             folder, database, site, shown_runs, filters, run_lines, digests, common
         )
@@ -111,17 +117,12 @@ def publish_site(
         )
 
 
-def run_name(run_id: str) -> str:
-    """The file name of a run's page within the site."""
-    return f"runs/{run_id}.html"
-
-
 def configuration_name(key: str) -> str:
     """The file name of a configuration's page within the site."""
     return f"configurations/{key}.html"
 
 
-def _run_pages(
+def _trial_pages(
     folder: SiteFolder,
     database: Engine,
     site: Site,
@@ -130,34 +131,46 @@ def _run_pages(
     common: str,
     wishes: Wishes,
     open_store: OpenStore,
-) -> Iterator[tuple[AskedRun, SiteRunLine, set[str]]]:
-    """Each run with its line and its own files; outdated pages are made again."""
-    pages = RunPages(database, site, shown_runs, wishes, open_store)
+) -> Iterator[tuple[Sequence[SiteRunLine], set[str]]]:
+    """The lines of each trial's runs with its own files; outdated pages are made again."""
+    pages = TrialPages(database, site, shown_runs, wishes, open_store)
     stale = []
-    for row in shown_runs.rows:
-        run_id = row.run.run_id
-        name = run_name(run_id)
-        around = shown_runs.around(row)
-        digest = _digest(common, digests[run_id], asdict(around))
+    for trial_id, rows in shown_runs.trials.items():
+        name = trial_name(trial_id)
+        around = shown_runs.around(rows[0])
+        digest = _digest(common, [digests[row.run.run_id] for row in rows], asdict(around))
         entry = folder.fresh(name, digest)
         if entry is None or not entry.told or not all(map(folder.has, entry.told["evidence"])):
-            stale.append((row, name, digest, around))
+            stale.append((rows, name, digest, around))
             continue
-        yield row, SiteRunLine.model_validate(entry.told["line"]), {name, *entry.told["evidence"]}
-    with _progress("runs", len(stale)) as advance:
-        for row, name, digest, around in stale:
-            copied = pages.copy_evidence(folder, row)
-            page = pages.page(row, around, copied)
-            line = page.line.model_dump(mode="json")
+        lines = [SiteRunLine.model_validate(line) for line in entry.told["lines"]]
+        yield lines, {name, *entry.told["evidence"]}
+    with _progress("trials", len(stale)) as advance:
+        for rows, name, digest, around in stale:
+            copied = pages.copy_evidence(folder, rows)
+            page = pages.page(rows, around, copied)
+            told = [line.model_dump(mode="json", exclude_defaults=True) for line in page.lines]
             folder.write(
                 name,
                 page.html.encode(),
                 # Evidence that could not be read may be available next time.
                 digest if page.complete else "",
-                {"line": line, "evidence": copied},
+                {"lines": told, "evidence": copied},
             )
-            yield row, page.line, {name, *copied}
+            yield page.lines, {name, *copied}
             advance()
+
+
+def _moved_pages(folder: SiteFolder, rows: Sequence[AskedRun]) -> set[str]:
+    """The pages of runs that an earlier version published: they now lead to the trial's page."""
+    names = set()
+    for row in rows:
+        name = f"runs/{row.run.run_id}.html"
+        if name in folder.entries:
+            data = moved_page(row.run.trial_id, row.run.run_id).encode()
+            folder.write(name, data, sha256(data).hexdigest())
+            names.add(name)
+    return names
 
 
 def _configuration_pages(
@@ -204,11 +217,11 @@ def _listings(
     lines: Sequence[ConfigurationLine],
     runs: Sequence[SiteRunLine],
 ) -> None:
-    for name, html in (
-        (INDEX, index_page(site, lines, runs=len(runs))),
-        (RUNS, runs_page(site, runs)),
+    for name, data in (
+        (INDEX, index_page(site, lines, runs=len(runs)).encode()),
+        (RUNS, runs_page(site, runs).encode()),
+        (FEED, regressions_feed(site, lines)),
     ):
-        data = html.encode()
         folder.write(name, data, sha256(data).hexdigest())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from diskbench.report.site.in_site import Around
 from diskbench.report.site.private import (
     numbered,
     private_configuration,
@@ -12,12 +13,11 @@ from diskbench.report.site.private import (
     private_run,
     secrets_of,
 )
-from diskbench.report.site.run import Around
 from diskbench.results.site_subjects import by_subject, key_of
 from diskbench.results.trial_figures import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.run import AskedRun, Run
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Told:
-    """The runs of a site, newest first, grouped by subject.
+    """The runs of a site, newest first; in groups by subject, and in their `trials` by id.
 
     `keys` are the page names of the subjects; `fields` are the fields that the site shows of them.
     `machines` are the numbers that replace machine names on an anonymous site.
@@ -37,32 +37,22 @@ class Told:
     groups: Mapping[Fields, Sequence[AskedRun]]
     keys: Mapping[Fields, str]
     fields: Mapping[Fields, Fields]
+    trials: Mapping[str, Sequence[AskedRun]]
     machines: Mapping[str, str] = field(default_factory=dict)
     _subjects: Mapping[str, Fields] = field(default_factory=dict)
-    _trials: Mapping[str, Sequence[AskedRun]] = field(default_factory=dict)
 
     def around(self, row: AskedRun) -> Around:
-        """The links of a run's page."""
+        """The links of the page of a run's trial."""
         subject = self._subjects[row.run.run_id]
-        return Around(
-            key=self.keys[subject],
-            words=words(self.fields[subject]),
-            others=tuple(
-                (other.run.run_id, f"run {other.run.number}: {other.run.run_id}, {other.run.state}")
-                for other in sorted(
-                    self._trials[row.run.trial_id], key=lambda other: other.run.run_index
-                )
-                if other.run.run_id != row.run.run_id
-            ),
-        )
+        return Around(key=self.keys[subject], words=words(self.fields[subject]))
 
     def asked(self, row: AskedRun) -> dict[str, str]:
         """The fields of a run's subject that the site shows."""
         return dict(self.fields[self._subjects[row.run.run_id]])
 
-    def secrets(self, row: AskedRun) -> tuple[str, ...]:
-        """The strings that no text about a run may contain."""
-        return secrets_of(row, anonymous=self.anonymous)
+    def secrets(self, rows: Iterable[AskedRun]) -> tuple[str, ...]:
+        """The strings that no text about these runs may contain."""
+        return secrets_of(rows, anonymous=self.anonymous)
 
     def run(self, row: AskedRun) -> Run:
         """A run, reduced to what the site shows."""
@@ -101,7 +91,7 @@ def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:
             subject: private_fields(subject, machines) if anonymous else subject
             for subject in groups
         },
+        trials=trials,
         machines=machines,
         _subjects={row.run.run_id: subject for subject, of in groups.items() for row in of},
-        _trials=trials,
     )

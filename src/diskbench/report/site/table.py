@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.dates import NO_DATE
 from diskbench.report.charts.history import change_text
-from diskbench.units import format_iops
+from diskbench.report.site.in_site import run_href
+from diskbench.units import format_iops, format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 SHOWN_FIRST = 100
 """Rows that are shown at first; the others are in the page too, and a script shows them."""
 SHOWN_OF_SUBJECT = 20
+_EXAMPLE = ("10,000 read IOPS, the cheapest first", "#least-read=10000&sort=thousand")
 
 
 @dataclass(frozen=True)
 class Column:
     """A column. `facet`: readers can filter by its values; `number`: sorted as numbers; `minor`:
     hidden on a phone; `named`: a phone shows its title before the cell, as for numbers; `long`:
-    its text may wrap."""
+    its text may wrap; `least`: readers can ask for a least value."""
 
     key: str
     title: str
@@ -35,6 +37,7 @@ class Column:
     minor: bool = False
     long: bool = False
     named: bool = False
+    least: bool = False
 
     @property
     def classes(self) -> str:
@@ -57,7 +60,8 @@ class SiteCell:
 @dataclass(frozen=True)
 class SiteTable:
     """Rows of cells in the order of `columns`. `sorted_by` is a column's key, with − for descending
-    order; `step` rows are shown at once."""
+    order; `step` rows are shown at once. `example` is a view worth trying: its words, and its
+    address within the page."""
 
     id: str
     what: str
@@ -65,6 +69,12 @@ class SiteTable:
     rows: tuple[tuple[SiteCell, ...], ...]
     sorted_by: str
     step: int = SHOWN_FIRST
+    example: tuple[str, str] | None = None
+
+    @property
+    def leasts(self) -> list[tuple[int, Column]]:
+        """The columns of which readers can ask for a least value: index and column."""
+        return [(place, column) for place, column in enumerate(self.columns) if column.least]
 
     @property
     def facets(self) -> list[tuple[int, Column, list[tuple[str, int]]]]:
@@ -124,7 +134,7 @@ def runs_table(
 def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in line.labels)
     return (
-        SiteCell(moment(line.at), line.at, href=f"{up}runs/{line.run_id}.html"),
+        SiteCell(moment(line.at), line.at, href=f"{up}{run_href(line.trial_id, line.run_id)}"),
         SiteCell(line.provider, small=", ".join(line.marks)),
         SiteCell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
         SiteCell(line.region),
@@ -144,23 +154,27 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     """Configurations by provider, disk and region."""
     columns = (
         Column("provider", "provider", facet=True),
-        Column("disk", "disk", facet=True),
         Column("region", "region", facet=True),
-        Column("machine", "machine", facet=True),
-        Column("profile", "profile", facet=True),
-        Column("read", "read IOPS", number=True),
-        Column("write", "write IOPS", number=True),
+        Column("disk", "disk", facet=True),
+        Column("machine", "machine", facet=True, minor=True),
+        Column("profile", "profile", facet=True, minor=True),
+        Column("read", "read IOPS", number=True, least=True),
+        Column("write", "write IOPS", number=True, least=True),
+        Column("month", "price a month", number=True),
+        Column("thousand", "price per 1,000 IOPS", number=True),
+        Column("last", "measured (UTC)", named=True),
         Column("trust", "trust", facet=True, named=True),
         Column("level", "level", facet=True, named=True),
         Column("change", "last change", number=True),
         Column("machines", "n", number=True, minor=True),
         Column("runs", "runs", number=True, minor=True),
-        Column("last", "last (UTC)", minor=True),
     )
-    ordered = sorted(lines, key=lambda line: (line.provider, line.disk, line.region, line.machine))
+    ordered = sorted(lines, key=lambda line: (line.provider, line.region, line.disk, line.machine))
     rest = _telling(ordered)
     rows = [_configuration_cells(line, rest[line.key]) for line in ordered]
-    return _table("configurations", columns, rows, sorted_by="provider")
+    table = _table("configurations", columns, rows, sorted_by="provider")
+    priced = any(line.usd_per_1000_iops is not None for line in lines)
+    return replace(table, example=_EXAMPLE) if priced else table
 
 
 def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
@@ -191,16 +205,19 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
         level = "worse" if change.worse else "better"
     return (
         SiteCell(line.provider, small=", ".join(line.marks)),
+        SiteCell(line.region),
         SiteCell(
             line.disk or line.target or "not named",
             href=f"configurations/{line.key}.html",
             small=rest,
         ),
-        SiteCell(line.region),
         SiteCell(line.machine),
         SiteCell(line.profile),
         best_cell(line.read),
         best_cell(line.write),
+        usd_cell(line.usd_a_month),
+        usd_cell(line.usd_per_1000_iops, of=line.most[0] if line.most else ""),
+        SiteCell(day(line.last), line.last),
         trust_cell(line.trust, of),
         SiteCell(level, tone="bad" if level == "worse" else ""),
         SiteCell(change_text(change.change), change.change, small=day(change.at))
@@ -208,7 +225,6 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
         else SiteCell(""),
         SiteCell(f"{line.machines:,}", line.machines),
         SiteCell(f"{line.runs:,}", line.runs),
-        SiteCell(moment(line.last), line.last),
     )
 
 
@@ -216,6 +232,11 @@ def trust_cell(trust: Trust | None, small: str = "") -> SiteCell:
     """Whether to trust the figures; empty without a verdict."""
     tones = {"no": "bad", "with care": "doubt"}
     return SiteCell(trust or "", small=small, tone=tones.get(trust or "", ""))
+
+
+def usd_cell(usd: float | None, of: str = "") -> SiteCell:
+    """A price, and below it the direction of the IOPS that it is `of`; empty where not known."""
+    return SiteCell("") if usd is None else SiteCell(format_usd(usd), usd, small=of)
 
 
 def best_cell(best: Best | None) -> SiteCell:

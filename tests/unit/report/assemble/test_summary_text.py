@@ -109,8 +109,24 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
     assert first == "2 runs in 2 trials on 2 machines measured 2 subjects."
     assert second == (
         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
-        "disk 0, with 100."
+        "disk 0, with 100 IOPS."
     )
+
+
+def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
+    def many_of(*rates, block):
+        of = [judged(rate).model_copy(update={"bytes_per_s": rate * block}) for rate in rates]
+        disks = [[trial(trial_id=str(n), verdicts=(verdict(one),))] for n, one in enumerate(of)]
+        return many(*disks)[1]
+
+    alike = many_of(100.0, 101.0, block=4096)
+    assert "slowest" not in alike
+    assert "100 IOPS" in alike
+    assert "101 IOPS" in alike
+    large = many_of(100.0, 300.0, block=2**20)
+    assert "105 MB/s" in large
+    assert "315 MB/s" in large
+    assert "IOPS" not in large
 
 
 def test_what_a_cache_answered_is_not_told_of_the_fastest():

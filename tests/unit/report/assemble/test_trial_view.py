@@ -24,7 +24,7 @@ from diskbench.report.terminal.tables import print_view
 ROOM = Path(markdown_module.__file__).parents[1]
 SURFACES = (
     "terminal/tables.py", "page/page.py", "page/markdown.py", "page/write_report.py",
-    "site/run_page.py", "page/pdf.py",
+    "site/trial_page.py", "page/pdf.py",
 )  # fmt: skip
 MAKERS = frozenset(
     {"headline", "trust_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",

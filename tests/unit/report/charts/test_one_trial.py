@@ -4,7 +4,7 @@ import pytest
 from tests.unit.report.made import row
 
 from diskbench.report.assemble.lines import lines
-from diskbench.report.charts import PICTURE, iops_chart, latency_chart, summary_picture
+from diskbench.report.charts import PICTURE, latency_chart, rate_charts, summary_picture
 
 
 @pytest.mark.parametrize(
@@ -12,9 +12,29 @@ from diskbench.report.charts import PICTURE, iops_chart, latency_chart, summary_
 )
 def test_both_say_their_sample_and_that_there_is_no_interval(ids, counted):
     found = lines([row(run_id=one) for one in ids])
-    for figure in (iops_chart(found, PICTURE), latency_chart(found, PICTURE)):
+    for figure in (*rate_charts(found, PICTURE), latency_chart(found, PICTURE)):
         assert counted in figure.subtitle
         assert figure.subtitle.endswith("no interval (n = 1 machine)")
+
+
+def bars(figure):
+    """The rows that a chart draws as bars."""
+    (first, *_) = figure.drawing.to_dict()["datasets"].values()
+    return first
+
+
+def test_steps_in_large_blocks_have_an_axis_of_their_own_in_mb_per_s():
+    large = {"iops": 120.0, "bytes_per_s": 120.0 * 2**20}
+    rows = [row("rand-read-4k"), row("seq-read-1m", step_index=3, **large)]
+    iops, throughput = rate_charts(lines(rows), PICTURE)
+    assert [one.id for one in (iops, throughput)] == ["iops", "throughput"]
+    shown = [bars(one) for one in (iops, throughput)]
+    assert [[bar["label"] for bar in found] for found in shown] == [
+        ["rand-read-4k"],
+        ["seq-read-1m"],
+    ]
+    assert shown[1][0]["rate"] == large["bytes_per_s"]
+    assert len(rate_charts(lines(rows[:1]), PICTURE)) == 1
 
 
 def test_a_long_heading_of_the_picture_is_folded():

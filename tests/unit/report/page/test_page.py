@@ -22,7 +22,7 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.trial_report import RunNote
-from diskbench.report.charts import PAGE, iops_chart, latency_chart
+from diskbench.report.charts import PAGE, latency_chart, rate_charts
 from diskbench.report.page.page import page
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
 
 def charts(rows):
     found = lines(rows)
-    return (iops_chart(found, PAGE), latency_chart(found, PAGE))
+    return (*rate_charts(found, PAGE), latency_chart(found, PAGE))
 
 
 def test_the_page_needs_nothing_from_elsewhere():

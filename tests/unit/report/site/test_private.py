@@ -15,18 +15,15 @@ def test_names_go_where_they_are_whole_words_and_the_longest_first():
 
 def test_accounts_and_networks_are_secrets_of_every_site():
     rent = {"account": "acct-1", "subnet": "subnet-1", "disk": "gp2", "region": "eu-central-1"}
-    found = secrets_of(
-        row(provider="aws", rent=rent, scope={"account": "123456789012"}), anonymous=False
-    )
+    rented = row(provider="aws", rent=rent, scope={"account": "123456789012"})
+    found = secrets_of([rented], anonymous=False)
     assert set(found) == {"acct-1", "subnet-1", "123456789012"}
 
 
 def test_hosts_paths_and_whatever_else_was_typed_are_secrets_of_an_anonymous_one():
     rent = {"disk": "thin", "vsphere": {"datastore": "bank-7", "esxi_host": "esx3.bank.example"}}
-    found = secrets_of(
-        row(provider="vsphere", address="root@db1.bank.example", zone="dc-north", rent=rent),
-        anonymous=True,
-    )
+    rented = row(provider="vsphere", address="root@db1.bank.example", zone="dc-north", rent=rent)
+    found = secrets_of([rented], anonymous=True)
     assert {"bank-7", "esx3.bank.example", "db1.bank.example", "dc-north"} <= set(found)
     assert "thin" not in found
     assert "root" not in found

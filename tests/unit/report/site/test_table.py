@@ -15,7 +15,9 @@ def configuration(key, **more):
 
 
 def run(run_id, **more):
-    return SiteRunLine(run_id=run_id, key="k", at=AT, state="done", provider="aws", **more)
+    return SiteRunLine(
+        run_id=run_id, trial_id="t", key="k", at=AT, state="done", provider="aws", **more
+    )
 
 
 def column(table, key):
@@ -34,8 +36,8 @@ def test_configurations_that_look_alike_are_told_apart_by_what_differs():
 
 def test_a_level_is_only_steady_where_a_change_could_have_been_found():
     worse = NewLevel(
-        at=AT, run_id="r", step="s", direction="read", metric="iops", before=2.0, after=1.0,
-        change=-0.5, worse=True,
+        at=AT, trial_id="t", run_id="r", step="s", direction="read", metric="iops", before=2.0,
+        after=1.0, change=-0.5, worse=True,
     )  # fmt: skip
     table = configurations_table([
         configuration("a", disk="a"),
@@ -82,4 +84,27 @@ def test_figures_are_shown_rounded_and_sorted_exactly():
 def test_of_one_subject_the_columns_that_all_runs_share_are_left_out():
     table = runs_table([run("1", disk="gp2"), run("2", disk="gp2")], up="../", one_subject=True)
     assert [column.key for column in table.columns] == ["when", "state", "run"]
-    assert table.rows[0][0].href == "../runs/1.html"
+    assert table.rows[0][0].href == "../trials/t.html#row-1"
+
+
+def test_a_disk_has_its_price_over_the_iops_that_last_in_the_faster_direction():
+    read, write = Best(value=4000.0, step="r"), Best(value=2000.0, step="w")
+    table = configurations_table([
+        configuration("a", disk="a", read=read, write=write, usd_a_month=8.0),
+        configuration("b", disk="b", write=write),
+        configuration("c", disk="c", usd_a_month=8.0),
+    ])  # fmt: skip
+    assert [cell.sort for cell in column(table, "thousand")] == [2.0, None, None]
+    assert column(table, "thousand")[0].small == "read"
+    assert [one.key for _, one in table.leasts] == ["read", "write"]
+    assert table.example is not None
+    assert configurations_table([configuration("b", write=write)]).example is None
+
+
+def test_the_price_of_a_configuration_is_that_of_its_newest_run_with_one():
+    subject = Configuration(
+        key="k", words="w", fields=(), provider="aws", runs=("1", "2", "3"), times=1, machines=3,
+        first=AT, last=AT, tracks=(),
+    )  # fmt: skip
+    told = [run("1"), run("2", usd_a_month=3.0), run("3", usd_a_month=5.0)]
+    assert configuration_line(subject, told).usd_a_month == 3.0

@@ -1,0 +1,141 @@
+"""The page of one trial of a site: its report, with links to its evidence and configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.report_view import Report
+from diskbench.report.assemble.stored_report import ReportReader, telling_run, with_charts
+from diskbench.report.page.page import page
+from diskbench.report.site.in_site import Files, in_site
+from diskbench.report.site.lines import run_line
+from diskbench.report.site.private import private_trial, told_trial
+from diskbench.store.archive import run_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.run import AskedRun
+    from diskbench.model.site import SiteRunLine
+    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.site.in_site import Around
+    from diskbench.report.site.index import Site
+    from diskbench.report.site.renewal import Wishes
+    from diskbench.report.site.shown_runs import Told
+    from diskbench.results.run_evidence import OpenStore
+    from diskbench.store.site_folder import SiteFolder
+
+_EVIDENCE = "evidence"
+
+
+@dataclass(frozen=True)
+class TrialPage:
+    """A page with the line of each run, in the order of the given rows, for the site's tables.
+    `complete`: all its sources were read."""
+
+    html: str
+    lines: tuple[SiteRunLine, ...]
+    complete: bool
+
+
+class TrialPages:
+    """Makes the pages of trials one by one."""
+
+    def __init__(
+        self, database: Engine, site: Site, shown_runs: Told, wishes: Wishes, open_store: OpenStore
+    ) -> None:
+        self._reader = ReportReader(database, open_store, wishes.evidence_url)
+        self._site = site
+        self._shown_runs = shown_runs
+        self._wishes = wishes
+
+    def page(self, rows: Sequence[AskedRun], around: Around, copied: Sequence[str]) -> TrialPage:
+        """The page of the trial of these runs; `copied` are the site's files of evidence."""
+        report = self._report(rows)
+        (view,) = report.trials
+        shown = self._shown_runs
+        return TrialPage(
+            html=in_site(page(report), self._site, around, _by_run(copied)),
+            lines=tuple(
+                run_line(shown.run(row), shown.asked(row), around.key, view) for row in rows
+            ),
+            complete=all(self._reader.evidence.store(row.run) is not None for row in rows),
+        )
+
+    def copy_evidence(self, folder: SiteFolder, rows: Sequence[AskedRun]) -> list[str]:
+        """Copy the evidence files of runs into the site if requested; return their names there."""
+        return [name for row in rows for name in self._copied(folder, row)]
+
+    def _copied(self, folder: SiteFolder, row: AskedRun) -> list[str]:
+        if not self._wishes.with_evidence:
+            return []
+        store = self._reader.evidence.store(row.run)
+        if store is None:
+            return []
+        prefix = run_prefix(row.run.run_id)
+        keys = {
+            f"{_EVIDENCE}/{row.run.run_id}{key.removeprefix(prefix)}": key
+            for key in store.list(prefix)
+        }
+        folder.claim(keys)
+        for name, key in keys.items():
+            if folder.fresh(name, key) is None:  # evidence never changes: its key is enough
+                folder.write(name, store.get(key), key)
+        return sorted(keys)
+
+    def _report(self, rows: Sequence[AskedRun]) -> Report:
+        runs = sorted((row.run for row in rows), key=lambda run: run.run_index)
+        read = self._reader.read(runs, lambda trial: self._shown(trial, rows))
+        ((view,),) = (group.trials for group in read.groups)
+        run = telling_run(runs, view.fell)
+        report = Report(
+            asked="",
+            groups=read.groups,
+            inside_of=run.run_id,
+            made=f"made by diskbench {self._site.version}",
+            published=True,
+        )
+        return with_charts(
+            report, ChartData(read.groups, read.stored, self._reader.evidence, runs, run)
+        )
+
+    def _shown(self, trial: TrialFacts, rows: Sequence[AskedRun]) -> TrialFacts:
+        """The part of a trial's report that the site shows."""
+        shown = told_trial(
+            trial,
+            errors={row.run.run_id: row.run.error_kind or "" for row in rows},
+            places={row.run.run_id: self._place(row) for row in rows},
+            secrets=self._shown_runs.secrets(rows),
+        )
+        if not self._shown_runs.anonymous:
+            return shown
+        name = rows[0].run.address or rows[0].run.hostname or ""
+        return private_trial(shown, self._shown_runs.machines.get(name, ""))
+
+    def _place(self, row: AskedRun) -> str:
+        """Where readers find the evidence; empty if the site hides it. A local directory of the
+        publisher is not named: readers cannot reach it."""
+        if self._wishes.with_evidence:
+            return "copied, see below"
+        if self._shown_runs.anonymous or not row.run.evidence_url:
+            return ""
+        place = f"runs/{row.run.run_id}/"
+        if self._wishes.evidence_base:
+            return f"{self._wishes.evidence_base}/{place}"
+        if row.run.evidence_url.startswith("file:"):
+            return f"{place} of the publisher's evidence store"
+        return f"{row.run.evidence_url.rstrip('/')}/{place}"
+
+
+def _by_run(copied: Sequence[str]) -> dict[str, Files]:
+    """The copied files of each run: names without their folder, and paths from the page."""
+    files: dict[str, Files] = {}
+    for path in copied:
+        _, run_id, name = path.split("/", 2)
+        files[run_id] = (*files.get(run_id, ()), (name, f"../{quote(path)}"))
+    return files

@@ -172,6 +172,10 @@ class CostRefused(UserError):
     """It would cost more than was allowed, or the price is not known; nothing was rented."""
 
 
+class NoFigure(InvalidValue):
+    """No finished run of a selection has the figure that was asked for."""
+
+
 class FactsDiffer(UserError):
     """Figures of different machines, kernels, zones … cannot be pooled as replicates; names the
     facts that differ, with their values."""

@@ -1,10 +1,10 @@
 """Which figure stands for a run in a list, and for the runs of a trial: pure.
 
-    step    of the steps that measure: random before sequential, small blocks before large ones,
-            then the one with the highest rate. Small random I/O is what disks are bought and
-            limited by (our choice); the highest rate is the one nearest to a limit
-    trial   the headline in the middle of its runs at the baseline where some are, else of all
-            (MR-3, MR-5), with the worst trust of all its runs
+step    of the steps that measure: random before sequential, small blocks before large ones,
+        then the one with the highest rate. Small random I/O is what disks are bought and
+        limited by (our choice); the highest rate is the one nearest to a limit
+trial   the headline in the middle of its runs at the baseline where some are, else of all
+        (MR-3, MR-5), with the worst trust of all its runs
 """
 
 from __future__ import annotations

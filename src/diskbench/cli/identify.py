@@ -15,7 +15,8 @@ _MOST = 8
 def identify(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run, by the beginning of its id.")],
     cloud: Annotated[
-        str | None, typer.Option(metavar="PROVIDER", help="Only disks of this cloud.")
+        str | None,
+        typer.Option("--provider", metavar="NAME", help="Only disks of this provider."),
     ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")

@@ -45,7 +45,7 @@ def publish(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write a static site of the runs (default: all): an index, and a page for each configuration and run.
+    """Write a static site of runs (default: all), with a page for each configuration and run.
 
     The site works from files and from any static host. Called again, it writes only changes.
     """

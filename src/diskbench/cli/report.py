@@ -30,12 +30,12 @@ def report(
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="The format, if the suffix of the file does not name it."),
+        typer.Option("--format", help="The format (default: by the suffix of FILE, else html)."),
     ] = None,
     published: Annotated[
         str | None,
         typer.Option(
-            "--published",
+            "--post",
             metavar="POST",
             help="A chart of a post's figures, together with the runs of SELECTION, if any.",
         ),
@@ -60,7 +60,7 @@ def report(
             help="Also draw emulated, imported and unverified runs in charts of published figures.",
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -85,8 +85,8 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated needs --published",
-            advice="name the post: --published iaas-2018 --chart list",
+            "--include-emulated needs --post",
+            advice="name the post: --post iaas-2018 --chart list",
         )
     if axis is not None and chart is None:
         raise InvalidValue(

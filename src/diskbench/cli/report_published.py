@@ -1,4 +1,4 @@
-"""`diskbench report --published POST --chart NAME`: charts of posts, with own runs laid over."""
+"""`diskbench report --post POST --chart NAME`: charts of posts, with own runs laid over."""
 
 from __future__ import annotations
 

@@ -129,7 +129,9 @@ def show(
     typed = asked(selection, filter_, since, until)
     run, these = run_or_set(engine, typed)
     if these and not alone and not timing:
-        print_set(engine, typed.words, these, pool=pool or (), output=output, evidence_url=evidence_url)
+        print_set(
+            engine, typed.words, these, pool=pool or (), output=output, evidence_url=evidence_url
+        )
         return
     if timing:
         from diskbench.cli.results_show import print_timing
@@ -189,12 +191,11 @@ def export(
     selection: Selections = None,
     format_: Annotated[
         Exported | None,
-        typer.Option(
-            "--format", help="How to write the rows (default: by the suffix of FILE, else csv)."
-        ),
+        typer.Option("--format", help="The format (default: by the suffix of FILE, else csv)."),
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("-o", "--to", metavar="FILE", help="Where to (default: stdout).")
+        Path | None,
+        typer.Option("-o", "--to", metavar="FILE", help="The file to write (default: stdout)."),
     ] = None,
     filter_: Filters = None,
     since: Since = None,

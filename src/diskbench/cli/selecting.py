@@ -1,4 +1,4 @@
-"""How a command is told which runs it is about: one language for all of them (docs/selection.md)."""
+"""The options that say which runs a command is about, one language for all (docs/selection.md)."""
 
 from __future__ import annotations
 

@@ -87,9 +87,7 @@ def with_suspended(
         return list(runs)
     live = at_work(database)
     return [
-        run
-        if run.state in _FINAL or run.trial_id in live
-        else replace(run, state="suspended")
+        run if run.state in _FINAL or run.trial_id in live else replace(run, state="suspended")
         for run in runs
     ]
 

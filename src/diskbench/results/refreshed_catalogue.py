@@ -43,7 +43,7 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
     source = provider(cloud)
     if not isinstance(source, Refreshes):
         raise InvalidValue(
-            f"--cloud {cloud} has no API of limits and prices",
+            f"--provider {cloud} has no API of limits and prices",
             advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
         )
     before = open_books()

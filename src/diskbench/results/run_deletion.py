@@ -14,7 +14,7 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import FINAL_STATES, delete_runs, left_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from sqlalchemy.engine import Engine
 

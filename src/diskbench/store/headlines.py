@@ -73,10 +73,12 @@ def recent_trials(
         shown = list(trials.values())[:limit]
         runs = runs_by_id(connection, {newest for newest, *_ in shown})
         of_runs: dict[str, Headline] = {}
-        every = [run_id for _, _, run_ids in shown for run_id in run_ids]
-        for start in range(0, len(every), _AT_ONCE):
-            condition = schema.headline.c.run_id.in_(every[start : start + _AT_ONCE])
-            of_runs |= _headlines(connection, condition)
+        wanted = list(trials)[:limit]
+        for start in range(0, len(wanted), _AT_ONCE):
+            of_trials = sa.select(run.c.run_id).where(
+                run.c.trial_id.in_(wanted[start : start + _AT_ONCE])
+            )
+            of_runs |= _headlines(connection, schema.headline.c.run_id.in_(of_trials))
     found = [
         (runs[newest], states, [of_runs[run_id] for run_id in run_ids if run_id in of_runs])
         for newest, states, run_ids in shown
@@ -129,9 +131,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-def _headlines(
-    connection: Connection, condition: sa.ColumnElement[bool]
-) -> dict[str, Headline]:
+def _headlines(connection: Connection, condition: sa.ColumnElement[bool]) -> dict[str, Headline]:
     headline = schema.headline
     query = sa.select(headline.c.run_id, *(headline.c[name] for name in _COLUMNS))
     query = query.where(condition, headline.c.judged_by == __version__)

@@ -76,7 +76,8 @@ def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
             f"filter {text!r} is not of the form KEY=VALUE",
             advice=f"operators: {OPERATORS}, as in --filter 'iops>3000'",
         )
-    typed = Filter(*match.groups())
+    field, sign, value = match.groups()
+    typed = Filter(field, sign, value)
     name = COLUMN_OF.get(typed.field, typed.field)
     if name not in _columns() and name in labels:
         name = f"{LABEL}.{name}"

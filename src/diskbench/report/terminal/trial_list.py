@@ -1,6 +1,5 @@
-"""Trials as a list, one line each that fits the terminal: when, which disk, profile, the figure that
-stands for it, trust and short id. Plain text, because rich takes nine seconds for ten thousand
-lines."""
+"""Trials as a list, one line each that fits the terminal: when, disk, profile, figure, trust and
+short id. Plain text, because rich takes nine seconds for ten thousand lines."""
 
 from __future__ import annotations
 
@@ -96,7 +95,7 @@ def bought(run: Run) -> str:
 def _cells(trial: ListedTrial) -> tuple[str, ...]:
     run = trial.newest
     when = local_time(run.when)
-    done = trial.states["done"] if "done" in trial.states else 0
+    done = trial.states.get("done", 0)
     count = f" ×{trial.runs}" if trial.runs > 1 else ""
     if trial.runs > 1 and done not in (0, trial.runs):
         count = f" {done} of {trial.runs}"

@@ -1,4 +1,4 @@
-"""`diskbench ab`: two states of one machine, measured in turn and compared."""
+"""`diskbench ab`: two states of one machine, measured alternately and compared."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Series:
 def _own(
     states: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[A B]", help="Names of the two states (default: before after)."),
+        typer.Argument(metavar="A B", help="Names of the two states (default: before after)."),
     ] = None,
     before: Annotated[
         str | None,
@@ -109,7 +109,7 @@ def _own(
 
 
 def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
-    """Measure two states of one machine in turn (A B B A), and compare B with A.
+    """Measure two states of one machine in the order A B B A, and compare B with A.
 
     For a new kernel, driver, mount option or setting: commands switch the machine between the
     states. The interval covers this machine only.

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     from diskbench.results.selection import Asked
 
-SELECTION = "[SELECTION]…"
 Selections = Annotated[
-    list[str] | None, typer.Argument(metavar=SELECTION, help=f"Which runs: {SELECTION_HELP}.")
+    list[str] | None, typer.Argument(metavar="SELECTION", help=f"Which runs: {SELECTION_HELP}.")
 ]
 Filters = Annotated[
     list[str] | None,

@@ -1,4 +1,4 @@
-"""Two states of one machine, measured in turn: the labels of the runs, and their order. Pure.
+"""Two states of one machine, measured alternately: the labels of the runs, and their order. Pure.
 
 A block is four runs, A B B A: in it whatever drifts evenly with time is the same on both sides.
 The labels are stored with each run's evidence, so that `compare` pairs the runs by block at any

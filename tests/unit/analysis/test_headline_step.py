@@ -42,7 +42,7 @@ def test_a_trial_has_the_middle_of_its_runs_at_the_baseline() -> None:
     assert (found.iops, found.kind) == (100.0, "baseline")
     found = of_trial([one(1.0), one(2.0), one(3.0), one(4.0)])
     assert found is not None
-    assert found.iops == 2.0, "of an even number the lower one"
+    assert found.iops == 2.0  # of an even number the lower one
 
 
 def test_a_trial_has_the_worst_trust_of_its_runs_and_none_where_one_was_not_judged() -> None:

@@ -72,7 +72,7 @@ def test_the_words_for_a_person(database, call):
     ][:3]
     assert head.split() == ["step", "A", "B", "change", "95", "%,", "n", "=", "10", "p"]
     assert iops.split()[:3] == ["read", "IOPS", "3,000"]
-    assert iops.split()[4] == "~", "it may be chance"
+    assert iops.split()[4] == "~"  # it may be chance
     assert "−8.0 to +10" in iops
     assert moved.split()[:2] == ["MB/s", "12.3"]
     _, out, _ = call("compare", "disk=gp2", "disk=gp3", "-v")
@@ -245,7 +245,7 @@ def test_blocks_of_one_machine_are_samples_of_that_machine(database, call):
     in_blocks(database, 6, 1.1)
     one = only(call, "ab-side=before", "ab-side=after", "-f", "ab=kernel")
     assert (one["n"], one["pairs"], one["blocks"], one["in_turn"]) == (6, 12, True, True)
-    assert one["ratio"] == pytest.approx(1.1, rel=1e-4), "an even drift is no difference"
+    assert one["ratio"] == pytest.approx(1.1, rel=1e-4)  # an even drift is no difference
     assert one["interval"] is not None
     assert one["finding"] == "differs"
     assert any("this machine" in doubt for doubt in one["doubts"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from diskbench.cli.ab_runs import arguments_of
 from diskbench.model.ab import Turn, block_of, labels_at, turns
 
@@ -33,7 +35,7 @@ def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
         "label": ["team=x"], "install_fio": False,
     }  # fmt: skip
     words = arguments_of(typed, "s", Turn(2, "new"))
-    labels = [word for flag, word in zip(words, words[1:], strict=False) if flag == "--label"]
+    labels = [word for flag, word in pairwise(words) if flag == "--label"]
     assert labels == ["team=x", "ab=s", "ab-side=new", "ab-block=2"]
     assert words[words.index("--host") + 1] == "root@db1"
     assert "--size" not in words

@@ -62,7 +62,7 @@ def compare_lines(
     for block, group in groupby(comparison.compared, key=lambda line: line.block):
         lines = list(group)
         yield ""
-        yield block
+        yield from wrapped("", block, width)
         differences = dict.fromkeys(difference for line in lines for difference in line.differences)
         yield from wrapped("  differ in ", "; ".join(map(difference_text, differences)), width)
         yield from _table(lines, width)

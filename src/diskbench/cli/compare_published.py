@@ -10,12 +10,12 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
 
 def compare_published(
     engine: Engine,
-    asked: Asked,
+    asked: Selection,
     *,
     alone: bool,
     include_emulated: bool,

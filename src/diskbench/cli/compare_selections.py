@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.comparison import Comparison, Metric
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
 METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "p99_ns")
 ALL_METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
@@ -20,7 +20,7 @@ ALL_METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns
 
 def compare_two(
     database: Engine,
-    asked: Asked,
+    asked: Selection,
     *,
     metrics: Sequence[Metric],
     pool: Sequence[str] = (),

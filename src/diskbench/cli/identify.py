@@ -36,12 +36,12 @@ def identify(
     from diskbench.cli.stores import database, evidence
     from diskbench.errors import UnknownName
     from diskbench.results.identified import identified
-    from diskbench.results.selection import Asked, run_or_set
+    from diskbench.results.selection import Selection, run_or_set
 
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
-    found, _ = run_or_set(engine, Asked((run,)))
+    found, _ = run_or_set(engine, Selection((run,)))
     store = evidence(evidence_url or found.evidence_url)
     levels, fits = identified(engine, store, found, cloud=cloud)
     if output == "json":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.page.write_report import Format
     from diskbench.report.published.charts import PostChart
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
 LIST = "list"
 Axis = Literal["linear", "log"]
@@ -27,7 +27,7 @@ def report_published(
     chart: str | None,
     to: Sequence[Path],
     *,
-    asked: Asked,
+    asked: Selection,
     wanted: Format | None = None,
     axis: Axis | None = None,
     include_emulated: bool = False,

@@ -11,7 +11,7 @@ from diskbench.model.selection_keys import FILTER_HELP, SELECTION_HELP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
 Selections = Annotated[
     list[str] | None, typer.Argument(metavar="SELECTION", help=f"Which runs: {SELECTION_HELP}.")
@@ -35,8 +35,8 @@ def asked(
     filters: Sequence[str] | None,
     since: str | None,
     until: str | None,
-) -> Asked:
+) -> Selection:
     """The selection that was typed."""
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
-    return Asked(tuple(names or ()), tuple(filters or ()), since, until)
+    return Selection(tuple(names or ()), tuple(filters or ()), since, until)

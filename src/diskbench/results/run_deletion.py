@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
 
     Runs = Mapping[str, Run]
 
 
-def runs_to_delete(database: Engine, asked: Asked) -> Runs:
+def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     """The rows, by run id, of the runs that were asked for.
 
     Raises UnknownName, and InvalidValue when nothing is named, when a run has not ended, and when

@@ -49,7 +49,7 @@ def selected(database: Engine, text: str) -> list[Filter]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """A selection as typed: the runs that any of `names` means (all runs without names), of which
     those count that meet all `filters` and were measured from `since` to `until`."""
 
@@ -70,7 +70,7 @@ class Asked:
         return " ".join([*self.names, *self.filters, *typed])
 
 
-def chosen(database: Engine, asked: Asked) -> list[Filter]:
+def chosen(database: Engine, asked: Selection) -> list[Filter]:
     """The conditions that a run meets that was asked for; none where nothing was typed. Every
     command that takes a selection takes it from here. Raises UnknownName, also for a name that
     means no run, and InvalidValue."""
@@ -111,13 +111,13 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     return list(run_ids)
 
 
-def runs_of(database: Engine, asked: Asked) -> list[Run]:
+def runs_of(database: Engine, asked: Selection) -> list[Run]:
     """The rows, oldest first, of the runs that were asked for; one that is named by its id comes
     with the others of its trial. Where nothing was typed: those of the newest trial.
 
     Raises UnknownName, and InvalidValue where no run is left, also of one of the names.
     """
-    asked = asked if asked else Asked((LAST,))
+    asked = asked if asked else Selection((LAST,))
     met = conditions(database, asked.filters, since=asked.since, until=asked.until)
     by_id: dict[str, Run] = {}
     for wanted in [selected(database, text) for text in asked.names] or [[]]:
@@ -131,13 +131,13 @@ def runs_of(database: Engine, asked: Asked) -> list[Run]:
     return sorted(by_id.values(), key=_by_time)
 
 
-def run_or_set(database: Engine, asked: Asked) -> tuple[Run, list[Filter]]:
+def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
     """The newest run that was asked for (where nothing was typed, of the newest trial), and the
     filters of all where they are of more than one trial; empty for a run or a trial.
 
     Raises UnknownName, InvalidValue.
     """
-    asked = asked if asked else Asked((LAST,))
+    asked = asked if asked else Selection((LAST,))
     filters = chosen(database, asked)
     runs = find_runs(database, filters)
     if not runs:

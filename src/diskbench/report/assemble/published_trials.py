@@ -13,7 +13,7 @@ from diskbench.model.ids import LAST
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.own_trials import MARKS
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
-from diskbench.results.selection import Asked, chosen
+from diskbench.results.selection import Selection, chosen
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def compared(
     engine: Engine,
-    asked: Asked,
+    asked: Selection,
     evidence: EvidenceOfRuns,
     *,
     alone: bool,
@@ -42,7 +42,7 @@ def compared(
     ids = [name for name in asked.names if "/" in name or name in SEEDS]
     figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
     wanted = replace(asked, names=[name for name in asked.names if name not in ids])
-    trials = _trials(engine, wanted or Asked((LAST,)), alone=alone)
+    trials = _trials(engine, wanted or Selection((LAST,)), alone=alone)
     marked = [runs for runs in trials if _marks(runs)]
     taken = [runs for runs in trials if include_emulated or runs not in marked]
     if not taken:
@@ -58,7 +58,7 @@ def compared(
     )
 
 
-def _trials(engine: Engine, asked: Asked, *, alone: bool) -> list[tuple[Run, ...]]:
+def _trials(engine: Engine, asked: Selection, *, alone: bool) -> list[tuple[Run, ...]]:
     """The runs that were asked for (`alone`), or all runs of their trials, each trial once."""
     trials: dict[str, list[Run]] = {}
     for run in find_runs(engine, chosen(engine, asked)):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.results.run_evidence import OpenStore
-    from diskbench.results.selection import Asked
+    from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import StoredTrial
 
 
@@ -114,7 +114,7 @@ class ReadReport:
 def stored_report(
     reader: ReportReader,
     runs: Sequence[Run],
-    asked: Asked,
+    asked: Selection,
     *,
     chart: str | None = None,
 ) -> Report:

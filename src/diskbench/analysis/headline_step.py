@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.trust import worst
 
 if TYPE_CHECKING:
-    from diskbench.model.headline import Headline, StepLoad
+    from diskbench.model.headline import Headline, ListedStep
 
 _UNKNOWN_BLOCK = 1 << 62
 
 
-def headline_step(loads: Sequence[StepLoad]) -> StepLoad | None:
+def headline_step(loads: Sequence[ListedStep]) -> ListedStep | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
     return max(loads, key=_weight, default=None)
 
@@ -38,6 +38,6 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     return replace(middle, trust=worst(known) if len(known) == len(alike) else None)
 
 
-def _weight(load: StepLoad) -> tuple[bool, int, float]:
+def _weight(load: ListedStep) -> tuple[bool, int, float]:
     rate = load.iops if load.iops is not None else load.bytes_per_s
     return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0

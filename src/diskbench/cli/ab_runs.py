@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from diskbench.errors import InvalidValue
-from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, Turn, labels_at, turns
+from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,19 +72,19 @@ def measure_in_turn(
             leave(code if code > 0 else INTERRUPTED)
 
 
-def done_before(database: Engine, series: str) -> Mapping[Turn, int]:
+def done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
     """How many runs of each turn of a series are done."""
     from diskbench.store.query import Filter, find_runs
 
     filters = [Filter(f"label.{SERIES}", "=", series), Filter("state", "=", "done")]
     return Counter(
-        Turn(int(run.labels[BLOCK]), run.labels[SIDE])
+        RunInTurn(int(run.labels[BLOCK]), run.labels[SIDE])
         for run in find_runs(database, filters)
         if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
     )
 
 
-def arguments_of(typed: Mapping[str, Any], series: str, turn: Turn) -> list[str]:
+def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list[str]:
     """The words of the `diskbench run` of a turn. Those that may hold a password go by the
     environment."""
     words = ["run", "--quiet", "--output", "json", "--profile", typed["profile"]]
@@ -116,7 +116,7 @@ def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> 
         )
 
 
-def _switch(series: InTurn, turn: Turn) -> None:
+def _switch(series: InTurn, turn: RunInTurn) -> None:
     """Bring the machine into the state of a turn. Raises InvalidValue where its command fails."""
     if series.commands is None:
         print(f"bring the machine into state {turn.side!r}, then press Enter", file=sys.stderr)

@@ -20,7 +20,7 @@ ORDER = (0, 1, 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RunInTurn:
     """One run to do: in which block, from 1, and on which side."""
 
     block: int
@@ -38,13 +38,13 @@ def labels_at(series: str, side: str, block: int) -> dict[str, str]:
     return {SERIES: series, SIDE: side, BLOCK: str(block)}
 
 
-def turns(sides: Sequence[str], blocks: int, done: Mapping[Turn, int]) -> list[Turn]:
+def turns(sides: Sequence[str], blocks: int, done: Mapping[RunInTurn, int]) -> list[RunInTurn]:
     """Return the runs to do, in their order; `done` counts those that were done before."""
     left = dict(done)
     wanted = []
     for block in range(1, blocks + 1):
         for at in ORDER:
-            turn = Turn(block, sides[at])
+            turn = RunInTurn(block, sides[at])
             if left.get(turn, 0):
                 left[turn] -= 1
             else:

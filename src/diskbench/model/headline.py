@@ -35,7 +35,7 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
-class StepLoad:
+class ListedStep:
     """What chooses the headline of a run: a measured step with its load and its figures."""
 
     step: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.headline_step import headline_step, of_trial
 from diskbench.errors import StoreUnavailable
-from diskbench.model.headline import Headline, ListedTrial, StepLoad
+from diskbench.model.headline import Headline, ListedTrial, ListedStep
 from diskbench.store.headlines import keep_headlines, recent_trials, step_loads
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def with_suspended(
     ]
 
 
-def _load(verdict: Verdict, results: Sequence[StepResult]) -> StepLoad:
+def _load(verdict: Verdict, results: Sequence[StepResult]) -> ListedStep:
     """The load of a judged step, from the rows of its rounds, with the figure of its verdict."""
     rows = [
         row
@@ -103,7 +103,7 @@ def _load(verdict: Verdict, results: Sequence[StepResult]) -> StepLoad:
     ]
     stands = verdict.stands_for
     first = rows[0] if rows else None
-    return StepLoad(
+    return ListedStep(
         step=verdict.step,
         is_random=first is not None and (first.rw or "").startswith("rand"),
         block_bytes=first.block_bytes if first is not None else None,

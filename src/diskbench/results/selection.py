@@ -60,7 +60,7 @@ class Selection:
 
     def __bool__(self) -> bool:
         """Whether anything was typed."""
-        return bool(self.words)
+        return bool(self.names or self.filters) or (self.since, self.until) != (None, None)
 
     @property
     def words(self) -> str:

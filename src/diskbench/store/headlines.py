@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from diskbench import __version__
-from diskbench.model.headline import Headline, StepLoad
+from diskbench.model.headline import Headline, ListedStep
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import conditions, newest_first, runs_by_id
@@ -86,7 +86,7 @@ def recent_trials(
     return found, len(trials)
 
 
-def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[StepLoad]]:
+def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[ListedStep]]:
     """The measured steps of runs (at most a few hundred) from their rows: of several rounds the
     last one, all directions but syncs together."""
     row = schema.measurement
@@ -103,12 +103,12 @@ def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Ste
         )
         .order_by(row.c.run_id, row.c.step_index, row.c.position)
     )  # fmt: skip
-    loads: dict[str, dict[str, tuple[int | None, StepLoad]]] = {}
+    loads: dict[str, dict[str, tuple[int | None, ListedStep]]] = {}
     with transaction(database) as connection:
         for run_id, step, number, rw, block, iops, moved in connection.execute(query):
             of_run = loads.setdefault(run_id, {})
             is_random = (rw or "").startswith(_RANDOM)
-            load = StepLoad(step, is_random, block, iops, moved)
+            load = ListedStep(step, is_random, block, iops, moved)
             before = of_run.get(step)
             if before is not None and before[0] == number:
                 load = _together(before[1], load)
@@ -116,9 +116,9 @@ def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Ste
     return {run_id: [load for _, load in of.values()] for run_id, of in loads.items()}
 
 
-def _together(one: StepLoad, other: StepLoad) -> StepLoad:
+def _together(one: ListedStep, other: ListedStep) -> ListedStep:
     """Two directions of a step."""
-    return StepLoad(
+    return ListedStep(
         one.step,
         one.is_random,
         one.block_bytes,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from diskbench.analysis.headline_step import headline_step, of_trial
-from diskbench.model.headline import Headline, StepLoad
+from diskbench.model.headline import Headline, ListedStep
 
 
 def load(
     step: str, *, random: bool = True, block: int | None = 4096, iops: float | None = 1.0
-) -> StepLoad:
-    return StepLoad(step, random, block, iops, None if iops is None else iops * 4096)
+) -> ListedStep:
+    return ListedStep(step, random, block, iops, None if iops is None else iops * 4096)
 
 
-def chosen(*loads: StepLoad) -> str | None:
+def chosen(*loads: ListedStep) -> str | None:
     found = headline_step(loads)
     return found.step if found else None
 

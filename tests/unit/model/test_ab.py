@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from diskbench.cli.ab_runs import arguments_of
-from diskbench.model.ab import Turn, block_of, labels_at, turns
+from diskbench.model.ab import RunInTurn, block_of, labels_at, turns
 
 SIDES = ("old", "new")
 
@@ -16,10 +16,10 @@ def test_a_block_is_abba() -> None:
 
 
 def test_what_was_done_is_not_done_again() -> None:
-    done = {Turn(1, "old"): 1, Turn(1, "new"): 2}
-    assert turns(SIDES, 2, done)[0] == Turn(1, "old")
+    done = {RunInTurn(1, "old"): 1, RunInTurn(1, "new"): 2}
+    assert turns(SIDES, 2, done)[0] == RunInTurn(1, "old")
     assert len(turns(SIDES, 2, done)) == 5
-    assert turns(SIDES, 1, {Turn(1, "old"): 2, Turn(1, "new"): 2}) == []
+    assert turns(SIDES, 1, {RunInTurn(1, "old"): 2, RunInTurn(1, "new"): 2}) == []
 
 
 def test_labels_name_the_block() -> None:
@@ -34,7 +34,7 @@ def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
         "profile": "quick", "path": "/mnt", "size": None, "host": ["root@db1"], "set_": ["bs=4k"],
         "label": ["team=x"], "install_fio": False,
     }  # fmt: skip
-    words = arguments_of(typed, "s", Turn(2, "new"))
+    words = arguments_of(typed, "s", RunInTurn(2, "new"))
     labels = [word for flag, word in pairwise(words) if flag == "--label"]
     assert labels == ["team=x", "ab=s", "ab-side=new", "ab-block=2"]
     assert words[words.index("--host") + 1] == "root@db1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 
-from diskbench.model.headline import Headline, StepLoad
+from diskbench.model.headline import Headline, ListedStep
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.headlines import (
@@ -65,5 +65,7 @@ def test_the_loads_of_runs_come_from_their_rows(any_database: sa.Engine) -> None
     value = 3000.0
     measured(any_database, [value])
     (run_id,) = run_ids(any_database)
-    load = StepLoad("read", is_random=True, block_bytes=4096, iops=value, bytes_per_s=value * 4096)
+    load = ListedStep(
+        "read", is_random=True, block_bytes=4096, iops=value, bytes_per_s=value * 4096
+    )
     assert step_loads(any_database, [run_id]) == {run_id: [load]}

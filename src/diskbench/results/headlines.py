@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.headline_step import headline_step, of_trial
 from diskbench.errors import StoreUnavailable
-from diskbench.model.headline import Headline, ListedTrial, ListedStep
+from diskbench.model.headline import Headline, ListedStep, ListedTrial
 from diskbench.store.headlines import keep_headlines, recent_trials, step_loads
 
 if TYPE_CHECKING:

@@ -268,7 +268,7 @@ def _counts(real):
     cloud = sum(one.in_cloud for one in real)
     yield f"Of {len(real)} lab disks the right type came first for **{first}**, first or as well as"
     yield f"the first for **{right}**, and so among the disks of its own cloud for **{cloud}**"
-    yield "(`--cloud`)."
+    yield "(`--provider`)."
 
 
 def table(rows):

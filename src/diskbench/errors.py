@@ -4,6 +4,7 @@
   - UserError                    exit 2: the input or the environment; nothing was changed
     - UnknownName                a profile, provider, parameter, column … that does not exist
     - InvalidValue               a value out of its range or of the wrong form
+      - NoFigure                 runs without the figure that was asked for
     - ProviderBroken             an installed provider whose package cannot be loaded
     - ProfileError               a profile that does not parse, render or pass fio's own check
     - MatrixError                a matrix file with mistakes, each with its line
@@ -170,6 +171,10 @@ class QuotaExceeded(UserError):
 
 class CostRefused(UserError):
     """It would cost more than was allowed, or the price is not known; nothing was rented."""
+
+
+class NoFigure(InvalidValue):
+    """No finished run of a selection has the figure that was asked for."""
 
 
 class FactsDiffer(UserError):

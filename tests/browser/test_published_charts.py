@@ -22,9 +22,7 @@ def chart_page(tmp_path_factory):
     def made(post, name):
         file = folder / f"{post}-{name}.html"
         if not file.exists():
-            assert (
-                main(["report", "--published", post, "--chart", name, "-o", str(file), "-q"]) == 0
-            )
+            assert main(["report", "--post", post, "--chart", name, "-o", str(file), "-q"]) == 0
         return file
 
     return made

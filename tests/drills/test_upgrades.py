@@ -35,7 +35,7 @@ def test_the_store_of_an_earlier_version_is_read(name: str, tmp_path: Path) -> N
     listed = old.user.json("results", "list")["runs"]
     assert {(one["run_id"], one["state"]) for one in listed} == {
         (old.whole, "done"),
-        (old.killed, "running"),
+        (old.killed, "suspended"),
     }
     shown = old.user.json("results", "show", old.whole)["runs"][0]
     assert [step["step"] for step in shown["steps"]] == ["write"]

@@ -123,13 +123,13 @@ def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
 
 
 def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
-    disks = json.dumps(user.json("catalog", "disks", "--cloud", "stratus"))
+    disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
     assert "vapor" in disks
     assert "cumulus" in disks
     shown = done(user, "catalog", "show", "vapor").stdout
     assert "6,000" in shown
     assert "brochure" in shown
-    assert "puff-2" in done(user, "catalog", "instances", "--cloud", "stratus").stdout
+    assert "puff-2" in done(user, "catalog", "instances", "--provider", "stratus").stdout
 
 
 def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:

@@ -15,12 +15,14 @@ _TIMES = {
 
 def sentence(one: Compared) -> str:
     """What may be said of B against A, with the interval and the number of independent pairs."""
+    unit = "blocks" if one.blocks else "independent pairs"
     if one.interval is None:
         return (
-            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): six independent pairs are the "
+            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): six {unit} are the "
             "least that tell a difference from noise"
         )
-    within = f"{_percent(one.interval.low)} to {_percent(one.interval.high)}, n = {one.n}"
+    count = f"n = {one.n} blocks on one machine" if one.blocks else f"n = {one.n}"
+    within = f"{percent(one.interval.low)} to {percent(one.interval.high)}, {count}"
     match one.finding:
         case "differs":
             return f"{_difference(one)} ({within})"
@@ -43,7 +45,7 @@ def _difference(compared: Compared) -> str:
     return f"the {_TIMES[compared.metric]} of B is {share} {higher} than that of A"
 
 
-def _percent(ratio: float) -> str:
-    """`+4 %`, `−11.5 %`: a ratio as a difference."""
+def percent(ratio: float) -> str:
+    """Return a ratio as a difference: `+4.0 %`, `−12 %`."""
     change = (ratio - 1) * 100
     return f"{'−' if change < 0 else '+'}{abs(change):.{0 if abs(change) >= 9.95 else 1}f} %"

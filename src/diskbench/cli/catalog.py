@@ -29,18 +29,23 @@ def _with_catalogue(incomplete: str) -> list[str]:
     return [name for name in catalogues() if name.startswith(incomplete)]
 
 
-OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
+OutputOption = Annotated[
+    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+]
 Cloud = Annotated[
     str | None,
     typer.Option(
-        "--cloud", help="Of one provider with a catalogue only.", autocompletion=_with_catalogue
+        "--provider",
+        metavar="NAME",
+        help="Only what this provider rents out.",
+        autocompletion=_with_catalogue,
     ),
 ]
 Refresh = Annotated[
     bool,
     typer.Option(
         "--refresh",
-        help="First ask the clouds (or --cloud) for limits and prices, and keep what they say.",
+        help="First ask the clouds (or --provider) for limits and prices, and keep what they say.",
     ),
 ]
 

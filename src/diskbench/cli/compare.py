@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from diskbench.cli.selecting import Filters, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Metric
@@ -13,14 +14,17 @@ from diskbench.model.selection_keys import SELECTION_HELP
 
 
 def compare(
-    names: Annotated[
+    selection: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="A B",
-            help=f"What to compare: {SELECTION_HELP}. With --published any number of them, and "
+            help=f"Which runs: {SELECTION_HELP}. With --published any number of them, and "
             "published figures by id.",
         ),
     ] = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
     published: Annotated[
         bool,
         typer.Option(
@@ -40,9 +44,9 @@ def compare(
         ),
     ] = False,
     metric: Annotated[
-        Metric,
-        typer.Option(help="The figure to compare."),
-    ] = "iops",
+        Metric | None,
+        typer.Option(help="The only figure to compare (default: IOPS, MB/s and p99 latency)."),
+    ] = None,
     pool: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,6 +58,12 @@ def compare(
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Also mean and p99.9 latency, replicates and conclusions."
+        ),
+    ] = False,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Compare B with A, or runs with published figures of the same disk and workload.
@@ -61,23 +71,30 @@ def compare(
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
     from diskbench.cli.compare_published import compare_published
-    from diskbench.cli.compare_selections import compare_two
+    from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
     from diskbench.cli.stores import database
 
+    typed = asked(selection, filter_, since, until)
     if not published:
-        if names is None or len(names) != 2:
+        if len(typed.names) != 2:
             raise InvalidValue(
-                f"two things are compared, not {len(names or ())}",
+                f"two things are compared, not {len(typed.names)}",
                 advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
             )
+        metrics = (metric,) if metric else ALL_METRICS if verbose else METRICS
         compare_two(
-            database(database_url), *names, metric=metric, pool=tuple(pool or ()), output=output
+            database(database_url),
+            typed,
+            metrics=metrics,
+            pool=tuple(pool or ()),
+            output=output,
+            verbose=verbose,
         )
         return
 
     compare_published(
         database(database_url),
-        tuple(names or ()),
+        typed,
         alone=alone,
         include_emulated=include_emulated,
         output=output,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy.engine import Engine
+
+    from diskbench.results.selection import Selection
 
 
 def compare_published(
     engine: Engine,
-    names: Sequence[str],
+    asked: Selection,
     *,
     alone: bool,
     include_emulated: bool,
@@ -31,7 +31,7 @@ def compare_published(
     from diskbench.results.run_evidence import EvidenceOfRuns
 
     kept = EvidenceOfRuns(evidence)
-    document = compared(engine, names, kept, alone=alone, include_emulated=include_emulated)
+    document = compared(engine, asked, kept, alone=alone, include_emulated=include_emulated)
     if document.left_out:
         _say(f"left out, being no cloud's own: {', '.join(document.left_out)}")
     if output == "json":

@@ -18,9 +18,15 @@ FORMAT = 1
 def devices(
     host: Annotated[
         str | None,
-        typer.Option(help="USER@HOST[:PORT] to look at over SSH.", show_default="this machine"),
+        typer.Option(
+            metavar="USER@HOST[:PORT]",
+            help="Machine to look at over SSH.",
+            show_default="this machine",
+        ),
     ] = None,
-    output: Annotated[Literal["table", "json"], typer.Option(help="table or json.")] = "table",
+    output: Annotated[
+        Literal["table", "json"], typer.Option(help="What to print on stdout.")
+    ] = "table",
 ) -> None:
     """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
 

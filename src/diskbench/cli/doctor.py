@@ -115,10 +115,17 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 def doctor(
     provider: Annotated[
         list[str] | None,
-        typer.Option(help="Also check this provider: credentials, permissions, quota."),
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            help="Also check this provider: credentials, permissions, quota.",
+        ),
     ] = None,
     region: Annotated[
-        str | None, typer.Option(help="Region to check (default: the cloud's own configuration).")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Region to check (default: the cloud's own configuration)."
+        ),
     ] = None,
     matrix: Annotated[
         str | None,

@@ -35,10 +35,14 @@ def gc(
     provider: Annotated[
         str | None,
         typer.Option(
-            help="Also list what any diskbench left at this provider, and give back what expired."
+            "--provider",
+            metavar="NAME",
+            help="Also list what any diskbench left at this provider, and give back what expired.",
         ),
     ] = None,
-    region: Annotated[str | None, typer.Option(help="Its region (default: all of them).")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its region (default: all of them).")
+    ] = None,
     not_mine: Annotated[
         bool,
         typer.Option(
@@ -89,7 +93,7 @@ def gc(
     waiting = [trial_id for trial_id in left if trial_id not in going]
     if waiting:
         print(
-            f"{len(waiting)} abandoned, not expired; resume with 'diskbench resume', or give back:"
+            f"{len(waiting)} suspended, not expired; resume with 'diskbench resume', or give back:"
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )

@@ -15,7 +15,8 @@ _MOST = 8
 def identify(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run, by the beginning of its id.")],
     cloud: Annotated[
-        str | None, typer.Option(metavar="PROVIDER", help="Only disks of this cloud.")
+        str | None,
+        typer.Option("--provider", metavar="NAME", help="Only disks of this provider."),
     ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
@@ -35,12 +36,12 @@ def identify(
     from diskbench.cli.stores import database, evidence
     from diskbench.errors import UnknownName
     from diskbench.results.identified import identified
-    from diskbench.results.selection import run_or_set
+    from diskbench.results.selection import Selection, run_or_set
 
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
-    found, _ = run_or_set(engine, run)
+    found, _ = run_or_set(engine, Selection((run,)))
     store = evidence(evidence_url or found.evidence_url)
     levels, fits = identified(engine, store, found, cloud=cloud)
     if output == "json":

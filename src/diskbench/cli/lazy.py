@@ -41,6 +41,7 @@ COMMANDS: dict[str, str] = {
     "report": "Write a page about runs: verdict, tables and charts.",
     "publish": "Publish all runs as a static site.",
     "compare": "Compare runs with each other or with published figures.",
+    "ab": "Compare two states of one machine in blocks of A B B A.",
     "regressions": "Find when a disk became slower or faster.",
     "providers": "List providers and what each can do.",
     "config": "Show every setting, its value and its source.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diskbench.cli.matrix_run import mount
+from diskbench.cli.matrix_run import Seed, mount
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.terminal import print_json
 
@@ -37,10 +37,7 @@ File = Annotated[
     str,
     typer.Argument(metavar="FILE|NAME", help="A file, or a name from `diskbench matrix list`."),
 ]
-OutputOption = Annotated[MatrixOutput, typer.Option("--output", help="table or json.")]
-Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
-]
+OutputOption = Annotated[MatrixOutput, typer.Option("--output", help="What to print on stdout.")]
 
 
 @app.command("list")

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no live table.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no plan and no progress.")]
 
 
 def run(
@@ -57,7 +60,7 @@ def run(
             metavar="CONDITION",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the random order.")] = None,
+    seed: Seed = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,

@@ -20,15 +20,24 @@ FORMAT = 1
 """Format number of the JSON documents printed here."""
 
 Name = Annotated[str, typer.Argument(help="A profile's name, or the path of a fio job file.")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="Replace a parameter: key=value.")]
-PathOption = Annotated[str | None, typer.Option("--path", help="The directory to measure in.")]
-Device = Annotated[str | None, typer.Option("--device", help="The raw device to measure.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
+]
+PathOption = Annotated[
+    str | None, typer.Option("--path", metavar="DIR", help="Directory to measure in.")
+]
+Device = Annotated[
+    str | None, typer.Option("--device", metavar="PATH", help="Block device to measure.")
+]
 Allow = Annotated[
     list[str] | None,
-    typer.Option("--allow", help="Let a job file use this option, as `run --allow` does."),
+    typer.Option(
+        "--allow", metavar="OPTION", help="Let a job file use this option, as `run --allow` does."
+    ),
 ]
 Size = Annotated[
-    float | None, typer.Option("--size", metavar="GIB", help="GiB of the target to use.")
+    float | None,
+    typer.Option("--size", metavar="GIB", help="How much of the target to use, in GiB (2^30)."),
 ]
 
 
@@ -39,7 +48,7 @@ class ProfilesOutput(StrEnum):
     json = "json"
 
 
-OutputOption = Annotated[ProfilesOutput, typer.Option("--output", help="table or json.")]
+OutputOption = Annotated[ProfilesOutput, typer.Option("--output", help="What to print on stdout.")]
 
 
 @app.command("list")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from diskbench.cli.selecting import Filters, Since, Until
+from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
 
@@ -19,6 +19,7 @@ def publish(
             metavar="DIR", help="The folder of the site: new, empty, or an existing site to update."
         ),
     ],
+    selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
@@ -50,14 +51,14 @@ def publish(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write a static site of all runs: an index, and a page for each configuration and trial.
+    """Write a static site of runs (default: all), with a page for each configuration and trial.
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
     from diskbench.cli.stores import database, evidence
     from diskbench.errors import InvalidValue
     from diskbench.report.site.renewal import Wishes, publish_site
-    from diskbench.results.selection import conditions
+    from diskbench.results.selection import chosen
 
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(
@@ -84,7 +85,7 @@ def publish(
         full=full,
     )
     engine = database(database_url)
-    wanted = conditions(engine, filter_ or (), since=since, until=until)
+    wanted = chosen(engine, asked(selection, filter_, since, until))
     done = publish_site(engine, folder, wanted, wishes, evidence)
     if not quiet:
         print(

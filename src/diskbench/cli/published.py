@@ -25,20 +25,26 @@ Output = Annotated[
 
 @app.command("list")
 def list_(
-    seed: Annotated[
-        str | None, typer.Option("--seed", help="Only of one post, as iaas-2018.")
+    post: Annotated[
+        str | None,
+        typer.Option("--post", metavar="POST", help="Only figures of this post, as iaas-2018."),
     ] = None,
-    provider: Annotated[str | None, typer.Option("--provider", help="Only of one cloud.")] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option("--provider", metavar="NAME", help="Only figures of this provider's disks."),
+    ] = None,
     disk: Annotated[
         str | None,
-        typer.Option("--disk", help="Only of one disk: its type, or a part of its name."),
+        typer.Option(
+            "--disk", metavar="TYPE", help="Only of one disk: its type, or a part of its name."
+        ),
     ] = None,
     output: Output = "table",
 ) -> None:
     """List the figures, one per line; ! marks doubtful ones."""
     from diskbench.catalog.published.figures import filtered, load_published
 
-    figures = filtered(load_published(), seed=seed, provider=provider, disk=disk)
+    figures = filtered(load_published(), seed=post, provider=provider, disk=disk)
     if output == "json":
         _print_document(figures)
         return

@@ -7,19 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from diskbench.cli.selecting import Filters, Since
+from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl
 from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.model.comparison import Metric
 
 
 def regressions(
-    label: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Only runs with this label, as schedule=nightly."),
-    ] = None,
+    selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
+    until: Until = None,
     metric: Annotated[
         Metric,
         typer.Option(help="The figure to follow."),
@@ -41,15 +39,12 @@ def regressions(
     the new level and 5 %.
     """
     from diskbench.cli.stores import database
-    from diskbench.plan.cells import key_values
     from diskbench.results.history import find_regressions
     from diskbench.results.pool import facts_to_pool
-    from diskbench.results.selection import conditions
-    from diskbench.store.query import Filter
+    from diskbench.results.selection import chosen
 
     engine = database(database_url)
-    wanted = [Filter(f"label.{k}", "=", v) for k, v in key_values("--label", label or ())]
-    wanted += conditions(engine, filter_ or (), since=since)
+    wanted = chosen(engine, asked(selection, filter_, since, until))
     regressed = find_regressions(engine, wanted, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
         print_json(regressed.model_dump_json(indent=2))

@@ -8,22 +8,17 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.report_published import Axis, report_published
-from diskbench.cli.selecting import Filters
+from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.errors import InvalidValue
-from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.page.write_report import FORMATS, Format
 
 
 def report(
-    selection: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[SELECTION]…",
-            help=f"What to show: {SELECTION_HELP}. Default: `last`.",
-        ),
-    ] = None,
+    selection: Selections = None,
     filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
     to: Annotated[
         list[Path] | None,
         typer.Option(
@@ -35,12 +30,12 @@ def report(
     ] = None,
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="The format, if the suffix of the file does not name it."),
+        typer.Option("--format", help="The format (default: by the suffix of FILE, else html)."),
     ] = None,
     published: Annotated[
         str | None,
         typer.Option(
-            "--published",
+            "--post",
             metavar="POST",
             help="A chart of a post's figures, together with the runs of SELECTION, if any.",
         ),
@@ -65,21 +60,21 @@ def report(
             help="Also draw emulated, imported and unverified runs in charts of published figures.",
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not print the paths.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no paths.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Write a page for a browser about runs: verdict, table, charts, provenance.
 
-    A run is shown with its whole trial. Several trials of one subject are replicates.
+    Without a selection the newest. A run is shown with its whole trial. Several trials of one
+    subject are replicates.
     """
     if published is not None:
         report_published(
             published,
             chart,
             to or (),
-            asked=selection or (),
-            filters=filter_ or (),
+            asked=asked(selection, filter_, since, until),
             wanted=format_,
             axis=axis,
             include_emulated=include_emulated,
@@ -90,8 +85,8 @@ def report(
         return
     if include_emulated:
         raise InvalidValue(
-            "--include-emulated needs --published",
-            advice="name the post: --published iaas-2018 --chart list",
+            "--include-emulated needs --post",
+            advice="name the post: --post iaas-2018 --chart list",
         )
     if axis is not None and chart is None:
         raise InvalidValue(
@@ -113,18 +108,18 @@ def report(
     from diskbench.report.page.write_report import check_folder, format_of, write_report
     from diskbench.results.selection import runs_of
 
-    asked, filters = tuple(selection or ()), tuple(filter_ or ())
+    typed = asked(selection, filter_, since, until)
     wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]
     engine = database(database_url)
-    runs = runs_of(engine, asked, filters)
+    runs = runs_of(engine, typed)
     if not wanted:
         kind = format_ or FORMATS[0]
-        name = "-".join(["diskbench", file_name(runs, asked), *([chart] if chart else [])])
+        name = "-".join(["diskbench", file_name(runs, typed.names), *([chart] if chart else [])])
         wanted = [(Path(f"{name}.{kind}"), kind)]
     for path, _ in wanted:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    stored = stored_report(reader, runs, asked, filters, chart=chart)
+    stored = stored_report(reader, runs, typed, chart=chart)
     for path, kind in wanted:
         write_report(path, stored, kind, log=None if axis is None else axis == "log")
         if not quiet:

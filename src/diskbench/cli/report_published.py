@@ -1,4 +1,4 @@
-"""`diskbench report --published POST --chart NAME`: charts of posts, with own runs laid over."""
+"""`diskbench report --post POST --chart NAME`: charts of posts, with own runs laid over."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.page.write_report import Format
     from diskbench.report.published.charts import PostChart
+    from diskbench.results.selection import Selection
 
 LIST = "list"
 Axis = Literal["linear", "log"]
@@ -26,8 +27,7 @@ def report_published(
     chart: str | None,
     to: Sequence[Path],
     *,
-    asked: Sequence[str] = (),
-    filters: Sequence[str] = (),
+    asked: Selection,
     wanted: Format | None = None,
     axis: Axis | None = None,
     include_emulated: bool = False,
@@ -64,14 +64,14 @@ def report_published(
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
     own = OwnTrials()
-    if asked or filters:
+    if asked:
         from diskbench.cli.stores import database, evidence
         from diskbench.report.assemble.own_trials import own_trials
         from diskbench.results.run_evidence import EvidenceOfRuns
         from diskbench.results.selection import runs_of
 
         engine = database(database_url)
-        runs = runs_of(engine, asked, filters)
+        runs = runs_of(engine, asked)
         kept = EvidenceOfRuns(evidence, evidence_url)
         own, left_out = own_trials(engine, runs, chosen, kept, books, include_emulated)
         for words in left_out:

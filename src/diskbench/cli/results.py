@@ -10,15 +10,16 @@ import typer
 
 from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
-from diskbench.cli.selecting import Filters, Since, Until
+from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import table_width, terminal_width
 from diskbench.limits import COUNTER
-from diskbench.model.selection_keys import SELECTION_HELP
 from diskbench.report.terminal.screen import unguarded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
 
     from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
+    from diskbench.store.query import Filter
 
 app = typer.Typer(
     help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
@@ -39,6 +41,7 @@ _TABLE_LIMIT = 50
 
 @app.command("list")
 def list_(
+    selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
@@ -56,46 +59,29 @@ def list_(
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """List runs, newest first; runs without a date come last.
+    """List what was measured, newest first, the runs of a trial as one line.
 
-    On a terminal the table fits its width. `--wide` has every column, `--output json` every field.
+    `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
     """
     from diskbench.cli.stores import database
-    from diskbench.model.run import run_columns
-    from diskbench.results.selection import conditions
-    from diskbench.store.export import csv_text, run_fields
-    from diskbench.store.query import count_runs, find_runs
+    from diskbench.results.selection import chosen
 
     engine = database(database_url)
-    wanted = conditions(engine, filter_ or (), since=since, until=until)
-    most = _TABLE_LIMIT if limit is None and output == "table" else limit or None
-    runs = find_runs(engine, wanted, limit=None if most is None else min(most, COUNTER))
-    if output == "json":
-        _print_document(runs)
-    elif output == "csv":
-        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
-    elif not runs:
-        total = count_runs(engine) if wanted else 0
-        _say(
-            f"no run matches, of {total:,} in all"
-            if total
-            else "no runs yet: measure with 'diskbench run'"
-        )
+    wanted = chosen(engine, asked(selection, filter_, since, until))
+    most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
+    most = None if most is None else min(most, COUNTER)
+    if output == "table" and not wide:
+        _list_trials(engine, wanted, most)
     else:
-        _print_runs(runs, wide=wide)
-        if len(runs) == most and (total := count_runs(engine, wanted)) > len(runs):
-            _say(f"the newest {len(runs)} of {total:,}; --limit 0 lists all")
+        _list_runs(engine, wanted, most, output)
 
 
 @app.command()
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help=f"What to show: {SELECTION_HELP}.",
-        ),
-    ] = "last",
+    selection: Selections = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
     alone: Annotated[
         bool,
         typer.Option("--alone", help="Show this run only, without the other runs of its trial."),
@@ -131,7 +117,8 @@ def show(
 ) -> None:
     """Show a run with the others on the same machine and disk: figures, verdict, next step.
 
-    Of several trials, as of a matrix, it is shown what they say together: median and interval.
+    Without a selection the newest. Of several trials, as of a matrix, it is shown what they say
+    together: median and interval.
     """
     from diskbench.cli.results_set import hint_of_set, print_set
     from diskbench.cli.stores import database, evidence
@@ -139,9 +126,12 @@ def show(
     from diskbench.store.query import Filter, find_runs
 
     engine = database(database_url)
-    run, these = run_or_set(engine, name)
+    typed = asked(selection, filter_, since, until)
+    run, these = run_or_set(engine, typed)
     if these and not alone and not timing:
-        print_set(engine, name, these, pool=pool or (), output=output, evidence_url=evidence_url)
+        print_set(
+            engine, typed.words, these, pool=pool or (), output=output, evidence_url=evidence_url
+        )
         return
     if timing:
         from diskbench.cli.results_show import print_timing
@@ -198,18 +188,14 @@ def show(
 
 @app.command()
 def export(
-    selection: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SELECTION]…", help=f"Only these: {SELECTION_HELP}."),
-    ] = None,
+    selection: Selections = None,
     format_: Annotated[
         Exported | None,
-        typer.Option(
-            "--format", help="How to write the rows (default: by the suffix of FILE, else csv)."
-        ),
+        typer.Option("--format", help="The format (default: by the suffix of FILE, else csv)."),
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("-o", "--to", metavar="FILE", help="Where to (default: stdout).")
+        Path | None,
+        typer.Option("-o", "--to", metavar="FILE", help="The file to write (default: stdout)."),
     ] = None,
     filter_: Filters = None,
     since: Since = None,
@@ -225,15 +211,14 @@ def export(
     from diskbench.cli.results_csv import export_format
     from diskbench.cli.stores import database, evidence
     from diskbench.results.exported_rows import exported
-    from diskbench.results.selection import conditions
+    from diskbench.results.selection import chosen
 
     kind = export_format(format_, to)
     engine = database(database_url)
     data = exported(
         engine,
         kind,
-        conditions(engine, filter_ or (), since=since, until=until),
-        selection or (),
+        chosen(engine, asked(selection, filter_, since, until)),
         evidence(evidence_url) if evidence_url else None,
     )
     if to is None:
@@ -247,7 +232,7 @@ def export(
 
 @app.command()
 def delete(
-    run_ids: Annotated[list[str] | None, typer.Argument(help="Ids, or beginnings of them.")] = None,
+    selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
@@ -258,14 +243,12 @@ def delete(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Delete runs: their evidence and their rows."""
+    """Delete runs: their evidence and their rows. The id of a trial means all its runs."""
     from diskbench.cli.stores import database, evidence
     from diskbench.results.run_deletion import delete_with_evidence, runs_to_delete
-    from diskbench.results.selection import conditions
 
     engine = database(database_url)
-    wanted = conditions(engine, filter_ or (), since=since, until=until)
-    doomed = runs_to_delete(engine, tuple(run_ids or ()), wanted)
+    doomed = runs_to_delete(engine, asked(selection, filter_, since, until))
     if not doomed:
         _say("no run matches; nothing was deleted")
         return
@@ -301,11 +284,56 @@ def _print_document(
     print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
-def _print_runs(runs: Sequence[Run], *, wide: bool) -> None:
-    from diskbench.report.terminal.run_list import run_lines
+def _list_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> None:
+    from diskbench.report.terminal.trial_list import legend, trial_lines
+    from diskbench.results.headlines import listed
 
-    width = None if wide else table_width()
-    sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, width=width))
+    trials, total = listed(engine, wanted, limit=most, at_work=_at_work)
+    if not trials:
+        _say_nothing(engine, filtered=bool(wanted))
+        return
+    lines = trial_lines(trials, width=table_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    for line in legend(trials):
+        _say(line)
+    if total > len(trials):
+        _say(f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all")
+
+
+def _list_runs(engine: Engine, wanted: Sequence[Filter], most: int | None, output: Output) -> None:
+    from diskbench.model.run import run_columns
+    from diskbench.report.terminal.run_list import run_lines
+    from diskbench.results.headlines import with_suspended
+    from diskbench.store.export import csv_text, run_fields
+    from diskbench.store.query import find_runs
+
+    runs = with_suspended(find_runs(engine, wanted, limit=most), engine, _at_work)
+    if output == "json":
+        _print_document(runs)
+    elif output == "csv":
+        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
+    elif not runs:
+        _say_nothing(engine, filtered=bool(wanted))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
+
+
+def _say_nothing(engine: Engine, *, filtered: bool) -> None:
+    from diskbench.store.query import count_runs
+
+    total = count_runs(engine) if filtered else 0
+    _say(
+        f"no run matches, of {total:,} in all"
+        if total
+        else "no runs yet: measure with 'diskbench run'"
+    )
+
+
+def _at_work(engine: Engine) -> Collection[str]:
+    """The trials that a live process works on."""
+    from diskbench.engine.matrix.executor import trials_at_work
+
+    return trials_at_work(engine)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -22,7 +22,9 @@ def resume(
         ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no plan and no progress.")
+    ] = False,
     timing: Annotated[
         bool, typer.Option("--timing", help="Print at the end how long each part took.")
     ] = False,

@@ -263,6 +263,11 @@ def with_run_options(
     return typed
 
 
+def common_options(*names: str) -> Iterator[inspect.Parameter]:
+    """Some of the options that `run` always takes, for another command that measures."""
+    return (parameter for parameter in _of(_common) if parameter.name in names)
+
+
 def help_end(arguments: Sequence[str]) -> str | None:
     """What stands below the help: how to see the options that it does not show."""
     if provider_in(arguments) is not None:

@@ -156,10 +156,16 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
 def backfill(
     name: Name,
     start: Annotated[
-        str, typer.Option("--from", metavar="TIME", help="2026-11-01 or 2026-11-01T03:30.")
+        str,
+        typer.Option(
+            "--since", metavar="TIME", help="The first time: 2026-11-01 or 2026-11-01T03:30."
+        ),
     ],
     end: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Up to then (default: now).")
+        str | None,
+        typer.Option(
+            "--until", metavar="TIME", help="The last time, in the same form (default: now)."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:

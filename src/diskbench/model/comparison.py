@@ -55,7 +55,9 @@ class Compared(Frozen):
 
     `n` independent pairs are made of `pairs` pairs; `unpaired` figures found no partner. `in_turn`
     says whether A and B were measured side by side, in the rounds of one matrix. `q` is `p`
-    adjusted for all that this document compares. `sentence` says it in words.
+    adjusted for all that this document compares in that metric. `blocks`: the independent pairs
+    are blocks of runs on one machine, and the interval covers that machine only. `sentence` says it
+    in words.
     """
 
     block: str
@@ -76,6 +78,7 @@ class Compared(Frozen):
     differences: tuple[Difference, ...] = ()
     doubts: tuple[str, ...] = ()
     sentence: str = ""
+    blocks: bool = False
 
 
 class NotCompared(Frozen):

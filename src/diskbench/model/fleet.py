@@ -48,14 +48,15 @@ class CellSeen(Frozen):
     """A cell of a matrix, or a run of no matrix, that is in somebody's hands.
 
     `doing` is its step and how fast it goes, or what it waits for; `worker` the name of the
-    process, None where that is dead and nobody has taken it over yet.
+    process, None where that is dead and nobody has taken it over yet; its state is `suspended`
+    then.
     """
 
     trial_id: str
     name: str
     matrix: str | None = None
     matrix_id: str | None = None
-    state: CellState
+    state: CellState | Literal["suspended"]
     doing: str = ""
     age_s: float | None = None
     worker: str | None = None

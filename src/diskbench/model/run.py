@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.model.result import RunState
+    from diskbench.model.result import ShownState
 
 Mark = Literal["emulated", "unverified", "imported"]
 
@@ -26,7 +26,7 @@ class Run:
     campaign_id: str
     run_index: int
     replicate: int
-    state: RunState
+    state: ShownState
     error_kind: str | None
     error: str | None
     advice: str | None

@@ -34,7 +34,8 @@ class Draft:
 
 def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
     """Pairs, number of figures without a partner, and whether the sides were measured in turn.
-    Figures are paired within a round of a matrix; without a common round, in order of time.
+    Figures are paired within a block of an ABBA order or a round of a matrix; without a common one,
+    in order of time.
     """
     rounds_a, rounds_b = _by_round(a), _by_round(b)
     common = [key for key in rounds_a if key in rounds_b]
@@ -44,12 +45,28 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
         if in_turn
         else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     )
+    unit = _block if is_one_machine(a, b) else _machine
     pairs = [
-        Pair(figure_a.value, figure_b.value, figure_a.machine, figure_b.machine)
+        Pair(figure_a.value, figure_b.value, unit(figure_a), unit(figure_b))
         for of_a, of_b in sides
         for figure_a, figure_b in zip(of_a, of_b, strict=False)
     ]
     return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
+
+
+def is_one_machine(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> bool:
+    """Whether all figures are of blocks on a single machine. Blocks are then the samples, and what
+    they say covers this machine only; otherwise machines are the samples."""
+    figures = [*a, *b]
+    return all(figure.block for figure in figures) and len({one.machine for one in figures}) == 1
+
+
+def _block(figure: TrialFigure) -> str:
+    return figure.block
+
+
+def _machine(figure: TrialFigure) -> str:
+    return figure.machine
 
 
 def _by_time(figure: TrialFigure) -> tuple[bool, str]:
@@ -59,8 +76,9 @@ def _by_time(figure: TrialFigure) -> tuple[bool, str]:
 
 def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:
     rounds: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
-    for figure in figures:
-        rounds[figure.campaign_id, figure.replicate].append(figure)
+    for figure in sorted(figures, key=_by_time):
+        in_matrix = figure.campaign_id, figure.replicate
+        rounds[(figure.block, 0) if figure.block else in_matrix].append(figure)
     return rounds
 
 
@@ -68,9 +86,12 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
     """Sentences that a reader must know before believing the ratio (MR-3, MR-5, MR-8, MR-14)."""
     if not draft.in_turn:
         yield "A and B were not measured alternately: the ratio includes what changed in between"
+    one_machine = is_one_machine(draft.a, draft.b)
+    if one_machine:
+        yield "all blocks are of one machine: the interval holds for this machine, not for others"
     for name, side in (("A", draft.a), ("B", draft.b)):
         machines = len({figure.machine for figure in side})
-        if machines < len(side):
+        if machines < len(side) and not one_machine:
             yield f"{len(side)} trials of {name} are of {machines} machine{'s'[: machines != 1]}"
         far = max(figure.apart for figure in side)
         if far > APART:
@@ -85,7 +106,7 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
                 f"of {len(fallen)} of {len(side)} trials of {name} the level after the cliff "
                 f"counts ({fallen[0].level}), no mean over both"
             )
-    if draft.ratio.n < draft.ratio.pairs:
+    if draft.ratio.n < draft.ratio.pairs and not one_machine:
         yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
     if n := draft.unpaired:
         yield f"{n} trial{'s'[: n != 1]} found no partner and did not count"

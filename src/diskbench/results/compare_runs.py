@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.compare import adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
-from diskbench.errors import FactsDiffer, InvalidValue
+from diskbench.errors import FactsDiffer, InvalidValue, NoFigure
 from diskbench.model.comparison import (
     Compared,
     Comparison,
@@ -22,7 +22,7 @@ from diskbench.model.comparison import (
     Side,
 )
 from diskbench.results.canaries import off_trials
-from diskbench.results.compare_draft import Draft, doubts, paired
+from diskbench.results.compare_draft import Draft, doubts, is_one_machine, paired
 from diskbench.results.compare_tool import aligned
 from diskbench.results.pool import apart, check_alike
 from diskbench.results.replicated import interval_of, replicated
@@ -38,11 +38,48 @@ if TYPE_CHECKING:
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
     from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
+    from diskbench.store.query import Filter
 
 _NEVER_ACROSS = ("profile", "job")
 """Fields that must be equal on both sides: figures of different work have no ratio."""
 
 _Group = dict["FigureLine", list["TrialFigure"]]
+
+
+def compare_metrics(
+    database: Engine,
+    a: str,
+    b: str,
+    *,
+    metrics: Sequence[Metric],
+    pool: Collection[str] = (),
+    within: Sequence[Filter] = (),
+    evidence: EvidenceStore | None = None,
+) -> Comparison:
+    """As `compare_selections`, of several metrics, in the order of the steps. A metric that a side
+    lacks is left out where there is another. Raises as `compare_selections`."""
+    found: list[Comparison] = []
+    lacking: InvalidValue | None = None
+    for metric in metrics:
+        try:
+            found.append(
+                compare_selections(
+                    database, a, b, metric=metric, pool=pool, within=within, evidence=evidence
+                )
+            )
+        except NoFigure as error:
+            lacking = lacking or error
+    if not found:
+        raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
+    first = found[0]
+    lines = dict.fromkeys(
+        (one.block, one.step, one.direction) for of in found for one in of.compared
+    )
+    order = {line: at for at, line in enumerate(lines)}
+    compared = [one for of in found for one in of.compared]
+    compared.sort(key=lambda one: order[one.block, one.step, one.direction])
+    left = dict.fromkeys(one for of in found for one in of.not_compared)
+    return first.model_copy(update={"compared": tuple(compared), "not_compared": tuple(left)})
 
 
 def compare_selections(
@@ -52,19 +89,21 @@ def compare_selections(
     *,
     metric: Metric = "iops",
     pool: Collection[str] = (),
+    within: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
 ) -> Comparison:
     """The ratio B over A of each figure that both selections have, and what only one of them has.
 
-    Trials of one side that differ in a fact are replicates of each other only where the fact is in
-    `pool` (MR-14). Phases and canaries are read from `evidence`, or from the store of each run.
-    Raises UnknownName, and InvalidValue for a selection without finished runs and for trials that
-    are in both selections.
+    Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
+    replicates of each other only where the fact is in `pool` (MR-14). Phases and canaries are read
+    from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
+    without finished runs, and InvalidValue for trials that are in both selections.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     figures_by_side = [
-        trial_figures(database, selected(database, text), metric, evidence) for text in (a, b)
+        trial_figures(database, [*selected(database, text), *within], metric, evidence)
+        for text in (a, b)
     ]
     sides = tuple(
         _side(text, figures) for text, figures in zip((a, b), figures_by_side, strict=True)
@@ -103,7 +142,7 @@ def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
 def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure]]) -> None:
     for side, figures in zip(sides, figures_by_side, strict=True):
         if not figures:
-            raise InvalidValue(
+            raise NoFigure(
                 f"{side.asked!r} has no finished run with that figure",
                 advice="'diskbench results list' shows what there is; logs without fio's JSON "
                 "have levels ('diskbench results show RUN') and no figures",
@@ -241,6 +280,7 @@ def _compared(
         q=q,
         finding=judge(draft.ratio, q),
         differences=differences(draft.a, draft.b),
+        blocks=is_one_machine(draft.a, draft.b),
         doubts=(*([of_tool.words()] if of_tool else []), *doubts(draft, flagged)),
     )
     return compared.model_copy(update={"sentence": sentence(compared)})

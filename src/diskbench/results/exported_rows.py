@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from diskbench.analysis.row_figures import AFTER_CLIFF
 from diskbench.results.cliff_safe_rows import levelled
 from diskbench.results.phase_reader import courses_of
-from diskbench.results.selection import runs_named
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, measurement_fields, parquet_bytes
 from diskbench.store.metrics_text import metrics_text
@@ -41,23 +40,19 @@ def exported(
     database: Engine,
     kind: ExportFormat,
     filters: Sequence[Filter],
-    named: Sequence[str],
     evidence: EvidenceStore | None = None,
 ) -> bytes:
-    """The bytes that `results export` writes: the runs that meet the filters, among those that
-    `named` selects (as `report` takes selections) or among all. Raises UnknownName, InvalidValue.
-    """
-    run_ids = runs_named(database, named) if named else None
+    """The bytes that `results export` writes of the runs that meet the filters."""
     if kind == "csv":
-        return rows_as_csv(database, filters, run_ids=run_ids, evidence=evidence).encode()
+        return rows_as_csv(database, filters, evidence=evidence).encode()
     if kind == "parquet":
-        return parquet_bytes(*_rows(database, filters, run_ids, evidence))
+        return parquet_bytes(*_rows(database, filters, None, evidence))
     if kind == "prometheus" or kind == "openmetrics":
-        rows, _ = _rows(database, filters, run_ids, evidence)
+        rows, _ = _rows(database, filters, None, evidence)
         return metrics_text(rows, kind).encode()
-    runs = find_runs(database, filters, run_ids=run_ids)
+    runs = find_runs(database, filters)
     steps = load_results(database, *(run.run_id for run in runs))
-    measured = find_measurements(database, filters, run_ids=run_ids)
+    measured = find_measurements(database, filters)
     courses = courses_of(database, measured, evidence).values()
     return json_text(results_document(runs, steps, courses=courses)).encode() + b"\n"
 

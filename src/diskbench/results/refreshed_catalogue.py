@@ -45,7 +45,7 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
         source = providers.named(cloud)
         if not isinstance(source, Refreshes):
             raise InvalidValue(
-                f"--cloud {cloud} has no API of limits and prices",
+                f"--provider {cloud} has no API of limits and prices",
                 advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
             )
         refreshed = source.refreshed(before)

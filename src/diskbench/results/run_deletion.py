@@ -5,36 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
+from diskbench.results.selection import chosen
 from diskbench.store.archive import run_prefix
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
-from diskbench.store.query import find_run, find_runs
+from diskbench.store.query import find_runs
 from diskbench.store.rows import FINAL_STATES, delete_runs, left_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from sqlalchemy.engine import Engine
 
     from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
-    from diskbench.store.query import Filter
+    from diskbench.results.selection import Selection
 
     Runs = Mapping[str, Run]
 
 
-def runs_to_delete(database: Engine, run_ids: Sequence[str], filters: Sequence[Filter]) -> Runs:
-    """The rows, by run id, of the runs that are named and of those that meet the filters.
+def runs_to_delete(database: Engine, asked: Selection) -> Runs:
+    """The rows, by run id, of the runs that were asked for.
 
     Raises UnknownName, and InvalidValue when nothing is named, when a run has not ended, and when
     its lease is still open.
     """
-    if not run_ids and not filters:
-        raise InvalidValue("nothing is named to delete", advice="give run ids, or --filter")
-    runs = {run.run_id: run for run in (find_run(database, run_id) for run_id in run_ids)}
-    if filters:
-        runs |= {run.run_id: run for run in find_runs(database, filters)}
+    if not asked:
+        raise InvalidValue(
+            "nothing is named to delete", advice="name runs, or give --filter, --since or --until"
+        )
+    runs = {run.run_id: run for run in find_runs(database, chosen(database, asked))}
     active = set(unfinished_trials(database))
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in runs.values():

@@ -1,19 +1,19 @@
 """Selections as typed by the user: runs, trials, matrices, `KEY=VALUE` and dates.
 
-One language for every command that takes a selection or `--filter`; its keys are those of
-model/selection_keys.py.
+One language for every command: `chosen` reads it, cli/selecting.py has its options and their help,
+and its keys are those of model/selection_keys.py.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.selection_keys import FORMS
-from diskbench.store.campaigns import list_campaigns
-from diskbench.store.figures import ids_that_begin, known_labels
-from diskbench.store.query import Filter, find_run, find_runs, parse_filter
+from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
+from diskbench.store.query import Filter, any_of, count_runs, find_run, find_runs, parse_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.run import Run
 
+_LISTED = "'diskbench results list' shows what there is"
 _RANGE = ".."
 _DATE = len("2026-11-21")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
@@ -45,6 +46,40 @@ def selected(database: Engine, text: str) -> list[Filter]:
     if len(text) == _DATE and text.count("-") == 2:
         return _between(f"{text}{_RANGE}{text}")
     return [_by_id(database, text)]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A selection as typed: the runs that any of `names` means (all runs without names), of which
+    those count that meet all `filters` and were measured from `since` to `until`."""
+
+    names: Sequence[str] = ()
+    filters: Sequence[str] = ()
+    since: str | None = None
+    until: str | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything was typed."""
+        return bool(self.names or self.filters) or (self.since, self.until) != (None, None)
+
+    @property
+    def words(self) -> str:
+        """What was typed, in one line."""
+        bounds = (("--since", self.since), ("--until", self.until))
+        typed = [f"{name} {value}" for name, value in bounds if value is not None]
+        return " ".join([*self.names, *self.filters, *typed])
+
+
+def chosen(database: Engine, asked: Selection) -> list[Filter]:
+    """The conditions that a run meets that was asked for; none where nothing was typed. Every
+    command that takes a selection takes it from here. Raises UnknownName, also for a name that
+    means no run, and InvalidValue."""
+    groups = [selected(database, text) for text in asked.names]
+    for text, group in zip(asked.names, groups, strict=True):
+        if not count_runs(database, group):
+            raise UnknownName("run", text.strip(), (), advice=_LISTED)
+    named = any_of(groups)
+    return [*named, *conditions(database, asked.filters, since=asked.since, until=asked.until)]
 
 
 def conditions(
@@ -71,53 +106,44 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     for text in texts:
         runs = find_runs(database, selected(database, text))
         if not runs:
-            advice = "'diskbench results list' shows what there is"
-            raise UnknownName("run", text.strip(), (), advice=advice)
+            raise UnknownName("run", text.strip(), (), advice=_LISTED)
         run_ids |= dict.fromkeys(run.run_id for run in runs)
     return list(run_ids)
 
 
-def runs_of(database: Engine, asked: Sequence[str], filters: Sequence[str]) -> list[Run]:
-    """The rows, oldest first, of the runs that any text in `asked` selects and that meet all
-    `filters`; a run selects its whole trial. Without `asked`: all runs that meet the filters, and
-    without filters those of the newest trial.
+def runs_of(database: Engine, asked: Selection) -> list[Run]:
+    """The rows, oldest first, of the runs that were asked for; one that is named by its id comes
+    with the others of its trial. Where nothing was typed: those of the newest trial.
 
-    Raises UnknownName, and InvalidValue also where no run is left.
+    Raises UnknownName, and InvalidValue where no run is left, also of one of the names.
     """
-    met = conditions(database, filters)
+    asked = asked if asked else Selection((LAST,))
+    met = conditions(database, asked.filters, since=asked.since, until=asked.until)
     by_id: dict[str, Run] = {}
-    for text in asked or ([] if filters else [LAST]):
-        wanted = selected(database, text)
-        trials = [condition for condition in wanted if condition.field == "run_id"]
-        for row in find_runs(database, [*wanted, *met]):
-            if trials:  # the other runs of its trial belong to it
-                whole = [Filter("trial_id", "=", row.trial_id), *met]
-                by_id |= {run.run_id: run for run in find_runs(database, whole)}
-            by_id[row.run_id] = row
-    if not asked and filters:
-        by_id = {row.run_id: row for row in find_runs(database, met)}
+    for wanted in [selected(database, text) for text in asked.names] or [[]]:
+        rows = find_runs(database, [*wanted, *met])
+        if any(condition.field == "run_id" for condition in wanted):
+            for trial_id in {row.trial_id for row in rows}:
+                rows += find_runs(database, [Filter("trial_id", "=", trial_id), *met])
+        by_id |= {row.run_id: row for row in rows}
     if not by_id:
-        typed = " ".join([*asked, *filters])
-        raise InvalidValue(
-            f"{typed!r} names no run", advice="'diskbench results list' shows what there is"
-        )
+        raise InvalidValue(f"{asked.words!r} names no run", advice=_LISTED)
     return sorted(by_id.values(), key=_by_time)
 
 
-def run_or_set(database: Engine, text: str) -> tuple[Run, list[Filter]]:
-    """The newest run that `text` means, and the filters of all that it means where that is more
-    than one trial; empty for a run or a trial.
+def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
+    """The newest run that was asked for (where nothing was typed, of the newest trial), and the
+    filters of all where they are of more than one trial; empty for a run or a trial.
 
-    `text` is the id of a run, a trial or a matrix, the beginning of one, `last`, a matrix's name, a
-    label or dates. Raises UnknownName, InvalidValue.
+    Raises UnknownName, InvalidValue.
     """
-    filters = selected(database, text)
+    asked = asked if asked else Selection((LAST,))
+    filters = chosen(database, asked)
     runs = find_runs(database, filters)
     if not runs:
-        advice = "'diskbench results list' shows what there is"
-        raise UnknownName("run", text, (), advice=advice)
+        raise UnknownName("run", asked.words, (), advice=_LISTED)
     trials = {run.trial_id for run in runs}
-    typed = [run for run in runs if run.run_id == text.strip().lower()]
+    typed = [run for run in runs if [run.run_id] == [name.strip().lower() for name in asked.names]]
     return (typed or runs)[0], filters if len(trials) > 1 else []
 
 
@@ -146,9 +172,9 @@ def _between(text: str) -> list[Filter]:
 
 
 def _by_id(database: Engine, text: str) -> Filter:
-    named = [campaign for campaign in list_campaigns(database) if campaign.name == text]
-    if named:
-        return Filter("campaign_id", "=", named[-1].campaign_id)
+    matrix = newest_matrix_named(database, text)
+    if matrix is not None:
+        return Filter("campaign_id", "=", matrix)
     kind = "run, trial or matrix"
     ids = ids_that_begin(database, beginning(text, kind))
     chosen = meant(text, ids, kind, advice=f"name {FORMS}")

@@ -9,6 +9,7 @@ from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.errors import DiskbenchError
 from diskbench.fio.run_spread import run_warnings
 from diskbench.plan.as_disk import hint_of
+from diskbench.results.headlines import keep_judged
 from diskbench.results.run_evidence import audit_doubts, warn
 from diskbench.results.trial_cost import trial_cost
 from diskbench.results.verdicts import judge
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
-    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.headlines import keep_judged
+from diskbench.results.run_evidence import EvidenceOfRuns
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def read_trial(
         steps = load_results(database, *(row.run_id for row in runs))
     phases = {row.run_id: evidence.phases(row, plan) for row in runs}
     verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
+    if hint is None:
+        keep_judged(database, steps, verdicts)
     flat = tuple(course for of_run in phases.values() for course in of_run)
     audits = tuple(audit for row in runs for audit in evidence.audits(row))
     measured = _measured(runs, steps, flat)

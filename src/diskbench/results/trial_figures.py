@@ -14,6 +14,7 @@ from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.analysis.run_course import joint_courses
+from diskbench.model.ab import block_of
 from diskbench.results.phase_reader import courses_of
 from diskbench.results.sample_units import machine_of
 from diskbench.store.figures import load_figures
@@ -67,7 +68,8 @@ class TrialFigure:
     spread of the trial's runs over their median. `level` is the kind of the phases that the figure
     is taken from, where the step has several levels; None: it is the mean of the whole step.
     `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
-    alone (a latency); such a figure is never pooled.
+    alone (a latency); such a figure is never pooled. `block` names the block of an ABBA order that
+    the trial was measured in (model/ab.py); empty for any other.
     """
 
     trial_id: str
@@ -85,6 +87,7 @@ class TrialFigure:
     role: str = "measure"
     level: PhaseKind | None = None
     spans_cliff: bool = False
+    block: str = ""
 
     @property
     def sample(self) -> Sample:
@@ -203,6 +206,7 @@ def _figure(
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
+        block=block_of(run.labels),
     )
 
 

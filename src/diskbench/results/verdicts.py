@@ -1,6 +1,7 @@
 """Verdicts on measured steps, from rows, evidence, plan and phases.
 
 Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
+Only the figure and the trust that lists show are copied to the database (results/headlines.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from diskbench.plan.as_disk import Hint, hint_of, named_disk
 from diskbench.plan.limit_path import cloud_of
 from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
+from diskbench.results.headlines import keep_judged
 from diskbench.results.identified import level_of
 from diskbench.results.other_disk import with_other_disk
 from diskbench.results.over_runs import disagree, over_runs
@@ -98,8 +100,11 @@ def _verdicts(
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
     results = load_results(database, *(run.run_id for run in ordered))
-    hint = hint or hint_of(ordered[0].labels or {})
-    return judge(evidence, ordered, results, plan, phases, books, hint=hint, only=only)[0]
+    named = hint or hint_of(ordered[0].labels or {})
+    verdicts, _ = judge(evidence, ordered, results, plan, phases, books, hint=named, only=only)
+    if hint is None:
+        keep_judged(database, results, verdicts)
+    return verdicts
 
 
 def judge(

@@ -104,7 +104,7 @@ def results_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             **{column.name: _column(column) for column in columns},
-            "state": {"enum": list(get_args(RunState))},
+            "state": {"enum": [*get_args(RunState), "suspended"]},
             "steps": {"type": "array", "items": {"$ref": "#/$defs/StepResult"}},
             "phases": {"type": "array", "items": {"$ref": "#/$defs/StepPhases"}},
             "verdicts": {"type": "array", "items": {"$ref": "#/$defs/Verdict"}},

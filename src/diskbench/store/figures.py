@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from diskbench.model.ids import Known, fits
 from diskbench.model.run import MeasuredFigure
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions, id_fits, oldest_first, place_words, runs_by_id
+from diskbench.store.query import conditions, oldest_first, runs_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,34 +68,3 @@ def count_trials(database: Engine, campaign_id: str) -> int:
     )
     with transaction(database) as connection:
         return int(connection.execute(query).scalar_one())
-
-
-def known_labels(database: Engine) -> set[str]:
-    """The label keys of all runs."""
-    with transaction(database) as connection:
-        all_labels = connection.execute(sa.select(schema.run.c.labels)).scalars()
-        return {key for labels in all_labels for key in labels}
-
-
-def ids_that_begin(database: Engine, text: str) -> list[Known]:
-    """The runs, trials and campaigns whose ids begin with `text`, or end with it where it is
-    as long as a short id, each with its parents. `text` is in lower case and not empty."""
-    run = schema.run
-    columns = (run.c.campaign_id, run.c.trial_id, run.c.run_id)
-    begins = sa.or_(*(id_fits(column, text) for column in columns))
-    of_place = (run.c.profile, run.c.provider, run.c.address, run.c.hostname)
-    query = sa.select(*columns, *of_place).where(begins).order_by(run.c.run_id)
-    by_kind: dict[tuple[str, str], Known] = {}
-    with transaction(database) as connection:
-        for campaign, trial, name, profile, provider, address, hostname in connection.execute(
-            query
-        ):
-            where = place_words(profile, provider, address or hostname)
-            for known in (
-                Known(campaign, "matrix", where=where),
-                Known(trial, "trial", where=where, part_of=(campaign,)),
-                Known(name, "run", where=where, part_of=(campaign, trial)),
-            ):
-                if known.id is not None:
-                    by_kind.setdefault((known.kind, known.id), known)
-    return [known for known in by_kind.values() if fits(known.id, text)]

@@ -32,7 +32,7 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
             if _format(data) < FORMAT:
                 log.warning(
                     "%s was refreshed by an earlier diskbench and is not used; "
-                    "`diskbench catalog instances --refresh --cloud %s` asks again",
+                    "`diskbench catalog instances --refresh --provider %s` asks again",
                     path,
                     path.stem,
                 )
@@ -41,7 +41,8 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
         except (ValidationError, OSError) as error:
             raise InvalidValue(
                 f"{path} is not a refreshed catalogue: {value_faults(error, 'file')}",
-                advice=f"remove it, or `diskbench catalog instances --refresh --cloud {path.stem}`",
+                advice="remove it, or "
+                f"`diskbench catalog instances --refresh --provider {path.stem}`",
             ) from error
     return tuple(overlays)
 

@@ -44,11 +44,23 @@ _LISTED = "'diskbench results list' shows what there is"
 
 @dataclass(frozen=True)
 class Filter:
-    """One condition: `field`, one of = != > >= < <= ~ (contains), and the value as typed."""
+    """One condition: `field`, one of = != > >= < <= ~ (contains), and the value as typed.
+
+    With `either` it is met where all conditions of at least one of these groups are; the other
+    fields then mean nothing (see `any_of`).
+    """
 
     field: str
     operator: str
     value: str
+    either: tuple[tuple[Filter, ...], ...] = ()
+
+
+def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
+    """The conditions that are met where all of at least one of `groups` are; none of no group."""
+    if len(groups) < 2:
+        return [condition for group in groups for condition in group]
+    return [Filter("", "", "", tuple(map(tuple, groups)))]
 
 
 def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
@@ -64,7 +76,8 @@ def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
             f"filter {text!r} is not of the form KEY=VALUE",
             advice=f"operators: {OPERATORS}, as in --filter 'iops>3000'",
         )
-    typed = Filter(*match.groups())
+    field, sign, value = match.groups()
+    typed = Filter(field, sign, value)
     name = COLUMN_OF.get(typed.field, typed.field)
     if name not in _columns() and name in labels:
         name = f"{LABEL}.{name}"
@@ -239,6 +252,10 @@ def _columns() -> set[str]:
 
 
 def _condition(wanted: Filter, *, on_rows: bool = False) -> sa.ColumnElement[bool]:
+    if wanted.either:
+        return sa.or_(
+            *(sa.and_(*(_condition(one, on_rows=on_rows) for one in of)) for of in wanted.either)
+        )
     run, measurement = schema.run, schema.measurement
     kind, dot, key = wanted.field.partition(".")
     if dot and kind in _MAPPINGS:

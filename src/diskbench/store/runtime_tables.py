@@ -79,6 +79,20 @@ timing = sa.Table(
     sa.Column("seconds", REAL, nullable=False),
 )
 
+headline = sa.Table(
+    f"{PREFIX}headline",
+    metadata,
+    run_id(),
+    text("step", null=False),
+    sa.Column("iops", REAL),
+    sa.Column("bytes_per_s", REAL),
+    text("kind"),
+    text("trust", null=False),
+    text("judged_by", null=False),
+)
+"""The figure and the trust that stand for a run in lists, kept whenever its trial is judged; a row
+of another version of diskbench counts for nothing."""
+
 matrix = sa.Table(
     f"{PREFIX}matrix",
     metadata,

@@ -14,6 +14,7 @@ from diskbench.store.runtime_tables import (
     cell,
     claim,
     executor,
+    headline,
     lease,
     machine,
     matrix,
@@ -34,6 +35,7 @@ __all__ = [
     "cell",
     "claim",
     "executor",
+    "headline",
     "lease",
     "machine",
     "matrix",
@@ -50,12 +52,12 @@ __all__ = [
 ]
 
 VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 """Every schema revision this program knows, oldest first; the last is the one it uses."""
 HEAD = REVISIONS[-1]
 
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
 RUNTIME_TABLES = (
-    claim, progress, lease, executor, timing, matrix, cell, machine, schedule, occurrence,
+    claim, progress, lease, executor, timing, headline, matrix, cell, machine, schedule, occurrence,
 )  # fmt: skip

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.dialects import postgresql, sqlite
-
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.engine import Connection
 
 
@@ -46,5 +45,9 @@ def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, 
 
 def _insert(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
     if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
         return postgresql.insert(table)
+    from sqlalchemy.dialects import sqlite
+
     return sqlite.insert(table)

@@ -184,11 +184,13 @@ def test_a_folder_that_is_not_there_is_of_one_provider_alone(home: Path, tmp_pat
 @pytest.mark.slow
 def test_the_catalogue_command_lists_and_shows_it(home: Path) -> None:
     listed = json.loads(
-        python(home, "-m", "diskbench", "catalog", "disks", "--cloud", "acme", "--output", "json")
+        python(
+            home, "-m", "diskbench", "catalog", "disks", "--provider", "acme", "--output", "json"
+        )
     )
     assert [one["type"] for one in listed["disks"]] == ["quick", "split", "sized", "scratch"]
     assert "steel" in [one["name"] for one in listed["acme"]]
     shown = python(home, "-m", "diskbench", "catalog", "show", "T2")
     assert "T2: gib 1,000, iops 900" in shown
     assert "T1:" not in shown
-    assert "small" in python(home, "-m", "diskbench", "catalog", "instances", "--cloud", "acme")
+    assert "small" in python(home, "-m", "diskbench", "catalog", "instances", "--provider", "acme")

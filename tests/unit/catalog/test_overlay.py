@@ -90,7 +90,7 @@ def test_an_overlay_of_an_earlier_format_is_left_out_with_a_warning(
                "patches": {"aws_instances.yaml": {}}}  # fmt: skip
     (tmp_path / "aws.json").write_text(json.dumps(earlier))
     assert read_overlays(tmp_path) == ()
-    assert "diskbench catalog instances --refresh --cloud aws" in caplog.text
+    assert "diskbench catalog instances --refresh --provider aws" in caplog.text
 
 
 def test_the_price_that_was_refreshed_goes_before_the_shipped_one():

@@ -38,10 +38,10 @@ def test_disks_lists_every_type_of_every_cloud():
 
 
 def test_one_cloud_may_be_asked_for():
-    document = json.loads(told("disks", "--cloud", "gcp", "--output", "json"))
+    document = json.loads(told("disks", "--provider", "gcp", "--output", "json"))
     assert document["format"] == 1
     assert {one["cloud"] for one in document["disks"]} == {"gcp"}
-    assert "Premium_LRS" not in told("disks", "--cloud", "gcp")
+    assert "Premium_LRS" not in told("disks", "--provider", "gcp")
 
 
 def test_the_document_of_disks_carries_every_figure_with_its_source():
@@ -61,9 +61,9 @@ def test_instances_lists_what_machines_sustain():
 
 
 def test_instances_says_where_the_limits_that_it_has_no_column_for_are_told():
-    assert "with it: diskbench catalog show NAME" in told("instances", "--cloud", "azure")
-    assert "depend on the disk type" in told("instances", "--cloud", "gcp")
-    assert "catalog show" not in told("instances", "--cloud", "aws")
+    assert "with it: diskbench catalog show NAME" in told("instances", "--provider", "azure")
+    assert "depend on the disk type" in told("instances", "--provider", "gcp")
+    assert "catalog show" not in told("instances", "--provider", "aws")
 
 
 def test_show_tells_each_figure_with_its_source_and_date():
@@ -79,7 +79,7 @@ def test_show_finds_machines_and_parts_of_vsphere_by_any_case():
 
 
 def test_disks_names_every_part_of_vsphere_and_each_can_be_shown():
-    text = told("disks", "--cloud", "vsphere")
+    text = told("disks", "--provider", "vsphere")
     for name in ("VMFS", "NFS41", "vsan", "VVOL", "thin", "eager-zeroed", "pvscsi", "iops-limit"):
         assert name in text
         assert ")" in told("show", name), "its source"
@@ -90,7 +90,7 @@ def test_disks_names_every_part_of_vsphere_and_each_can_be_shown():
 
 def test_no_cloud_is_asked_about_vsphere():
     with pytest.raises(InvalidValue, match="vsphere has no API"):
-        told("disks", "--cloud", "vsphere", "--refresh")
+        told("disks", "--provider", "vsphere", "--refresh")
 
 
 def test_a_tier_is_shown_without_the_others():

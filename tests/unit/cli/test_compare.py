@@ -42,7 +42,7 @@ def document(call, *arguments):
 
 
 def only(call, *arguments):
-    (one,) = document(call, "compare", *arguments)["compared"]
+    (one,) = document(call, "compare", *arguments, "--metric", "iops")["compared"]
     return one
 
 
@@ -66,6 +66,16 @@ def test_the_words_for_a_person(database, call):
     _, out, _ = call("compare", "disk=gp2", "disk=gp3")
     assert "A  disk=gp2: 10 trials" in out
     assert "differ in disk gp2 → gp3" in out
+    assert max(map(len, out.splitlines())) <= 80
+    head, iops, moved = out.splitlines()[
+        out.splitlines().index("  differ in disk gp2 → gp3") + 1 :
+    ][:3]
+    assert head.split() == ["step", "A", "B", "change", "95", "%,", "n", "=", "10", "p"]
+    assert iops.split()[:3] == ["read", "IOPS", "3,000"]
+    assert iops.split()[4] == "~"  # it may be chance
+    assert "−8.0 to +10" in iops
+    assert moved.split()[:2] == ["MB/s", "12.3"]
+    _, out, _ = call("compare", "disk=gp2", "disk=gp3", "-v")
     assert "the difference is smaller than the noise (−8.0 % to +10 %, n = 10)" in out
     assert "A  3,000 IOPS (2,995 IOPS to 3,005 IOPS, n = 10), CoV 0.2 %" in out
 
@@ -82,6 +92,8 @@ def test_below_six_there_are_the_words_and_no_interval(database, call):
     two_disks(database, [])
     measured(database, [2000, 2001, 2002], disk="gp3", labels=[("disk", "gp3")])
     _, out, _ = call("compare", "disk=gp2", "disk=gp3")
+    assert "  too few  –" in out
+    _, out, _ = call("compare", "disk=gp2", "disk=gp3", "-v")
     assert "no interval (n = 3)" in out
     assert only(call, "disk=gp2", "disk=gp3")["finding"] == "too few"
     assert only(call, "disk=gp2", "disk=gp3")["unpaired"] == 7
@@ -115,7 +127,7 @@ def test_dates_are_compared_and_said_not_to_have_been_in_turn(database, call):
 def test_campaigns_and_trials_are_named_by_their_ids(database, call):
     before = measured(database, A)
     after = measured(database, A, campaign=1)
-    found = document(call, "compare", before[0], after[0])
+    found = document(call, "compare", before[0], after[0], "--metric", "iops")
     assert [len(found[side]["trials"]) for side in "ab"] == [1, 1]
     assert found["compared"][0]["finding"] == "too few"
 
@@ -157,7 +169,7 @@ def test_what_only_one_side_measured_is_named(database, call):
     measured(database, A, disk="gp2", labels=[("s", "a")])
     measured(database, A, disk="gp3", labels=[("s", "a")])
     measured(database, A, disk="gp2", labels=[("s", "b")], campaign=1)
-    found = document(call, "compare", "s=a", "s=b")
+    found = document(call, "compare", "s=a", "s=b", "--metric", "iops")
     assert len(found["compared"]) == 1
     assert found["not_compared"][0]["why"] == "only A measured it"
 
@@ -187,7 +199,7 @@ def test_a_fall_in_a_history_is_found_with_its_day_and_what_changed_with_it(data
         values = [x * level for x in A[night % 5 : night % 5 + 3]]
         labels = [("schedule", "nightly")]
         measured(database, values, campaign=night, labels=labels, facts={"kernel": kernel})
-    (history,) = document(call, "regressions", "--label", "schedule=nightly")["histories"]
+    (history,) = document(call, "regressions", "schedule=nightly")["histories"]
     assert len(history["points"]) == 16
     (change,) = history["changes"]
     assert change["at"].startswith("2026-10-03")
@@ -212,6 +224,42 @@ def test_a_history_that_is_too_short_says_so(database, call):
         measured(database, [A[night]], campaign=night)
     _, out, _ = call("regressions")
     assert "3 times are too few" in out
-    code, out, err = call("regressions", "--label", "schedule=none")
+    code, out, err = call("regressions", "-f", "label.schedule=none")
     assert (code, out) == (0, "")
     assert "was measured twice" in err
+
+
+def in_blocks(database, count, change, *, machines=1):
+    """Blocks of A B B A on one machine that drifts, `after` faster by the factor."""
+    for block in range(1, count + 1):
+        for at, side in enumerate(("before", "after", "after", "before")):
+            level = (3000 + 20 * block + 5 * at) * (change if side == "after" else 1)
+            labels = [("ab", "kernel"), ("ab-side", side), ("ab-block", str(block))]
+            facts = {"hostname": f"db{block % machines}"}
+            measured(
+                database, [level], labels=labels, rented=False, campaign=block * 4 + at, facts=facts
+            )
+
+
+def test_blocks_of_one_machine_are_samples_of_that_machine(database, call):
+    in_blocks(database, 6, 1.1)
+    one = only(call, "ab-side=before", "ab-side=after", "-f", "ab=kernel")
+    assert (one["n"], one["pairs"], one["blocks"], one["in_turn"]) == (6, 12, True, True)
+    assert one["ratio"] == pytest.approx(1.1, rel=1e-4)  # an even drift is no difference
+    assert one["interval"] is not None
+    assert one["finding"] == "differs"
+    assert any("this machine" in doubt for doubt in one["doubts"])
+    assert not any("alternately" in doubt for doubt in one["doubts"])
+
+
+def test_five_blocks_have_no_interval(database, call):
+    in_blocks(database, 5, 1.1)
+    one = only(call, "ab-side=before", "ab-side=after")
+    assert (one["n"], one["finding"]) == (5, "too few")
+
+
+def test_filters_hold_for_both_sides(database, call):
+    two_disks(database, A)
+    measured(database, A, disk="gp3", labels=[("s", "x")], campaign=3)
+    found = document(call, "compare", "disk=gp2", "disk=gp3", "--until", "2026-09-22")
+    assert len(found["b"]["trials"]) == 10

@@ -31,7 +31,7 @@ def test_list_has_a_line_for_every_figure_in_80_columns(run):
 
 
 def test_list_marks_what_is_doubted(run):
-    _, out, _ = run("list", "--seed", "san-vs-local")
+    _, out, _ = run("list", "--post", "san-vs-local")
     (cached,) = [line for line in out.splitlines() if "325,000 IOPS" in line]
     (trusted,) = [line for line in out.splitlines() if "2,573 IOPS" in line]
     assert cached.startswith("! ")
@@ -39,7 +39,7 @@ def test_list_marks_what_is_doubted(run):
 
 
 def test_list_filters_by_post_provider_and_disk(run):
-    _, out, _ = run("list", "--provider", "aws", "--disk", "gp2", "--seed", "iaas-2018")
+    _, out, _ = run("list", "--provider", "aws", "--disk", "gp2", "--post", "iaas-2018")
     assert [line.split()[1] for line in out.splitlines()[1:]] == [
         "results/gp2/iops",
         "results/gp2/read",
@@ -48,12 +48,12 @@ def test_list_filters_by_post_provider_and_disk(run):
 
 
 def test_list_of_nothing_says_so(run):
-    code, out, _ = run("list", "--seed", "ebs-fio", "--provider", "gcp")
+    code, out, _ = run("list", "--post", "ebs-fio", "--provider", "gcp")
     assert (code, out) == (0, "no figure meets all of that\n")
 
 
 def test_an_unknown_filter_names_what_there_is(run):
-    code, out, err = run("list", "--seed", "iaas")
+    code, out, err = run("list", "--post", "iaas")
     assert (code, out) == (2, "")
     assert "did you mean iaas-2018" in err
 

@@ -1,4 +1,4 @@
-"""`diskbench report --published POST --chart NAME [SELECTION]`."""
+"""`diskbench report --post POST --chart NAME [SELECTION]`."""
 
 import pytest
 from tests.books import SHIPPED
@@ -31,10 +31,10 @@ def stores(tmp_path, monkeypatch):
 
 @pytest.fixture
 def report(capsys):
-    """Run `report --published …`; returns exit code, stdout and stderr."""
+    """Run `report --post …`; returns exit code, stdout and stderr."""
 
     def call(*arguments):
-        code = main(["report", "--published", *arguments])
+        code = main(["report", "--post", *arguments])
         done = capsys.readouterr()
         return code, done.out, done.err
 
@@ -168,7 +168,7 @@ def test_a_disk_that_nobody_published_is_told_with_the_nearest(report, stores, t
 
 def test_options_of_published_charts_need_a_post(capsys):
     assert main(["report", "--include-emulated"]) == 2
-    assert "--published" in capsys.readouterr().err
+    assert "--post" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

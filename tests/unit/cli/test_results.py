@@ -68,13 +68,19 @@ def test_list_shows_the_newest_first(call):
     code, out, _ = call("results", "list")
     text = out.decode()
     assert code == 0
+    assert len(text.splitlines()) == 2  # the runs of a trial are one line
+    assert " root@db1:" in text
+    assert " quick ×2 " in text
+    _, out, _ = call("results", "list", "--wide")
+    text = out.decode()
     assert text.index(SECOND) < text.index(FIRST)
-    assert "root@db1 " in text
 
 
-def test_list_says_when_there_is_more(call):
+def test_list_says_when_there_is_more(call, stores):
+    plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
+    save_plan(stores[0], plan, stores[1].url)
     _, out, err = call("results", "list", "--limit", "1")
-    assert FIRST not in out.decode()
+    assert len(out.decode().splitlines()) == 2
     assert "the newest 1 of 2" in err
 
 
@@ -170,7 +176,6 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
         (("list", "--since", "soon"), "is not a time"),
         (("list", "--database-url", "sqlite:////dev/null/x/y"), "Not a directory"),
         (("show", "nothing"), "unknown run, trial or matrix 'nothing'"),
-        (("delete", "01kq", "--yes"), "fits several"),
         (("delete",), "nothing is named"),
         (("delete", FIRST), "add --yes"),
         (("import", "none.json"), "No such file"),
@@ -185,10 +190,50 @@ def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, argu
 
 
 def test_delete_takes_rows_and_evidence(call, stores):
-    code, out, _ = call("results", "delete", FIRST[:25] + "1", "--yes")
+    code, out, _ = call("results", "delete", f"run_id={FIRST}", "--yes")
     assert (code, out) == (0, b"deleted 1 run and evidence\n")
     assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == [SECOND]
     assert archive.list_runs(stores[1]) == [SECOND]
+
+
+def test_the_id_of_a_trial_means_all_its_runs(call, stores):
+    code, out, _ = call("results", "delete", FIRST, "--yes")
+    assert (code, out) == (0, b"deleted 2 runs and evidence\n")
+    assert archive.list_runs(stores[1]) == []
+
+
+def test_a_list_has_the_figure_and_the_trust_of_the_verdict(call):
+    _, out, err = call("results", "list")
+    assert out.decode().splitlines()[1].split()[-2] == "?"
+    assert "not judged yet" in err
+    _, out, _ = call("results", "show", FIRST, "--output", "json")
+    every = [one for run in json.loads(out)["runs"] for one in run["verdicts"]]
+    verdicts = [one for one in every if one["step"] == "read"]
+    _, out, err = call("results", "list")
+    line = out.decode().splitlines()[1]
+    figures = {f"{round(one['stretches'][one['main']]['iops']):,} IOPS" for one in verdicts}
+    assert any(figure in line for figure in figures), (line, figures)
+    assert {one["trust"] for one in verdicts} & {"no", "with care", "yes"}
+    assert any(f"  {trust}  " in line for trust in ("no", "with care", "yes"))
+    assert "not judged yet" not in err
+
+
+def test_a_run_without_a_process_is_suspended_everywhere(call, stores):
+    plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
+    save_plan(stores[0], plan, stores[1].url, owner="a process that died")
+    begin_run(stores[0], plan.run_ids[0])
+    _, out, err = call("results", "list", plan.trial_id)
+    assert "  suspended  " in out.decode()
+    assert "diskbench resume" in err
+    for output in ("json", "csv"):
+        _, out, _ = call("results", "list", plan.trial_id, "--output", output)
+        assert b"suspended" in out
+        assert b"running" not in out
+    _, out, _ = call("status", plan.trial_id, "--output", "json")
+    assert [cell["state"] for cell in json.loads(out)["cells"]] == ["suspended"]
+    _, _, err = call("gc", "--dry-run")
+    assert " suspended, not expired" in err
+    assert plan.trial_id in err
 
 
 def test_rows_deleted_alone_come_back_with_rebuild(call, stores):
@@ -219,7 +264,7 @@ def test_a_run_that_left_something_on_its_host_is_not_deleted(call, stores):
     assert call("results", "delete", SECOND, "--yes")[0] == 0
 
 
-@pytest.mark.parametrize(("answer", "left"), [(b"n\n", 2), (b"y\n", 1)])
+@pytest.mark.parametrize(("answer", "left"), [(b"n\n", 2), (b"y\n", 0)])
 def test_a_person_is_asked_before_anything_is_deleted(call, stores, monkeypatch, answer, left):
     ours, theirs = pty.openpty()
     os.write(ours, answer)

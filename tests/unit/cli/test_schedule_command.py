@@ -73,12 +73,12 @@ def test_a_paused_one_has_no_next_time_until_it_is_resumed(call):
 def test_times_to_make_up_for_are_listed(call):
     call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
     code, out, err = call(
-        "schedule", "backfill", "weekly", "--from", "2024-10-19", "--to", "2024-10-28"
+        "schedule", "backfill", "weekly", "--since", "2024-10-19", "--until", "2024-10-28"
     )
     assert code == 0
     assert out == "Sun 2024-10-20 03:30 CEST\nSun 2024-10-27 03:30 CET\n"
     assert err == "2 wait for a worker\n"
-    again = call("schedule", "backfill", "weekly", "--from", "2024-10-19", "--to", "2024-10-28")
+    again = call("schedule", "backfill", "weekly", "--since", "2024-10-19", "--until", "2024-10-28")
     assert again == (0, "", "no time was missed\n")
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_kept_of_one_that_was_removed(call):
         (("add", "x", "none.yaml", "--cron", "@daily"), "none.yaml"),
         (("add", "x", "broken.yaml", "--cron", "@daily"), "broken.yaml:2: unknown fake disk type"),
         (("trigger", "x"), "unknown schedule 'x'"),
-        (("backfill", "x", "--from", "2024-10-19"), "unknown schedule 'x'"),
+        (("backfill", "x", "--since", "2024-10-19"), "unknown schedule 'x'"),
         (("resume", "x"), "unknown schedule 'x'"),
     ],
 )

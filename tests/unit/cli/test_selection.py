@@ -10,6 +10,20 @@ from diskbench.cli import main
 from diskbench.model.selection_keys import KEYS
 from diskbench.store.database import open_database
 
+ON_RUNS = (
+    ("results", "list"),
+    ("results", "show"),
+    ("results", "export"),
+    ("results", "delete", "--yes"),
+    ("report", "-q", "-o", "x.html"),
+    ("compare", "disk=gp2", "disk=gp3"),
+    ("regressions",),
+    ("publish", "site"),
+)
+SELECTIONS = (
+    ("--since", "2026-01-01", "--until", "2099-01-01"),
+    ("-f", "region=eu-central-1", "--since", "2026-01-01"),
+)
 DOCS = Path(__file__).parents[3] / "docs" / "selection.md"
 
 
@@ -50,6 +64,7 @@ def call(tmp_path, monkeypatch, capfdbinary):
         ("regressions", "-f", "region=eu-central-1"),
         ("publish", "site", "-f", "disk=gp2"),
         ("results", "delete", "-f", "disk=gp2", "--yes"),
+        *((*command, *selection) for command in ON_RUNS for selection in SELECTIONS),
     ],
 )
 def test_every_command_takes_what_was_bought(call, arguments):
@@ -69,6 +84,10 @@ def test_every_command_takes_what_was_bought(call, arguments):
         ("compare", "--published", "dsik=gp2"),
         ("regressions", "-f", "dsik=gp2"),
         ("publish", "site", "-f", "dsik=gp2"),
+        ("publish", "site", "dsik=gp2"),
+        ("regressions", "dsik=gp2"),
+        ("results", "list", "dsik=gp2"),
+        ("results", "delete", "dsik=gp2", "--yes"),
     ],
 )
 def test_every_command_names_the_nearest_key(call, arguments):
@@ -77,6 +96,28 @@ def test_every_command_names_the_nearest_key(call, arguments):
     assert "'dsik' is not a valid key of a selection" in err
     assert "did you mean disk" in " ".join(err.split())
     assert "team" in err, "labels that there are"
+
+
+@pytest.mark.parametrize("command", [one for one in ON_RUNS if one[0] != "compare"])
+@pytest.mark.parametrize("name", ["last", "last~1", "disk=gp2", "2026-01-01..2099-01-01"])
+def test_every_command_takes_names(call, command, name):
+    code, _, err = call(*command, name)
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("command", [one for one in ON_RUNS if one[0] != "compare"])
+def test_a_name_that_means_no_run_is_refused(call, tmp_path, command):
+    code, out, err = call(*command, "disk=gp9")
+    assert (code, out) == (2, b"")
+    assert "disk=gp9" in err
+    assert not (tmp_path / "site").exists()
+
+
+def test_several_names_are_runs_of_any_of_them(call):
+    _, out, _ = call("results", "list", "disk=gp3", "disk=gp2", "--output", "csv")
+    assert len(out.decode().splitlines()) == 4
+    _, out, _ = call("results", "list", "disk=gp3", "disk=gp2", "-f", "disk=gp3", "--output", "csv")
+    assert len(out.decode().splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -138,7 +179,7 @@ def test_a_format_that_contradicts_the_name_is_refused(call, tmp_path, kind, nam
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("more", [(), ("--published", "iaas-2018", "--chart", "azure")])
+@pytest.mark.parametrize("more", [(), ("--post", "iaas-2018", "--chart", "azure")])
 def test_a_report_is_never_written_under_the_name_of_another_format(call, tmp_path, more):
     code, _, err = call("report", *more, "--format", "html", "-o", "x.png")
     assert code == 2
@@ -151,7 +192,8 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     lines = out.decode().splitlines()
     assert code == 0
     assert max(map(len, lines)) <= 80
-    assert "gp2 20 GiB" in lines[-1]
+    assert " gp2 20 GiB " in lines[-1]
+    assert "3,000 IOPS" in lines[-1]
     code, out, _ = call("results", "list", "--wide")
     header, *lines = out.decode().splitlines()
     assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())

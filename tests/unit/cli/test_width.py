@@ -15,7 +15,7 @@ from diskbench.cli import main
         "published list",
         "published show iaas-2018/results/gp2",
         "catalog disks",
-        "catalog instances --cloud azure",
+        "catalog instances --provider azure",
         "catalog show Standard_D2s_v3",
         "plan --provider aws --disk gp2 --size 20 --profile sustained --offline",
         "results list",

@@ -105,5 +105,5 @@ def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ):
     answers(monkeypatch, GOOD)
-    done = CliRunner().invoke(app, ["instances", "--refresh", "--cloud", "gcp"])
+    done = CliRunner().invoke(app, ["instances", "--refresh", "--provider", "gcp"])
     assert isinstance(done.exception, AccessDenied)

@@ -1,6 +1,7 @@
 from tests.rigs.replicates import measured
 
-from diskbench.store.figures import ids_that_begin, known_labels, load_figures
+from diskbench.store.figures import load_figures
+from diskbench.store.names import ids_that_begin, known_labels
 from diskbench.store.query import parse_filter
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.prices import cost
 from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
-from diskbench.engine.matrix.executor import living
+from diskbench.engine.matrix.executor import trials_at_work
 from diskbench.engine.matrix.machine_reuse import let_go, machine_is_reached, why_over
 from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
@@ -24,8 +24,7 @@ from diskbench.model.swept import LeaseCost, Swept
 from diskbench.parallel import all_of
 from diskbench.plan.route import serves
 from diskbench.store.campaigns import routes_of_trials
-from diskbench.store.cells import live_cells
-from diskbench.store.claims import list_executors, unfinished_trials
+from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import database_time
 from diskbench.store.leases import list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
@@ -98,17 +97,6 @@ def leases_at_work(database: Engine) -> set[str]:
     busy = trials_at_work(database)
     return busy | {
         machine.lease_id for machine in list_machines(database) if machine.trial_id in busy
-    }
-
-
-def trials_at_work(database: Engine) -> set[str]:
-    """The ids of the trials that a live process works on, until their cells are settled: also
-    between the last run of a trial and its release, and while it is being taken over."""
-    alive = living(list_executors(database))
-    return {
-        cell.trial_id
-        for cell in live_cells(database)
-        if cell.owner in alive and cell.trial_id is not None
     }
 
 

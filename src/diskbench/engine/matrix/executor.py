@@ -72,6 +72,17 @@ def living(executors: Sequence[Executor], *, silence: float = DEAD_AFTER_S) -> s
     }
 
 
+def trials_at_work(database: sa.Engine) -> set[str]:
+    """The ids of the trials that a live process works on, until their cells are settled: also
+    between the last run of a trial and its release, and while it is being taken over."""
+    alive = living(list_executors(database))
+    return {
+        cell.trial_id
+        for cell in live_cells(database)
+        if cell.owner in alive and cell.trial_id is not None
+    }
+
+
 def silent_s(database: sa.Engine, cell: CellRow) -> float:
     """Seconds since the last sign of life of a cell's process: a heartbeat, or progress."""
     now = database_time(database)

@@ -77,7 +77,7 @@ def fleet(database: sa.Engine) -> FleetDocument:
                 name=cell.key,
                 matrix=matrices[cell.campaign_id].name,
                 matrix_id=cell.campaign_id,
-                state=cell.state,
+                state=cell.state if cell.owner in alive else "suspended",
                 doing=doing(cell, progress.get(cell.trial_id or "")),
                 age_s=_age_s(cell.started_at, now),
                 worker=names.get(cell.owner or ""),
@@ -167,7 +167,7 @@ def _run(
     return CellSeen(
         trial_id=trial_id,
         name=cell.block,
-        state=cell.state,
+        state=cell.state if cell.owner in names else "suspended",
         doing=doing(cell, progress),
         age_s=_age_s(ulid_time(trial_id), now),
         worker=names.get(cell.owner or ""),

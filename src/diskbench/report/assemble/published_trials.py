@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.catalog.published.figures import SEEDS, find_published, load_published
 from diskbench.errors import InvalidValue
+from diskbench.model.ids import LAST
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.own_trials import MARKS
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
-from diskbench.results.selection import runs_named
+from diskbench.results.selection import Selection, chosen
 from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 def compared(
     engine: Engine,
-    names: Sequence[str],
+    asked: Selection,
     evidence: EvidenceOfRuns,
     *,
     alone: bool,
@@ -37,9 +39,10 @@ def compared(
     Names with a slash, or of a post, select figures; others select runs. Raises UnknownName for an
     unknown name, InvalidValue if no run remains that says anything about a cloud's disk.
     """
-    ids = [name for name in names if "/" in name or name in SEEDS]
+    ids = [name for name in asked.names if "/" in name or name in SEEDS]
     figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
-    trials = _trials(engine, [name for name in names if name not in ids] or ["last"], alone=alone)
+    wanted = replace(asked, names=[name for name in asked.names if name not in ids])
+    trials = _trials(engine, wanted or Selection((LAST,)), alone=alone)
     marked = [runs for runs in trials if _marks(runs)]
     taken = [runs for runs in trials if include_emulated or runs not in marked]
     if not taken:
@@ -55,17 +58,17 @@ def compared(
     )
 
 
-def _trials(engine: Engine, names: Sequence[str], *, alone: bool) -> list[tuple[Run, ...]]:
-    """The named runs (`alone`), or all runs of their trials, each trial once."""
+def _trials(engine: Engine, asked: Selection, *, alone: bool) -> list[tuple[Run, ...]]:
+    """The runs that were asked for (`alone`), or all runs of their trials, each trial once."""
     trials: dict[str, list[Run]] = {}
-    named = runs_named(engine, names)
-    runs = {run.run_id: run for run in find_runs(engine, run_ids=named)}
-    for run in (runs[run_id] for run_id in named):
+    for run in find_runs(engine, chosen(engine, asked)):
         of_trial = trials.setdefault(run.trial_id, [])
         if alone:
             of_trial.append(run)
         elif not of_trial:
             of_trial += find_runs(engine, [Filter("trial_id", "=", run.trial_id)])
+    if not trials:
+        raise InvalidValue(f"{asked.words!r} names no run", advice="see 'diskbench results list'")
     return [tuple(sorted(of, key=lambda run: int(run.run_index))) for of in trials.values()]
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.summary_text import LastingFall
     from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.results.run_evidence import OpenStore
+    from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import StoredTrial
 
 
@@ -114,22 +115,21 @@ class ReadReport:
 def stored_report(
     reader: ReportReader,
     runs: Sequence[Run],
-    asked: Sequence[str] = (),
-    filters: Sequence[str] = (),
+    asked: Selection,
     *,
     chart: str | None = None,
 ) -> Report:
     """The report on these runs (database rows, oldest first) with all charts, or with only `chart`.
-    `asked` are the user's selection words. Raises UnknownName for an unknown chart, InvalidValue if
+    `asked` is the selection as typed. Raises UnknownName for an unknown chart, InvalidValue if
     it has nothing to draw."""
     read = reader.read(runs)
     trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
-    run = telling_run(runs, fell, asked)
+    run = telling_run(runs, fell, asked.names)
     data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = Report(
-        asked=" ".join([*asked, *filters]),
+        asked=asked.words,
         groups=read.groups,
         inside_of=str(run.run_id),
         common=read.common,

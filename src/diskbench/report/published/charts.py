@@ -212,5 +212,5 @@ def find_chart(post: str, name: str) -> PostChart:
         "chart",
         name,
         [chart.name for chart in charts],
-        advice=f"`diskbench report --published {post} --chart list` shows all",
+        advice=f"`diskbench report --post {post} --chart list` shows all",
     )

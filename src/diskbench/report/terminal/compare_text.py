@@ -6,15 +6,40 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.compare_sentence import percent
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from diskbench.model.comparison import Compared, Comparison, Difference, Replicated, Side
+    from diskbench.model.comparison import (
+        Compared,
+        Comparison,
+        Difference,
+        Finding,
+        Metric,
+        Replicated,
+        Side,
+    )
 
 NO_INTERVAL = "no interval (n = {n})"
 _MOST_SHOWN = 6
+_GAP = "  "
+_NARROWEST = 12
+_METRICS: dict[Metric, str] = {
+    "iops": "IOPS",
+    "bytes_per_s": "MB/s",
+    "lat_mean_ns": "mean",
+    "p50_ns": "p50",
+    "p99_ns": "p99",
+    "p99_9_ns": "p99.9",
+}
+_SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
+_SIGN_WORDS = {
+    "~": "may be chance",
+    "=": "alike within 5 %",
+    "?": "fewer than 6 pairs tell nothing",
+}
 
 
 def figure_text(metric: str) -> Callable[[float], str]:
@@ -26,27 +51,36 @@ def figure_text(metric: str) -> Callable[[float], str]:
     return format_latency_ns
 
 
-def compare_lines(comparison: Comparison, *, width: int = 80) -> Iterator[str]:
-    """The comparisons block by block, then the blocks that were not compared."""
+def compare_lines(
+    comparison: Comparison, *, width: int = 80, verbose: bool = False
+) -> Iterator[str]:
+    """A table for each block of comparisons, its doubts, then what was not compared. `verbose` adds
+    the replicates of both sides and each conclusion in words."""
     yield f"A  {_side(comparison.a)}"
     yield f"B  {_side(comparison.b)}"
+    signs: set[str] = set()
     for block, group in groupby(comparison.compared, key=lambda line: line.block):
         lines = list(group)
         yield ""
-        yield block
+        yield from wrapped("", block, width)
         differences = dict.fromkeys(difference for line in lines for difference in line.differences)
         yield from wrapped("  differ in ", "; ".join(map(difference_text, differences)), width)
-        common = [doubt for doubt in lines[0].doubts if all(doubt in line.doubts for line in lines)]
-        for doubt in common:
-            yield from wrapped("  ! ", doubt, width)
-        for line in lines:
-            yield from _line(line, common, width)
+        yield from _table(lines, width)
+        signs |= {sign for line in lines if (sign := _SIGNS.get(line.finding, ""))}
+        for doubt, steps in _doubts(lines).items():
+            yield from wrapped("! ", doubt if not steps else f"{', '.join(steps)}: {doubt}", width)
+        if verbose:
+            for line in lines:
+                yield from _in_words(line, width)
+    if signs:
+        yield ""
+        yield "   ".join(f"{sign} {_SIGN_WORDS[sign]}" for sign in _SIGN_WORDS if sign in signs)
     tests = sum(1 for line in comparison.compared if line.q is not None)
-    if tests > 1:
+    if verbose and tests > 1:
         yield ""
         yield from wrapped(
-            "", f"{tests} comparisons were judged together: of those called different at most 5 % "
-            "are so by chance (Benjamini-Hochberg)", width,
+            "", f"{tests} comparisons, those of each figure judged together: of those called "
+            "different at most 5 % are so by chance (Benjamini-Hochberg)", width,
         )  # fmt: skip
     if comparison.not_compared:
         yield ""
@@ -55,16 +89,87 @@ def compare_lines(comparison: Comparison, *, width: int = 80) -> Iterator[str]:
         yield from wrapped("  ", f"{left.block}: {left.why}", width)
 
 
-def _line(compared: Compared, common: Sequence[str], width: int) -> Iterator[str]:
-    """One step and direction, without the doubts in `common`, which the block already shows."""
+def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
+    """A row for each figure of each step: both sides, the change with its interval, and p."""
+    counts = {(line.n, line.blocks) for line in lines}
+    rows = [("step", "", "A", "B", "change", _interval_head(counts), "p")]
+    before = None
+    for line in lines:
+        place = line.step, line.direction
+        name = "" if place == before else " ".join(dict.fromkeys(place))
+        before = place
+        show = _bare(line.metric)
+        rows.append(
+            (
+                name,
+                _METRICS[line.metric],
+                show(line.a.median),
+                show(line.b.median),
+                f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip(),
+                _interval(line, alone=len(counts) == 1),
+                "–" if line.p is None else f"{line.p:.3f}",
+            )
+        )
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    widths[0] = max(_NARROWEST, widths[0] - max(over, 0))
+    for row in rows:
+        name = row[0] if len(row[0]) <= widths[0] else f"{row[0][: widths[0] - 1]}…"
+        cells = [name.ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [cell.rjust(wide) for cell, wide in zip(row[2:], widths[2:], strict=True)]
+        yield _GAP.join(cells).rstrip()
+
+
+def _interval_head(counts: set[tuple[int, bool]]) -> str:
+    """What the interval is of, where it is the same for all rows."""
+    if len(counts) != 1:
+        return "95 % interval"
+    ((n, blocks),) = counts
+    return f"95 %, {n} block{'s'[: n != 1]}" if blocks else f"95 %, n = {n}"
+
+
+def _interval(line: Compared, *, alone: bool) -> str:
+    if line.interval is None:
+        return "too few" if alone else f"too few, n = {line.n}"
+    low, high = (percent(end).removesuffix(" %") for end in (line.interval.low, line.interval.high))
+    return f"{low} to {high}" + ("" if alone else f", n = {line.n}")
+
+
+def _bare(metric: str) -> Callable[[float], str]:
+    """The function that formats a value of `metric`, whose unit stands beside it."""
+    if metric == "iops":
+        return format_iops
+    return format_mb_per_s if metric == "bytes_per_s" else format_latency_ns
+
+
+def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
+    """Each doubt once, with the steps that it is about, and with the figures where it is not about
+    all of them; nothing where it is about all lines."""
+    found: dict[str, dict[str, list[str]]] = {}
+    figures: dict[str, list[str]] = {}
+    for line in lines:
+        step, figure = f"{line.step} {line.direction}", _METRICS[line.metric]
+        figures.setdefault(step, []).append(figure)
+        for doubt in line.doubts:
+            found.setdefault(doubt, {}).setdefault(step, []).append(figure)
+    return {
+        doubt: []
+        if of == figures
+        else [
+            step if some == figures[step] else f"{step} ({', '.join(some)})"
+            for step, some in of.items()
+        ]
+        for doubt, of in found.items()
+    }
+
+
+def _in_words(compared: Compared, width: int) -> Iterator[str]:
+    """The replicates of both sides of one figure, and the conclusion."""
     show = figure_text(compared.metric)
-    yield f"  {compared.step} {compared.direction}"
+    yield f"  {compared.step} {compared.direction}, {_METRICS[compared.metric]}"
     yield from wrapped("    A  ", replicated_text(compared.a, show), width)
     yield from wrapped("    B  ", replicated_text(compared.b, show), width)
     yield from wrapped("    = ", compared.sentence, width)
-    for doubt in compared.doubts:
-        if doubt not in common:
-            yield from wrapped("    ! ", doubt, width)
 
 
 def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:

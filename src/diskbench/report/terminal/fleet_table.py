@@ -101,7 +101,7 @@ def _cells(cells: Sequence[CellSeen]) -> Table:
             cell.state,
             cell.doing or "–",
             "–" if cell.age_s is None else format_duration_s(cell.age_s),
-            cell.worker or "none, dead",
+            cell.worker or "gone",
         )
         for cell in cells
     )

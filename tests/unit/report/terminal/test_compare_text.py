@@ -26,9 +26,10 @@ def a_line(**changes):
     return Compared(**(values | changes))
 
 
-def text(*lines, **changes):
+def text(*lines, verbose=False, **changes):
     sides = {"a": Side(asked="x=1", trials=("t1",)), "b": Side(asked="x=2", trials=("t2", "t3"))}
-    return "\n".join(compare_lines(Comparison(compared=lines, **(sides | changes))))
+    comparison = Comparison(compared=lines, **(sides | changes))
+    return "\n".join(compare_lines(comparison, verbose=verbose))
 
 
 def test_a_narrow_interval_needs_no_more_words():
@@ -58,7 +59,7 @@ def test_a_doubt_of_all_lines_of_a_block_is_told_once():
         a_line(block="aws gp3", doubts=("not in turn",)),
     )
     assert shown.count("! not in turn") == 2
-    assert shown.count("! mixed kernels") == 1
+    assert shown.count("! rand read: mixed kernels") == 1
 
 
 def test_what_sets_the_sides_apart_stands_above_the_lines():
@@ -70,12 +71,32 @@ def test_what_sets_the_sides_apart_stands_above_the_lines():
 
 
 def test_several_tests_are_said_to_be_judged_together():
-    assert "judged together" not in text(a_line(q=0.01))
-    assert "2 comparisons were judged together" in text(a_line(q=0.01), a_line(step="b", q=0.3))
+    assert "1 comparison" not in text(a_line(q=0.01), verbose=True)
+    two = (a_line(q=0.01), a_line(step="b", q=0.3))
+    assert "2 comparisons" in text(*two, verbose=True)
 
 
 def test_what_was_not_compared_is_told_with_its_reason_and_no_line_is_too_long():
     left = NotCompared(block="aws gp3", why="only A measured it, " + "and so on " * 12)
     shown = text(a_line(), not_compared=(left,))
     assert "not compared\n  aws gp3: only A measured it" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_table_has_a_row_for_each_figure_and_names_a_step_once():
+    shown = text(
+        a_line(finding="differs", p=0.002, interval=Interval(low=0.6, high=0.7, coverage=0.98)),
+        a_line(metric="p99_ns", finding="noise", p=0.4, ratio=1.02),
+        a_line(step="seq", finding="alike", p=0.4, ratio=1.0),
+    )
+    assert shown.count("rand read") == 1
+    rows = [line for line in shown.splitlines() if line.endswith(("0.002", "0.400"))]
+    assert [row.split()[-1] for row in rows] == ["0.002", "0.400", "0.400"]
+    assert rows[0].split()[-6:] == ["−33", "%", "−40", "to", "−30", "0.002"]
+    assert rows[1].split()[0] == "p99"
+    assert shown.splitlines()[-1].startswith("~ ")
+
+
+def test_a_long_name_of_a_step_makes_room_for_the_figures():
+    shown = text(a_line(step="a-step-with-a-very-long-name" * 3))
     assert max(map(len, shown.splitlines())) <= 80

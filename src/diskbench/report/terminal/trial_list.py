@@ -1,0 +1,117 @@
+"""Trials as a list, one line each that fits the terminal: when, disk, profile, figure, trust and
+short id. Plain text, because rich takes nine seconds for ten thousand lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from diskbench.model.ids import short
+from diskbench.report.assemble.dates import NO_DATE, local_time
+from diskbench.report.terminal.run_list import cut, disk, target, where
+from diskbench.units import KIB, format_iops, format_mb_per_s
+
+if TYPE_CHECKING:
+    from diskbench.model.headline import Headline, ListedTrial
+    from diskbench.model.run import Run
+
+_GAP = "  "
+_HEADER = ("when", "disk", "profile", "figure", "trust", "id")
+_DISK, _PROFILE = 1, 2
+_LEAST = {_DISK: 16, _PROFILE: 8}
+"""The columns that are cut where lines are too long, with the characters that each keeps."""
+_YEAR = len("2026-")
+_LARGE_BLOCK = 64 * KIB
+"""From this mean block size on, a rate is shown in MB/s."""
+NOT_JUDGED = "?"
+_SUSPENDED = "suspended"
+_FINAL = ("done", "failed", "interrupted", "cancelled")
+
+
+def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> Iterator[str]:
+    """A header, then a line for each trial, with times in the local timezone. No line is longer
+    than `width` (None: any length): the middle of disks and profiles is left out first."""
+    rows = [_HEADER, *(_cells(trial) for trial in trials)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADER))]
+    for at, least in _LEAST.items():
+        over = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        widths[at] = max(min(widths[at], least), widths[at] - max(over, 0))
+    for row in rows:
+        cells = (cut(cell, wide).ljust(wide) for cell, wide in zip(row, widths, strict=True))
+        line = _GAP.join(cells).rstrip()
+        yield line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+
+
+def legend(trials: Sequence[ListedTrial]) -> list[str]:
+    """What a reader of the lines has to know: of runs that nothing judged, and of those whose
+    process is gone."""
+    lines = []
+    bare = [trial for trial in trials if _trust(trial) == NOT_JUDGED]
+    if bare:
+        lines.append(
+            f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: "
+            f"diskbench results show {short(bare[0].newest.trial_id)}"
+        )
+    gone = [trial for trial in trials if trial.suspended]
+    if gone:
+        lines.append(
+            f"{_SUSPENDED}: its process is gone; continue it: "
+            f"diskbench resume {short(gone[0].newest.trial_id)}"
+        )
+    return lines
+
+
+def figure_words(headline: Headline) -> str:
+    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known."""
+    iops, moved = headline.iops, headline.bytes_per_s
+    if iops is not None and not (moved and round(moved / iops) >= _LARGE_BLOCK - 1):
+        return f"{format_iops(iops)} IOPS"
+    return f"{format_mb_per_s(moved)} MB/s" if moved is not None else "–"
+
+
+def state_words(trial: ListedTrial) -> str:
+    """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
+    some have not ended; empty where all that can be said is its figure."""
+    open_ones = [state for state in trial.states if state not in _FINAL]
+    if open_ones:
+        running = "running" if "running" in open_ones or "done" in trial.states else "planned"
+        return _SUSPENDED if trial.suspended else running
+    if "done" in trial.states:
+        return ""
+    return next(state for state in _FINAL if state in trial.states)
+
+
+def bought(run: Run) -> str:
+    """`gp2 20 GiB eu-central-1`, or the host and path of a disk that was there, or the tool and the
+    host of a run that was imported."""
+    by = f"{run.provider} " if run.emulated or run.imported else ""
+    if run.disk_type:
+        return " ".join(word for word in (f"{by}{disk(run)}", run.region) if word)
+    if run.imported:
+        return f"{by}{run.place}".strip()
+    return ":".join(word for word in (where(run), target(run)) if word)
+
+
+def _cells(trial: ListedTrial) -> tuple[str, ...]:
+    run = trial.newest
+    when = local_time(run.when)
+    done = trial.states.get("done", 0)
+    count = f" ×{trial.runs}" if trial.runs > 1 else ""
+    if trial.runs > 1 and done not in (0, trial.runs):
+        count = f" {done} of {trial.runs}"
+    headline = trial.headline
+    cells = (
+        when if when == NO_DATE else when[_YEAR:],
+        bought(run),
+        f"{run.profile}{count}",
+        state_words(trial) or (figure_words(headline) if headline else "–"),
+        _trust(trial),
+        short(run.trial_id if trial.runs > 1 else run.run_id),
+    )
+    return tuple(" ".join(cell.split()) for cell in cells)
+
+
+def _trust(trial: ListedTrial) -> str:
+    if state_words(trial):
+        return ""
+    return (trial.headline.trust if trial.headline else None) or NOT_JUDGED

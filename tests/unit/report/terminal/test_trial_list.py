@@ -1,0 +1,109 @@
+"""`results list` on a terminal: a line for each trial, in 80 columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.rigs.runs import a_run
+
+from diskbench.model.headline import Headline, ListedTrial
+from diskbench.report.terminal.trial_list import legend, trial_lines
+
+RENTED = {
+    "disk_type": "gp3",
+    "disk_gib": 1000,
+    "disk_count": 2,
+    "region": "eu-central-1",
+    "provider": "aws",
+    "address": None,
+}
+
+
+def trial(
+    *, states: dict[str, int] | None = None, trust: str | None = "yes", **changes: Any
+) -> ListedTrial:
+    headline: Any = Headline("read", 3000.0, 3000.0 * 4096, None, trust)  # type: ignore[arg-type]
+    counts: Any = Counter(states or {"done": 1})
+    return ListedTrial(a_run(**({"state": "done"} | changes)), counts, headline)
+
+
+def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
+    one = trial(**RENTED)
+    header, line = trial_lines([one], width=100)
+    assert header.split() == ["when", "disk", "profile", "figure", "trust", "id"]
+    assert "2 × gp3 1,000 GiB " in line
+    assert "3,000 IOPS  yes" in line
+    assert line.endswith(f"  {one.newest.run_id[-8:]}")
+
+
+def test_a_disk_that_was_there_is_a_host_and_a_path() -> None:
+    _, line = trial_lines([trial()], width=80)
+    assert "  root@db1:/mnt" in line
+
+
+def test_large_blocks_are_shown_in_bytes() -> None:
+    one = trial()
+    large = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
+    _, line = trial_lines([ListedTrial(one.newest, one.states, large)], width=80)
+    assert "105 MB/s  with care" in line
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_lines_fit_and_ids_stay_whole(width: int) -> None:
+    path = "/srv/" + "long/" * 20 + "end"
+    trials = [
+        trial(target_path=path, profile="a-profile-with-a-long-name" * 2, trust="with care"),
+        trial(**RENTED, emulated=True, states={"done": 100}),
+    ]
+    for line, one in zip(list(trial_lines(trials, width=width))[1:], trials, strict=True):
+        assert len(line) <= width
+        name = one.newest.trial_id if one.runs > 1 else one.newest.run_id
+        assert line.endswith(name[-8:])
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    path = "/srv/" + "long/" * 20 + "end"
+    _, line = trial_lines([trial(target_path=path)])
+    assert path in line
+
+
+def test_a_name_cannot_break_its_line() -> None:
+    assert len(list(trial_lines([trial(profile="x\ny")], width=80))) == 2
+
+
+@pytest.mark.parametrize(
+    ("states", "suspended", "shown"),
+    [
+        ({"done": 3}, False, "quick ×3"),
+        ({"done": 1, "failed": 2}, False, "quick 1 of 3"),
+        ({"failed": 1}, False, "failed"),
+        ({"running": 1}, False, "running"),
+        ({"running": 1}, True, "suspended"),
+        ({"done": 1, "planned": 1}, False, "running"),
+        ({"planned": 1}, False, "planned"),
+        ({"cancelled": 1}, False, "cancelled"),
+    ],
+)
+def test_states(states: dict[str, int], suspended: bool, shown: str) -> None:
+    one = trial(states=states)
+    _, line = trial_lines([ListedTrial(one.newest, one.states, one.headline, suspended)], width=80)
+    assert f"  {shown}  " in line
+    assert ("IOPS" in line) == ("done" in states and not {"running", "planned"} & set(states))
+
+
+def test_what_nothing_judged_is_marked_and_explained() -> None:
+    bare = trial(trust=None)
+    _, line = trial_lines([bare], width=80)
+    assert "  ?  " in line
+    (said,) = legend([bare, trial()])
+    assert bare.newest.trial_id[-8:] in said
+
+
+def test_what_is_no_measurement_of_ours_says_whose_it_is() -> None:
+    emulated = trial(**RENTED | {"provider": "lab"}, emulated=True)
+    imported = trial(provider="import/fio", imported=True, address=None, hostname="web1")
+    _, *lines = trial_lines([emulated, imported], width=100)
+    assert "  lab 2 × gp3" in lines[0]
+    assert "  import/fio web1  " in lines[1]

@@ -49,8 +49,8 @@ class Unit(Frozen):
 
     `work_dir` holds the test files (None for a raw device); `guard` is the allowed disk, `others`
     are further ones, all of them raw; `sampled` is the number MAJOR:MINOR of each disk whose
-    counters are read once a second, separated by blanks. `fio_limit_s` is the number of seconds after
-    which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
+    counters are read once a second, separated by blanks. `fio_limit_s` is the number of seconds
+    after which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
     trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
     """
 

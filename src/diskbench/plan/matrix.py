@@ -165,8 +165,8 @@ def _request(
         profile=fields.get("profile") or DEFAULT_PROFILE,
         hosts=() if host is None or takes_host(provider) else (host,),
         path=path,
-        device=fields.get("device"),
-        destroy_data=fields.get("destroy_data"),
+        devices=_one(fields.get("device")),
+        identities=_one(fields.get("destroy_data")),
         size_gib=None if rent else fields.get("size"),
         filesystem=fields.get("filesystem"),
         rent=rent,
@@ -177,6 +177,10 @@ def _request(
         promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,
         if_busy=fields.get("if_busy") or "wait",
     )
+
+
+def _one(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
 
 
 def _pairs(values: Mapping[str, Any]) -> tuple[str, ...]:

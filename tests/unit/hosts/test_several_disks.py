@@ -179,7 +179,7 @@ def test_one_disk_given_twice_is_refused_at_the_step_too(pair, raw_unit):
     refused(raw_unit((one, one)), "is in exclusive use", pair[0][1], pair[1][1])
 
 
-def test_another_trial_waits_for_each_of_them(pair, raw_unit, make_unit):
+def test_another_trial_waits_for_each_of_them(pair, raw_unit):
     """The claim of a trial names all of its disks."""
     unit = raw_unit(guards(*pair))
     watch(unit)

@@ -58,7 +58,7 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
         "instance-store": f"its own disk of {size}",
     }[wanted.kind]
     if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
+        what = f"{wanted.count} × {what}" + (", striped" if spec.stripe else "")
     if wanted.iops:
         what += f", {wanted.iops:,} IOPS"
     if wanted.throughput_mib_per_s:

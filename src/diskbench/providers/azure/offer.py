@@ -59,7 +59,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "local": f"its own disk of {size}",
     }[wanted.kind]
     if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
+        what = f"{wanted.count} × {what}" + (", striped" if spec.stripe else "")
     if wanted.iops:
         what += f", {wanted.iops:,} IOPS"
     if wanted.mb_per_s:

@@ -51,7 +51,7 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
         "local-ssd": f"its own {(wanted.interface or '').upper()} disk of {size}",
     }[wanted.kind]
     if wanted.count > 1:
-        what = f"{wanted.count} × {what}, striped"
+        what = f"{wanted.count} × {what}" + (", striped" if spec.stripe else "")
     if wanted.iops:
         what += f", {wanted.iops:,} IOPS"
     if wanted.throughput_mib_per_s:

@@ -66,6 +66,7 @@ ROOMS = (
             "test_vsphere_policies.py::test_on_nfs_without_*",
             "test_max_cost.py::*",
             "test_matrix_plan.py::*",
+            "test_several_disks.py::*[[]aws]",
         ),
     ),
     Room(

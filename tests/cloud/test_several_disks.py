@@ -49,10 +49,7 @@ CLOUDS: dict[str, Flags] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "aws" else pytest.mark.thorough) for name in CLOUDS],
-)
+@pytest.mark.parametrize("name", CLOUDS)
 def test_two_devices_are_two_rented_disks_which_are_given_back(
     name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,6 @@ def test_two_devices_are_two_rented_disks_which_are_given_back(
 
     done = user.run(*words, "--count", "3")
     assert done.returncode == 2, done.stderr
-    assert "the target has 3 disks" in " ".join(done.stderr.split())
+    assert "has 3 disks" in " ".join(done.stderr.split())
     assert len(user.json("results", "list")["runs"]) == 1
     assert cloud.left() == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli, a_user, merged_rows
 from tests.rigs.loops import Loop, attached, empty_image, is_empty
+from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
@@ -95,7 +96,7 @@ def test_each_device_of_the_file_is_one_of_ones_own_disks(
     said = done.stderr
     assert mapped(said) == lines
     assert said.index(lines[1]) < said.index("step 1 of 2"), "said before anything runs"
-    assert "ALL DATA ON THESE 2 DISKS WILL BE DESTROYED" in said
+    assert "THESE 2 DISKS" in said
     assert not is_empty(one.image)
     assert not is_empty(two.image)
     (row,) = user.json("results", "list")["runs"]
@@ -165,6 +166,23 @@ def test_each_disk_is_refused_for_what_a_single_one_is(
     assert user.json("results", "list")["runs"] == []
 
 
+def test_disks_of_a_machine_over_ssh(
+    user: Cli, pair: tuple[Loop, Loop], profile: Path, tmp_path: Path
+) -> None:
+    one, two = pair
+    with running_sshd(tmp_path / "sshd") as server:
+        config = user.home / "ssh_config"
+        config.write_text(server.config_block("box"))
+        config.chmod(0o600)
+        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        done = run(user, profile, "--host", "box", *named(two, one))
+    assert done.returncode == 0, done.stderr
+    assert [line.rpartition(" ")[2] for line in mapped(done.stderr)] == [two.path, one.path]
+    (row,) = user.json("results", "list")["runs"]
+    assert (row["state"], row["address"]) == ("done", "box")
+    assert [is_empty(disk.image) for disk in pair] == [False, False]
+
+
 @pytest.fixture
 def lab(user: Cli) -> Iterator[Cli]:
     """A user whose lab is on a disk, for direct I/O."""
@@ -184,10 +202,7 @@ def test_rented_disks_are_mapped_in_order_and_promise_their_sum(lab: Cli, tmp_pa
     done = run(lab, path, *LAB, "--count", "2", "--verbose")
     assert done.returncode == 0, done.stderr
     lines = mapped(done.stderr)
-    assert lines[:2] == [
-        "filename=/dev/sdb → /dev/new-disk-1",
-        "filename=/dev/sdc → /dev/new-disk-2",
-    ]
+    assert [line.rpartition(" ")[2] for line in lines[:2]] == ["/dev/new-disk-1", "/dev/new-disk-2"]
     first, second = (line.rpartition(" ")[2] for line in lines[2:])
     assert lines[2:] == [f"filename=/dev/sdb → {first}", f"filename=/dev/sdc → {second}"]
     assert first != second

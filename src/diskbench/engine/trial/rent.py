@@ -78,7 +78,8 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
         raise
     if plan.target.others:  # which device of the job file is which disk is known only now
         for line in plan.changes:
-            onlooker.note(line)
+            if line.startswith("filename="):
+                onlooker.note(line)
     evidence = session.evidence_of(plan.trial_id)
     replace_draft(session.database, plan, evidence.url)
     write_plan(evidence, plan)

@@ -143,7 +143,7 @@ class TestEach:
         allowed = guards(*pair)
         device, image = pair[second]
         job = (
-            "[global]\nrw=write\nbs=4k\nsize=4m\nioengine=psync\ntime_based\nruntime=4s\n"
+            "[global]\nrw=write\nbs=4k\nsize=4m\nioengine=psync\ntime_based\nruntime=60s\n"
             "rate_iops=100\n[one]\nfilename={0}\n[two]\nfilename={1}\n"
         )
         unit = make_unit(
@@ -162,7 +162,7 @@ class TestEach:
                 subprocess.run(["losetup", "-c", device], check=True)
 
         with pytest.raises(MeasurementFailed, match=f"the size of {device} is now"):
-            start_and_watch(HERE, unit, grow, lambda: False)
+            start_and_watch(HERE, unit, grow, lambda: bool(seen))  # then fio is stopped
 
 
 def test_swapped_names_are_refused(pair, raw_unit):

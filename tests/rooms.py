@@ -73,6 +73,7 @@ ROOMS = (
             "test_vsphere_policies.py::test_on_nfs_without_*",
             "test_max_cost.py::*",
             "test_matrix_plan.py::*",
+            "test_several_disks.py::*[[]aws]",
         ),
     ),
     Room(
@@ -183,6 +184,9 @@ ROOMS = (
             "test_rented.py::test_what_cannot_be_rented_*",
             "test_rented.py::test_what_makes_no_sense_*",
             "test_schedule.py::test_triggered_by_hand_*",
+            "test_several_disks.py::test_each_device_*",
+            "test_several_disks.py::test_each_disk_*[[]mounted-second]",
+            "test_several_disks.py::test_rented_disks_*",
             "test_ssh.py::test_a_run_over_ssh_*",
             "test_ssh.py::test_a_changed_host_key_*",
             "test_ssh.py::test_an_*",

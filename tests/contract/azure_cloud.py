@@ -29,7 +29,7 @@ class AzureCloud:
         RentSpec(disk="UltraSSD_LRS", size_gib=4, iops=50_000),
         RentSpec(disk="Premium_LRS", size_gib=20, azure=AzureOptions(cache="writeback")),
         RentSpec(disk="Premium_LRS", size_gib=1024, azure=AzureOptions(performance_tier="P10")),
-        RentSpec(disk="Standard_LRS", size_gib=20, count=2),
+        RentSpec(disk="Standard_LRS", size_gib=20, count=99),
     )
 
     def __init__(self, azure: Azure, monkeypatch, home) -> None:

@@ -23,7 +23,7 @@ class GcpCloud:
         RentSpec(disk="pd-ssd", size_gib=20, iops=100),
         RentSpec(disk="pd-extreme", size_gib=500),
         RentSpec(disk="hyperdisk-balanced", size_gib=20, iops=20_000),
-        RentSpec(disk="pd-ssd", size_gib=20, count=2),
+        RentSpec(disk="pd-ssd", size_gib=20, count=199),
         RentSpec(disk="pd-ssd", size_gib=20, instance_type="n4-standard-4"),
         RentSpec(disk="local-ssd", size_gib=100),
     )

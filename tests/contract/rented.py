@@ -60,7 +60,7 @@ class LabCloud:
         RentSpec(disk="gp2", size_gib=20_000),
         RentSpec(disk="gp2", size_gib=20, iops=100),
         RentSpec(disk="gp2", size_gib=20, region="us-east-1"),
-        RentSpec(disk="gp2", size_gib=20, count=2),
+        RentSpec(disk="gp2", size_gib=20, count=99),
     )
 
     def __init__(self, directory, monkeypatch) -> None:
@@ -126,7 +126,7 @@ class AwsCloud:
         RentSpec(disk="gp2", size_gib=20, iops=100),
         RentSpec(disk="io1", size_gib=4, iops=5000),
         RentSpec(disk="gp3", size_gib=20, iops=3000, throughput_mib_per_s=900),
-        RentSpec(disk="gp2", size_gib=20, count=2),
+        RentSpec(disk="gp2", size_gib=20, count=99),
     )
 
     def __init__(self, aws, monkeypatch, home) -> None:

@@ -27,7 +27,7 @@ class VsphereCloud:
         RentSpec(size_gib=100_000, vsphere=NVME),
         RentSpec(size_gib=20, iops=100, vsphere=NVME),
         RentSpec(size_gib=20, disk="gp2", vsphere=NVME),
-        RentSpec(size_gib=20, count=2, vsphere=NVME),
+        RentSpec(size_gib=20, count=99, vsphere=NVME),
         RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", storage_policy="gold")),
         RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", provisioning="thick")),
         RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="nvme", controller="ide")),

@@ -24,7 +24,7 @@ class CommandRequest:
 
 def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
     """The request that the options of a command line say, by their names. Raises UserError."""
-    path, device = typed["path"], typed["device"]
+    path, devices = typed["path"], tuple(typed["device"] or ())
     provider = provider_of(typed)
     hosts = () if takes_host(provider) else tuple(typed["host"] or ())
     rent = rent_spec(provider, typed)
@@ -33,9 +33,9 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         provider=provider,
         profile=typed["profile"],
         hosts=hosts,
-        path=path if rent else _here(path, device, hosts),
-        device=device,
-        destroy_data=typed["destroy_data"],
+        path=path if rent else _here(path, devices, hosts),
+        devices=devices,
+        identities=tuple(typed["destroy_data"] or ()),
         size_gib=None if rent else typed["size"],
         rent=rent,
         filesystem=typed["filesystem"],
@@ -56,8 +56,8 @@ def provider_of(typed: Mapping[str, Any]) -> str:
     return typed["provider"] or ("ssh" if typed["host"] else "local")
 
 
-def _here(path: str | None, device: str | None, hosts: tuple[str, ...]) -> str | None:
+def _here(path: str | None, devices: tuple[str, ...], hosts: tuple[str, ...]) -> str | None:
     """The directory on the target; on this machine made absolute from the working directory."""
-    if hosts or (path is None and device is not None):
+    if hosts or (path is None and devices):
         return path
     return str(Path(path or ".").absolute())

@@ -27,7 +27,10 @@ PathOption = Annotated[
     str | None, typer.Option("--path", metavar="DIR", help="Directory to measure in.")
 ]
 Device = Annotated[
-    str | None, typer.Option("--device", metavar="PATH", help="Block device to measure.")
+    list[str] | None,
+    typer.Option(
+        "--device", metavar="PATH", help="Block device to measure, or each that the file names."
+    ),
 ]
 Allow = Annotated[
     list[str] | None,
@@ -60,7 +63,7 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
     rows = []
     for name in shipped_names():
         profile = shipped_profile(name)
-        steps, loop, _ = built(profile, {}, typed_target(profile, None, None, None))
+        steps, loop, _ = built(profile, {}, typed_target(profile, None, (), None))
         rows.append((profile, total_s(steps, loop)))
     if output is ProfilesOutput.json:
         listed = [{**_summary(profile), "expected_s": time} for profile, time in rows]
@@ -119,7 +122,7 @@ def render(
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
-    target = typed_target(profile, path, device, size, allow or ())
+    target = typed_target(profile, path, device or (), size, allow or ())
     parameters = typed_parameters(settings)
     steps, loop, _ = built(profile, parameters, target)
     if step is not None and not 0 <= step < len(steps):
@@ -158,7 +161,7 @@ def validate(
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)
-    target = typed_target(profile, None, device, size, allow or ())
+    target = typed_target(profile, None, device or (), size, allow or ())
     steps, version = checked(name, profile, typed_parameters(settings), target)
     typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
     if any(stand_in(step) is not step for step in steps):

@@ -68,11 +68,19 @@ def _common(
         _what("Directory to measure in (default here: the working directory).", metavar="DIR"),
     ] = None,
     device: Annotated[
-        str | None, _what("Block device to measure; ALL DATA ON IT IS DESTROYED.", metavar="PATH")
+        list[str] | None,
+        _what(
+            "Block device to measure; ALL DATA ON IT IS DESTROYED. Once for each device that a job "
+            "file names, in its order.",
+            metavar="PATH",
+        ),
     ] = None,
     destroy_data: Annotated[
-        str | None,
-        _what("The device's identity, as `diskbench devices` prints it.", metavar="IDENTITY"),
+        list[str] | None,
+        _what(
+            "The device's identity, as `diskbench devices` prints it; one for each --device.",
+            metavar="IDENTITY",
+        ),
     ] = None,
     size: Annotated[
         float | None,
@@ -184,7 +192,14 @@ def _renting(
     throughput: Annotated[
         float | None, _rent("{unit} to provision, where the type sells them.", metavar="RATE")
     ] = None,
-    count: Annotated[int, _rent("Equal disks to attach.", metavar="N")] = 1,
+    count: Annotated[
+        int,
+        _rent(
+            "Equal disks to attach to a machine, one for each device that a job file names, or for "
+            "--stripe.",
+            metavar="N",
+        ),
+    ] = 1,
     stripe: Annotated[bool, _rent("Measure the disks as one RAID 0.", "--stripe")] = False,
     zone: Annotated[
         str | None, _rent("Zone (default: one that has the machine).", metavar="NAME")

@@ -124,14 +124,14 @@ def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioT
 def typed_target(
     profile: Profile,
     path: str | None,
-    device: str | None,
+    devices: Sequence[str],
     size_gib: float | None,
     allow: Sequence[str] = (),
 ) -> FioTarget:
     """The target as typed (`size_gib` in GiB), or a placeholder of a kind that the profile can use
     where nothing was typed. `allow` as in `run --allow`. Raises InvalidValue."""
     allowed = allowed_options(allow, provider="local", host=None, rents=False)
-    if path is not None and device is not None:
+    if path is not None and devices:
         raise InvalidValue(
             "--path and --device exclude each other", advice="give one of them", field="path"
         )
@@ -140,9 +140,10 @@ def typed_target(
             f"--size {size_gib} is not a size", advice="give GiB, more than 0", field="size"
         )
     size = None if size_gib is None else int(size_gib * GIB)
-    if device is not None or (path is None and "directory" not in profile.targets):
+    if devices or (path is None and "directory" not in profile.targets):
+        first, *others = devices or ("/dev/DEVICE",)
         return FioTarget(
-            kind="device", path=device or "/dev/DEVICE", size_bytes=size, allowed=allowed
+            kind="device", path=first, others=tuple(others), size_bytes=size, allowed=allowed
         )
     place = str(Path(path).absolute()) if path else "/PATH"
     return FioTarget(

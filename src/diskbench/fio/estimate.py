@@ -68,8 +68,12 @@ def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
 def moved_bytes(job: Job, whole: int | None) -> int:
     """Bytes that one clone of a job bound by size moves in all its loops. `whole` is the size in
     bytes that percentages refer to."""
-    io = size_bytes(job.get("io_size"), whole) or size_bytes(job.get("size"), whole)
-    io = io or size_bytes(job.get("filesize"), whole) or (whole if _is_on_device(job) else 0) or 0
+    devices = sum(name.startswith("/") for name in _names(job))
+    of_each = devices if percent_of(job.get("size") or "") is not None and devices else 1
+    io = size_bytes(job.get("io_size"), whole) or of_each * (
+        size_bytes(job.get("size"), whole) or 0
+    )
+    io = io or size_bytes(job.get("filesize"), whole) or (whole or 0) * devices
     io *= count(job, "loops")
     if limit := count(job, "number_ios", 0):
         block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
@@ -116,7 +120,9 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
     end = size_bytes(job.get("offset"), whole) or 0
     end += (size_bytes(job.get("offset_increment"), whole) or 0) * max(clones - 1, 0)
     if named := _names(job):
-        part = (total or 0) // len(named)
+        # A share is one of each file; bytes are divided between them (fio 3.33, tried).
+        shares = percent_of(job.get("size") or "") is not None
+        part = (total or 0) // (1 if shares else len(named))
         return {n: _named_bytes(n, part, per_file, end, whole) for n in named}
     per_clone = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
@@ -135,10 +141,6 @@ def _named_bytes(name: str, part: int, per_file: int | None, end: int, whole: in
     if per_file is None or whole is None:
         return per_file or whole or 0
     return min(per_file, whole)
-
-
-def _is_on_device(job: Job) -> bool:
-    return any(name.startswith("/") for name in _names(job))
 
 
 def _pattern(job: Job) -> str:

@@ -93,18 +93,25 @@ def is_checked(name: str) -> bool:
 
 
 class FioTarget(Frozen):
-    """Where fio may do I/O: a work directory, or a device by its path.
+    """Where fio may do I/O: a work directory, or a device by its path; `others` are the paths of
+    further devices, each for a device that the job file names.
 
-    `size_bytes` is how much of it the user allows, None where the profile decides;
-    `capacity_bytes` is the size of a device. `allowed` are options, of refused.py's ALLOWABLE, that
-    the machine's owner allows.
+    `size_bytes` is how much of it (of each device) the user allows, None where the profile decides;
+    `capacity_bytes` is the size of a device, of several the smallest. `allowed` are options, of
+    refused.py's ALLOWABLE, that the machine's owner allows.
     """
 
     kind: Literal["directory", "device"]
     path: str
+    others: tuple[str, ...] = ()
     size_bytes: int | None = None
     capacity_bytes: int | None = None
     allowed: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The directory, or every device."""
+        return (self.path, *self.others)
 
 
 def check(jobfile: JobFile, target: FioTarget) -> None:
@@ -143,6 +150,10 @@ def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
                 yield f"[{section.name}] line {option.line}: {_shown(option)}: {problem}"
     if target.kind == "directory":
         yield from _of_devices_alone(jobfile)
+    if target.others:
+        for job in jobs(jobfile.sections):
+            if not job.get("filename"):
+                yield f"[{job.name}] names no device: filename= says which of the disks it is for"
 
 
 def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
@@ -159,11 +170,15 @@ def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
 
 def check_path(target: FioTarget) -> None:
     """Refuse a target whose path means something else inside a fio job file (`;`, `#`, `$`, …)."""
-    if re.search(r"[^\x20-\x7e]|[;#$`\\\"']", target.path) or target.path != target.path.strip():
-        raise TargetRefused(
-            f"{target.path!r} holds a character that a fio job file cannot hold",
-            advice="choose a path of plain letters, digits and - _ . / :",
-        )
+    # In a list of devices a colon ends a name.
+    never = r"[^\x20-\x7e]|[;#$`\\\"']" + ("|:" if target.others else "")
+    for path in target.paths:
+        if re.search(never, path) or path != path.strip():
+            raise TargetRefused(
+                f"{path!r} holds a character that a fio job file cannot hold",
+                advice="choose a path of plain letters, digits and - _ . / "
+                + ("" if target.others else ":"),
+            )
 
 
 def escape(path: str) -> str:
@@ -211,6 +226,10 @@ def _engine(value: str, target: FioTarget) -> str | None:
 
 
 def _filename(value: str, target: FioTarget) -> str | None:
+    if target.others:
+        if set(value.split(":")) <= set(target.paths):
+            return None
+        return f"only {', '.join(target.paths)} may be written to"
     if target.kind == "device":
         if value == target.path or (_is_inside(value) and ":" not in value):
             return None

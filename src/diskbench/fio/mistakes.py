@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from diskbench.errors import ProfileError
 from diskbench.fio.guard import problems
 from diskbench.fio.jobfile import groups, read
+from diskbench.fio.named_devices import disk_of_name, without_devices
 from diskbench.fio.options import check_version
-from diskbench.fio.retarget import named_devices, names_device, retarget
+from diskbench.fio.retarget import retarget
 from diskbench.fio.template import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from diskbench.fio.guard import FioTarget
-    from diskbench.fio.jobfile import JobFile
     from diskbench.fio.profiles import Profile
     from diskbench.fio.template import RenderContext
 
@@ -47,9 +47,10 @@ def _mistakes(
     yield from (error.message for error in unreadable)
     if not file.sections or all(section.is_global for section in file.sections):
         return
-    if len(named_devices(file)) > 1:
-        yield from _of(lambda: retarget(file, target, rendered.options))
-        file = _without_devices(file)
+    unplaced = tuple(_of(lambda: disk_of_name(file, target)))
+    if unplaced:  # the rest is checked as on one disk, which every name may mean
+        yield from unplaced
+        file, target = without_devices(file), target.model_copy(update={"others": ()})
     file, _ = retarget(file, target, rendered.options)
     yield from problems(file, target)
     yield from _of(lambda: groups(file))
@@ -62,14 +63,3 @@ def _of(check: Callable[[], object]) -> Iterator[str]:
         check()
     except ProfileError as error:
         yield error.message
-
-
-def _without_devices(file: JobFile) -> JobFile:
-    """The file without the names of devices: they are a mistake of their own."""
-    kept = (
-        section.model_copy(
-            update={"options": tuple(o for o in section.options if not names_device(o))}
-        )
-        for section in file.sections
-    )
-    return file.model_copy(update={"sections": tuple(kept)})

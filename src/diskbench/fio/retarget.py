@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from diskbench.errors import ProfileError
 from diskbench.fio.arithmetic import evaluate, is_arithmetic
 from diskbench.fio.guard import OURS, FioTarget
 from diskbench.fio.jobfile import ALIASES, JobFile, JobOption, Section, jobs
+from diskbench.fio.named_devices import disk_of_name, is_absolute, split_names
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
 from diskbench.model.base import Frozen
 
@@ -27,8 +27,6 @@ OUTPUT: Final = frozenset(
 )  # fmt: skip
 """Options of fio's command line, which job files of wrappers hold; diskbench gives its own."""
 
-_DEVICE = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
-_WINDOWS = re.compile(r"(?:[A-Za-z]:)?\\")
 _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
 
 
@@ -43,8 +41,18 @@ class JobChange(Frozen):
     reason: str = ""
 
     @property
-    def text(self) -> str:
-        """`filename=/dev/sdb → /dev/nvme1n1`, or `write_lat_log: diskbench keeps its own`."""
+    def lines(self) -> tuple[str, ...]:
+        """`filename=/dev/sdb → /dev/nvme1n1`, a line for each name where a list becomes a list as
+        long; or `write_lat_log: diskbench keeps its own`."""
+        if self.after is None or not self.before.startswith("filename="):
+            return (self._text,)
+        names = [split_names(side.partition("=")[2]) for side in (self.before, self.after)]
+        if len(names[0]) < 2 or len(names[0]) != len(names[1]) or self.reason:
+            return (self._text,)
+        return tuple(f"filename={a} → {b}" for a, b in zip(*names, strict=True) if a != b)
+
+    @property
+    def _text(self) -> str:
         if self.after is None:
             return f"{self.before.partition('=')[0]}: {self.reason}"
         reason = f" ({self.reason})" if self.reason else ""
@@ -61,19 +69,11 @@ def retarget(
     """The job file on our target, and what was changed, in order of its lines. `options` are those
     that the user sets for every job.
 
-    Raises ProfileError for a file that names several devices, since one target cannot stand for
-    them.
+    Raises ProfileError for a file that names several devices, unless the target has as many disks.
     """
     file, set_here = _with_options(file, options)
-    devices = named_devices(file)
-    if len(devices) > 1:
-        raise ProfileError(
-            f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
-            advice="name one device in the job file, or make a file for each and measure them one "
-            f"after the other; a rented RAID 0 of them (--count {len(devices)} --stripe) is one "
-            "device, too",
-        )
-    names, merged = _file_names(file), _merged(file)
+    names = disk_of_name(file, target) or _file_names(file)
+    merged = _merged(file)
     walled = any(job.flag("stonewall") for job in jobs(file.sections)[1:])
     changes = list(set_here)
     sections = []
@@ -123,35 +123,8 @@ def _with_options(
     return JobFile(sections=tuple(sections)), tuple(sorted(changes, key=lambda c: c.line))
 
 
-def named_devices(file: JobFile) -> tuple[str, ...]:
-    """The devices that a job file names as its targets, each once, in order."""
-    names = (
-        name
-        for section in file.sections
-        for option in section.options
-        if option.name == "filename"
-        for name in split_names(option.value or "")
-    )
-    return tuple(dict.fromkeys(name for name in names if _DEVICE.fullmatch(name)))
-
-
-def names_device(option: JobOption) -> bool:
-    """Whether an option names a device as a target."""
-    return option.name == "filename" and any(
-        _DEVICE.fullmatch(name) for name in split_names(option.value or "")
-    )
-
-
-def split_names(value: str) -> list[str]:
-    """The names of a `filename` or `directory`, which fio splits at colons without a backslash
-    (axboe/fio, options.c: get_next_str). A drive of Windows (`C:\\x`) is one name."""
-    if _WINDOWS.match(value):
-        return [value]
-    return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", value)]
-
-
 def _fitted(
-    option: JobOption, target: FioTarget, names: dict[str, str], *, walled: bool
+    option: JobOption, target: FioTarget, names: Mapping[str, str], *, walled: bool
 ) -> tuple[JobOption | None, str]:
     """The option as it fits our target (None: taken out; the same object: unchanged), and why."""
     name, value = option.name, option.value or ""
@@ -173,9 +146,15 @@ def _fitted(
     return _worked_out(option)
 
 
-def _filename(option: JobOption, target: FioTarget, names: dict[str, str]) -> tuple[JobOption, str]:
-    """A device's name is the target's; a file's is one below the target."""
+def _filename(
+    option: JobOption, target: FioTarget, names: Mapping[str, str]
+) -> tuple[JobOption, str]:
+    """A device's name is the target's, or of several disks the one that `names` has for it; a
+    file's is one below the target."""
     value = option.value or ""
+    if target.others:
+        placed = ":".join(names.get(part, part) for part in split_names(value))
+        return (option, "") if placed == value else (_with(option, placed), "")
     if target.kind == "device":
         same = value == target.path or not value
         return (option, "") if same else (_with(option, target.path), "")
@@ -203,10 +182,10 @@ def _file_names(file: JobFile) -> dict[str, str]:
         for name in split_names(option.value or "")
         if name
     )
-    taken = {name for name in given if not _is_absolute(name)}
+    taken = {name for name in given if not is_absolute(name)}
     placed: dict[str, str] = {}
     for name in given:
-        if not _is_absolute(name):
+        if not is_absolute(name):
             continue
         last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
         plain = _KEPT.sub("-", last).strip("-. ") or "data"
@@ -231,10 +210,6 @@ def _merged(file: JobFile) -> str:
     shared = sorted(name for name, count in counts.items() if count > 1)
     also = f"; {', '.join(shared)} of them is one file then" if shared else ""
     return f", as those of all {len(directories)} directories do{also}"
-
-
-def _is_absolute(name: str) -> bool:
-    return name.startswith("/") or bool(_WINDOWS.match(name))
 
 
 def _worked_out(option: JobOption) -> tuple[JobOption, str]:
@@ -264,4 +239,4 @@ def _change(section: Section, option: JobOption, new: JobOption | None, reason: 
 
 def change_lines(changes: Iterable[JobChange]) -> tuple[str, ...]:
     """Each change once, as a line for a person."""
-    return tuple(dict.fromkeys(change.text for change in changes))
+    return tuple(dict.fromkeys(line for change in changes for line in change.lines))

@@ -1,7 +1,8 @@
 """The machine's load while a step ran, from samples taken each second beside fio.
 
 A sample is a marker line `@ <Unix time>`, then as the kernel prints them: the `cpu*` and `ctxt`
-lines of /proc/stat, the line of /proc/loadavg, and the device's line of /proc/diskstats. With Δ
+lines of /proc/stat, the line of /proc/loadavg, and the line of each disk of the target in
+/proc/diskstats, whose counters are summed. With Δ
 the difference between a step's last and first sample, in the kernel's own units
 (Documentation/admin-guide/iostats.rst, proc(5)):
 
@@ -32,7 +33,9 @@ class _Sample:
     at_s: float
     cpus: dict[str, list[int]] = field(default_factory=dict)
     switches: int | None = None
+    disks: dict[str, list[int]] = field(default_factory=dict)
     disk: list[int] | None = None
+    """The sum of `disks`; None where one of those that are sampled is missing."""
 
 
 def parse_samples(data: bytes) -> SampleSummary | None:
@@ -75,7 +78,7 @@ def parse_samples(data: bytes) -> SampleSummary | None:
 
 
 def disk_course(data: bytes) -> list[tuple[float, tuple[int, int, int, int]]]:
-    """The disk's counters in each sample: Unix time (s), then read I/Os, bytes read, write I/Os and
+    """The disks' counters in each sample: Unix time (s), then read I/Os, bytes read, write I/Os and
     bytes written since the machine started. Empty where the disk was not sampled."""
     return [
         (
@@ -105,6 +108,10 @@ def _samples(text: str) -> list[_Sample]:
                 _read(words, samples_read[-1])
         except (ValueError, IndexError):
             continue
+    every = max((len(sample.disks) for sample in samples_read), default=0)
+    for sample in samples_read:
+        if sample.disks and len(sample.disks) == every:  # the last one may be cut short
+            sample.disk = [sum(counts) for counts in zip(*sample.disks.values(), strict=True)]
     return samples_read
 
 
@@ -131,7 +138,7 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
     elif words[0] == "ctxt":
         sample.switches = _count(words[1])
     elif len(words) >= _DISK_FIELDS and words[0].isdigit():
-        sample.disk = [_count(word) for word in words[3:_DISK_FIELDS]]
+        sample.disks[f"{words[0]}:{words[1]}"] = [_count(word) for word in words[3:_DISK_FIELDS]]
 
 
 def _ends(

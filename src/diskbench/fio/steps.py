@@ -107,12 +107,17 @@ def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int
 
     Steps that share a file (by name) share its space. Percentages refer to `capacity_bytes`.
     """
+    return round_up_mib(sum(largest_bytes(steps, capacity_bytes).values()))
+
+
+def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> dict[str, int]:
+    """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
     largest: dict[str, int] = {}
     for step in steps:
         for job in jobs(parse(step.job).sections):
             for name, size in file_bytes(job, capacity_bytes).items():
                 largest[name] = max(largest.get(name, 0), size)
-    return round_up_mib(sum(largest.values()))
+    return largest
 
 
 def _heading(profile: Profile, step: str) -> str:
@@ -143,11 +148,13 @@ def _common(
     """diskbench's own [global], which comes first, so that the profile may replace its defaults."""
     # A plain job file keeps fio's own defaults: it must run as its author expects.
     options = dict(DEFAULTS) if profile.is_template else {}
-    if target.size_bytes and _lacks_size(group, target):
+    if target.others:  # which device a job is for is its own; so is its size, in _placed
+        options["allow_file_create"] = "0"
+    elif target.size_bytes and _lacks_size(group, target):
         options["size"] = str(target.size_bytes)
-    if target.kind == "device":
+    if target.kind == "device" and not target.others:
         options |= {"filename": escape(target.path), "allow_file_create": "0"}
-    else:
+    elif target.kind == "directory":
         options["directory"] = escape(target.path)
     options |= SET
     if fio_version is None or parse_version(fio_version) >= BOTH_PERCENTILES:
@@ -167,14 +174,32 @@ def _lacks_size(group: JobGroup, target: FioTarget) -> bool:
 
 
 def _placed(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
-    """The group's sections; for a device without file names, because fio adds up file names."""
+    """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
+    if target.others:
+        return _on_several(group, target)
     dropped = {"filename", "allow_file_create"}
     return tuple(
         s.model_copy(update={"options": tuple(o for o in s.options if o.name not in dropped)})
         for s in group.sections
     )
+
+
+def _on_several(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
+    """The sections with their names of devices. A job without a size gets the allowed one of each
+    device that it names: fio divides the size of a job between its files."""
+    placed = []
+    of_group = iter(group.jobs)
+    for section in group.sections:
+        options = [o for o in section.options if o.name != "allow_file_create"]
+        if not section.is_global:
+            job = next(of_group)
+            if target.size_bytes and job.get("size") is None:
+                size = target.size_bytes * len(file_bytes(job, target.capacity_bytes))
+                options.append(JobOption(key="size", value=str(size)))
+        placed.append(section.model_copy(update={"options": tuple(options)}))
+    return tuple(placed)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
@@ -215,10 +240,12 @@ def _check_counts(jobs_of_step: Sequence[Job], step: str) -> None:
 
 
 def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> None:
-    needed = space_bytes(steps, target.capacity_bytes)
+    largest = largest_bytes(steps, target.capacity_bytes).values()
+    needed = max(largest, default=0) if target.others else round_up_mib(sum(largest))
     if target.size_bytes and needed > round_up_mib(target.size_bytes):
         raise ProfileError(
-            f"profile {profile.name!r} uses {format_bytes(needed)} of the target, but --size "
+            f"profile {profile.name!r} uses {format_bytes(needed)} of "
+            f"{'a disk' if target.others else 'the target'}, but --size "
             f"allows {format_bytes(target.size_bytes)}",
             advice="give a larger --size, or a smaller size with --set",
             field="size",

@@ -116,8 +116,9 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
         return
     shrinks = next((name for name in _SHRINKS if job.get(name) not in (None, "0")), None)
     amount = 0.0 if job.flag("time_based") else share * moved_bytes(job, capacity_bytes)
-    amount *= count(job, "numjobs")
-    for name in file_bytes(job, capacity_bytes):
+    files = file_bytes(job, capacity_bytes)
+    amount *= count(job, "numjobs") / max(len(files), 1)
+    for name in files:
         file_range = ranges[name]
         file_range.written = (file_range.written or 0.0) + amount
         file_range.kept += 0.0 if shrinks else amount

@@ -18,7 +18,7 @@ from diskbench.model.base import Frozen
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from diskbench.ports import Host
 
@@ -231,6 +231,27 @@ def check_device(
         time.sleep(PAUSE_S)
         inspection = inspect(host, path)
     return judge(inspection, path, destroy_data, size_bytes, host_name=host.name)
+
+
+def check_devices(
+    host: Host, named: Sequence[tuple[str, str]], size_bytes: int | None = None
+) -> tuple[DeviceProof, ...]:
+    """The proofs that several disks may be written to, each a path with the identity typed for it.
+
+    Each passes every check of `check_device`. Raises TargetRefused as that does, and where two of
+    them are one disk: the second would be written to as if it were another.
+    """
+    proofs: list[DeviceProof] = []
+    for path, typed in named:
+        proof = check_device(host, path, typed, size_bytes)
+        same = next((one for one in proofs if one.number == proof.number), None)
+        if same is not None:
+            raise TargetRefused(
+                f"{path} on {host.name} is the same disk as {same.path} (number {proof.number})",
+                advice="nothing was written; name each disk once, see diskbench devices",
+            )
+        proofs.append(proof)
+    return tuple(proofs)
 
 
 def _is_only_open(inspection: Inspection, typed: str, size_bytes: int | None) -> bool:

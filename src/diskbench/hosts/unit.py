@@ -47,9 +47,10 @@ class DeviceGuard(Frozen):
 class Unit(Frozen):
     """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
 
-    `work_dir` holds the test files (None for a raw device); `sampled` is the number MAJOR:MINOR of
-    the disk whose counters are read once a second. `fio_limit_s` is the number of seconds after
-    which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
+    `work_dir` holds the test files (None for a raw device); `guard` is the allowed disk, `others`
+    are further ones, all of them raw; `sampled` is the number MAJOR:MINOR of each disk whose
+    counters are read once a second, separated by blanks. `fio_limit_s` is the number of seconds
+    after which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
     trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
     """
 
@@ -60,6 +61,7 @@ class Unit(Frozen):
     job: str
     work_dir: str | None = None
     guard: DeviceGuard | None = None
+    others: tuple[DeviceGuard, ...] = ()
     sampled: str | None = None
     drop_caches: bool = True
     drop_every_s: float | None = None
@@ -68,6 +70,11 @@ class Unit(Frozen):
     fio_limit_s: float | None = None
     if_busy: str = "wait"
     root: bool = False
+
+    @property
+    def guards(self) -> tuple[DeviceGuard, ...]:
+        """All allowed disks; none for a directory."""
+        return () if self.guard is None else (self.guard, *self.others)
 
     @property
     def directory(self) -> str:
@@ -83,7 +90,7 @@ class Unit(Frozen):
 
 def environment(unit: Unit) -> str:
     """unit.env: shell assignments that step.sh reads."""
-    guard = unit.guard
+    guard, guards = unit.guard, unit.guards
     values: dict[str, object] = {
         "trial": unit.trial_id,
         "if_busy": unit.if_busy,
@@ -95,7 +102,7 @@ def environment(unit: Unit) -> str:
         "device_size": guard.size_bytes if guard else "",
         "device_mounted": int(bool(guard and guard.mount_point)),
         "mount_point": (guard.mount_point or "") if guard else "",
-        "sampled": unit.sampled or (guard.number if guard else ""),
+        "sampled": unit.sampled or " ".join(one.number for one in guards),
         "drop": int(unit.drop_caches),
         "drop_every": f"{unit.drop_every_s:g}" if unit.drop_every_s else "",
         "canary_before": int(unit.canary_before),
@@ -106,7 +113,15 @@ def environment(unit: Unit) -> str:
         "go_limit": GO_LIMIT_S,
         "turn_limit": TURN_LIMIT_S,
         "fio_limit": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else "",
+        "disk_count": len(guards),
     }
+    for number, one in enumerate(guards, start=1):  # read by hold.sh
+        values |= {
+            f"device_{number}": one.path,
+            f"number_{number}": one.number,
+            f"identity_{number}": one.identity,
+            f"size_{number}": one.size_bytes,
+        }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
 

@@ -82,6 +82,8 @@ class HostFacts(Frozen):
     load_1m: float | None = None
     cloud: CloudFacts = CloudFacts()
     disk: DiskFacts | None = None
+    other_disks: tuple[DiskFacts, ...] = ()
+    """Further disks of a target of several, in its order."""
     mount: MountFacts | None = None
     network_filesystem: bool = False
     clock_offset_s: float | None = None

@@ -94,7 +94,7 @@ class CellFields(Frozen):
     throughput: Number | None = Field(
         None, gt=0, description="MiB/s to provision, or MB/s where the provider sells those."
     )
-    count: Whole | None = Field(None, ge=1, description="Equal disks to attach.")
+    count: Whole | None = Field(None, ge=1, description="Equal disks to attach to a machine.")
     stripe: Flag | None = Field(None, description="Measure the disks as one RAID 0.")
     profile: str | None = Field(None, description="A profile's name, or the path of a .fio file.")
     parameters: dict[str, Parameter] | None = Field(

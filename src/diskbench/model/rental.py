@@ -168,6 +168,12 @@ class Rental(Frozen):
     """Filling the disk spends no burst credit (ports.HoldsCredit)."""
     details: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def promise_words(self) -> str:
+        """`promise`, and of several disks that it is each one's; empty where it is."""
+        several = self.disk is not None and self.disk.count > 1
+        return f"each disk: {self.promise}" if several and self.promise else self.promise
+
 
 class Claim(Frozen):
     """What every rented resource carries, to be found again (docs/design.md#conventions)."""

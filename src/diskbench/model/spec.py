@@ -21,18 +21,34 @@ EMULATED_PROVIDERS = frozenset({"lab", "fake"})
 """Whose disks are this machine's, dressed up; their results say nothing about a cloud."""
 
 
+class NamedDisk(Frozen):
+    """A further device that the user allowed to be written to, and the identity typed for it."""
+
+    path: str
+    destroy_data: str | None = None
+
+
 class TargetSpec(Frozen):
     """What the user allowed to be written to; nothing in it was looked up.
 
     `destroy_data` is the identity typed for a device (serial, WWN, or backing file and inode).
-    `size_bytes` is how much of the target to use; None leaves it to the profile.
+    `others` are further devices, each for a device that the job file names. `size_bytes` is how
+    much of the target (of each device) to use; None leaves it to the profile.
     """
 
     kind: TargetKind
     path: str
     destroy_data: str | None = None
+    others: tuple[NamedDisk, ...] = ()
     size_bytes: int | None = None
     filesystem: Filesystem | None = None
+
+    @property
+    def disks(self) -> tuple[NamedDisk, ...]:
+        """All devices, in order; none for a directory."""
+        if self.kind != "device":
+            return ()
+        return (NamedDisk(path=self.path, destroy_data=self.destroy_data), *self.others)
 
 
 class Cell(Frozen):
@@ -118,8 +134,18 @@ class ProfileFacts(Frozen):
     thresholds: tuple[Threshold, ...] = ()
 
 
+class TargetDisk(Frozen):
+    """A disk that is written to, as it was found on its host: `device` is the kernel's path."""
+
+    device: str
+    identity: str | None
+    number: str | None
+    size_bytes: int | None
+
+
 class ResolvedTarget(Frozen):
-    """The one place of this trial that is written to.
+    """The one place of this trial that is written to: a directory, a disk, or with `others` several
+    raw disks.
 
     `work_dir` is the directory that holds the test files (None for a raw device); `state_dir`
     holds scripts, logs and output on the host. Both are named after the trial and end with it.
@@ -131,10 +157,32 @@ class ResolvedTarget(Frozen):
     identity: str | None = None
     device_size_bytes: int | None = None
     device_number: str | None = None
+    others: tuple[TargetDisk, ...] = ()
     filesystem: Filesystem = "none"
     work_dir: str | None = None
     state_dir: str
     size_bytes: int
+
+    @property
+    def disks(self) -> tuple[TargetDisk, ...]:
+        """All disks, in order; none for a directory."""
+        if self.kind != "device":
+            return ()
+        first = TargetDisk(
+            device=self.device or self.path,
+            identity=self.identity,
+            number=self.device_number,
+            size_bytes=self.device_size_bytes,
+        )
+        return (first, *self.others)
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """The size of the raw disk, of several the smallest; None for files or where unknown."""
+        sizes = [disk.size_bytes for disk in self.disks]
+        if self.work_dir is not None or not sizes or None in sizes:
+            return None
+        return min(size for size in sizes if size is not None)
 
 
 class SharedMachine(Frozen):

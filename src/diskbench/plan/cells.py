@@ -9,7 +9,7 @@ from diskbench.errors import InvalidValue, UserError
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
-from diskbench.model.spec import Cell, Filesystem, TargetSpec
+from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.model.threshold import Threshold
 from diskbench.plan.allow import allowed_options
 from diskbench.plan.rent_flags import field_of
@@ -37,8 +37,8 @@ class Request:
     profile: str
     hosts: Sequence[str] = ()
     path: str | None = None
-    device: str | None = None
-    destroy_data: str | None = None
+    devices: Sequence[str] = ()
+    identities: Sequence[str] = ()
     size_gib: float | None = None
     filesystem: str | None = None
     rent: RentSpec | None = None
@@ -157,8 +157,8 @@ def rented_target(request: Request) -> TargetSpec:
     attached. Raises InvalidValue if the user typed a target."""
     for flag, value in (
         ("--path", request.path),
-        ("--device", request.device),
-        ("--destroy-data", request.destroy_data),
+        ("--device", next(iter(request.devices), None)),
+        ("--destroy-data", next(iter(request.identities), None)),
         ("--host", request.hosts[0] if request.hosts else None),
     ):
         if value:
@@ -171,40 +171,45 @@ def rented_target(request: Request) -> TargetSpec:
     rent = request.rent
     of_root = rent is not None and rent.disk == ROOT
     size_gib = rent.size_gib if rent else None
+    others = () if of_root else _new_disks(rent)
     small = size_gib is not None and size_gib <= SMALL_GIB
     return TargetSpec(
         kind="directory" if of_root else "device",
-        path=NEW_DIRECTORY if of_root else NEW_DEVICE,
+        path=NEW_DIRECTORY if of_root else (f"{NEW_DEVICE}-1" if others else NEW_DEVICE),
+        others=others,
         size_bytes=size_gib * GIB * 7 // 8 if small and size_gib else None,
         filesystem=_filesystem(request.filesystem),
     )
 
 
+def _new_disks(rent: RentSpec | None) -> tuple[NamedDisk, ...]:
+    """The placeholders of further rented disks, each measured as a device of its own."""
+    if rent is None or rent.stripe:
+        return ()
+    return tuple(NamedDisk(path=f"{NEW_DEVICE}-{number}") for number in range(2, rent.count + 1))
+
+
 def target_spec(request: Request) -> TargetSpec:
     """Return the target that may be written to; for a device the user must type its identity."""
-    if request.path and request.device:
+    if request.path and request.devices:
         raise InvalidValue(
-            f"both --path {request.path} and --device {request.device} are given",
+            f"both --path {request.path} and --device {request.devices[0]} are given",
             advice="measure one of them",
             field="path",
         )
     filesystem = _filesystem(request.filesystem)
     size_bytes = _size_bytes(request.size_gib)
-    if request.device:
-        if not request.destroy_data:
-            raise InvalidValue(
-                f"measuring {request.device} destroys all data on it",
-                advice="find its identity with 'diskbench devices' and add --destroy-data IDENTITY",
-                field="device",
-            )
+    if request.devices:
+        first, *others = _named_disks(request)
         return TargetSpec(
             kind="device",
-            path=request.device,
-            destroy_data=request.destroy_data,
+            path=first.path,
+            destroy_data=first.destroy_data,
+            others=tuple(others),
             size_bytes=size_bytes,
             filesystem=filesystem,
         )
-    if request.destroy_data:
+    if request.identities:
         raise InvalidValue(
             "--destroy-data goes with --device",
             advice="leave it out to measure in a directory",
@@ -220,6 +225,32 @@ def target_spec(request: Request) -> TargetSpec:
         size_bytes=size_bytes,
         filesystem=filesystem,
     )
+
+
+def _named_disks(request: Request) -> list[NamedDisk]:
+    """Each --device with its --destroy-data, in order. Raises InvalidValue."""
+    devices, identities = request.devices, request.identities
+    if len(identities) < len(devices) or not all(identities):
+        raise InvalidValue(
+            f"measuring {devices[min(len(identities), len(devices) - 1)]} destroys all data on it",
+            advice="find its identity with 'diskbench devices' and add --destroy-data IDENTITY",
+            field="device",
+        )
+    if len(identities) > len(devices):
+        raise InvalidValue(
+            f"{len(identities)} identities are given for {len(devices)} devices",
+            advice="give one --destroy-data for each --device, in the same order",
+            field="destroy_data",
+        )
+    twice = next((path for path in devices if list(devices).count(path) > 1), None)
+    if twice is not None:
+        raise InvalidValue(
+            f"--device {twice} is given twice", advice="name each disk once", field="device"
+        )
+    return [
+        NamedDisk(path=path, destroy_data=identity)
+        for path, identity in zip(devices, identities, strict=True)
+    ]
 
 
 def promise(request: Request) -> Promise | None:

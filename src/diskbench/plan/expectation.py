@@ -28,6 +28,7 @@ from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.limit_path import Way, cloud_of, way_of
 from diskbench.plan.loads import StepLoad, asked_by
+from diskbench.plan.on_some_disks import loads_all, on_some_disks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +49,9 @@ def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpe
     if way is None:
         return None
     turns = list(in_turn(plan))
+    if not loads_all(plan):
+        found = on_some_disks(plan, books, way, turns)
+        return found.model_copy(update={"price": _price(plan, books, way)})
     asked = _asked(plan, turns, way)
     course = simulate(way.path, [step_load.stage for step_load in asked])
     book = _Book(way.path)
@@ -88,7 +92,7 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
 def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[StepLoad]:
     disk = plan.facts.disk
     ahead = disk.read_ahead_kb if disk else None
-    whole = None if plan.target.work_dir else plan.target.device_size_bytes
+    whole = plan.target.capacity_bytes
     rates: dict[str, float] = {}
     known: dict[int, StepLoad] = {}
     for _, _, step in turns:

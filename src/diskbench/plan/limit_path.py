@@ -55,24 +55,32 @@ class Way:
     holds_credit: bool = False
 
 
-def way_of(plan: Plan, books: Books) -> Way | None:
-    """Return the path to a plan's disk; None if none of its limits is known."""
+def way_of(plan: Plan, books: Books, *, disks: int | None = None) -> Way | None:
+    """Return the path to a plan's disk, or to all of its disks, or to `disks` of them; None if none
+    of its limits is known. Limits of several disks are summed; those of the machine are not."""
     rental, promise = plan.rental, plan.cell.promise
+    count = disks or max(len(plan.target.disks), 1)
     if rental is None:
-        return promised_way(promise, plan.cell.provider) if promise else None
+        return promised_way(promise, plan.cell.provider, count) if promise else None
+    if disks is not None and rental.disk is not None:
+        rental = rental.model_copy(update={"disk": rental.disk.model_copy(update={"count": disks})})
     limit = rental.spec.number("iops_limit")
     if limit is not None:
-        return _limited(limit, rental, promise)
+        return _limited(limit, rental, promise, count)
     rented = _rented(rental, books)
     if rented is not None and rented.path.gates:
         return rented
-    return promised_way(promise, cloud_of(rental)) if promise is not None else None
+    return promised_way(promise, cloud_of(rental), count) if promise is not None else None
 
 
-def promised_way(promise: Promise, cloud: str) -> Way:
-    """Return the path to a disk with the limits that its owner promised; requests are counted by
-    the rule of `cloud`."""
-    return Way(promised_path(promise, _accounting(cloud)), sources=("--promise",))
+def promised_way(promise: Promise, cloud: str, count: int = 1) -> Way:
+    """Return the path to a disk with the limits that its owner promised, or to `count` such disks;
+    requests are counted by the rule of `cloud`."""
+    figures = {"iops": promise.iops, "mb_per_s": promise.mb_per_s}
+    of_all = promise.model_copy(
+        update={name: value * count for name, value in figures.items() if value is not None}
+    )
+    return Way(promised_path(of_all, _accounting(cloud)), sources=("--promise",))
 
 
 def _accounting(cloud: str) -> IoAccounting | None:
@@ -81,7 +89,7 @@ def _accounting(cloud: str) -> IoAccounting | None:
     return book.accounting.rule() if book and book.accounting else None
 
 
-def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
+def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> Way:
     """Return the path to disks with an IOPS limit set on each, and their promised limits."""
     cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
@@ -96,7 +104,7 @@ def _limited(limit: float, rental: Rental, promise: Promise | None) -> Way:
     )
     if promise is None:
         return Way(Path((gate,)), sources=(gate.source,))
-    way = promised_way(promise, cloud)
+    way = promised_way(promise, cloud, disks)
     return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
 
 

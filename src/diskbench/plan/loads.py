@@ -19,6 +19,7 @@ from diskbench.fio.offered import share_of
 from diskbench.model.expectation import Load
 from diskbench.plan.cost import request_sizes
 from diskbench.plan.passes import COLD
+from diskbench.plan.several_disks import disks_loaded
 from diskbench.units import KIB
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def asked_by(
     whole: int | None,
     read_ahead_kb: int | None = None,
     rates: Mapping[str, float] | None = None,
+    disks: int = 1,
 ) -> StepLoad:
     """Return the load of a step. `whole` is the size in bytes that percentages refer to; `rates`
-    are the expected IOPS of earlier steps by name, for steps whose rate is a share of them."""
+    are the expected IOPS of earlier steps by name, for steps whose rate is a share of them. On
+    several `disks` it is one load if it loads all that it uses alike."""
     io_jobs = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
     if not io_jobs:
         return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
@@ -59,6 +62,7 @@ def asked_by(
     loads = [_load(job, ahead, rates or {}, warm=warm) for job in io_jobs]
     shapes = {(part.block_bytes, part.random, part.direct) for part in loads}
     is_one = len(shapes) == 1 and all(_is_one_size(job) for job in io_jobs)
+    is_one = is_one and (disks == 1 or disks_loaded(step) is not None)
     load = _together(loads)
     timed = [seconds(job.get("runtime")) + _before(job) for job in io_jobs if _is_timed(job)]
     if timed:

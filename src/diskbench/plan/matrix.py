@@ -165,8 +165,8 @@ def _request(
         profile=fields.get("profile") or DEFAULT_PROFILE,
         hosts=() if host is None or takes_host(provider) else (host,),
         path=path,
-        device=fields.get("device"),
-        destroy_data=fields.get("destroy_data"),
+        devices=_one(fields.get("device")),
+        identities=_one(fields.get("destroy_data")),
         size_gib=None if rent else fields.get("size"),
         filesystem=fields.get("filesystem"),
         rent=rent,
@@ -178,6 +178,10 @@ def _request(
         if_busy=fields.get("if_busy") or "wait",
         fail_if=fields.get("fail_if") or (),
     )
+
+
+def _one(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
 
 
 def _pairs(values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,16 +1,25 @@
 """Make the plan of a trial from a cell and a machine's facts: pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.estimate import round_up_mib
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
-from diskbench.fio.steps import FioTarget, build_steps, space_bytes
+from diskbench.fio.steps import FioTarget, build_steps, largest_bytes, space_bytes
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts
-from diskbench.model.spec import Cell, Filesystem, Plan, ProfileFacts, ResolvedTarget
+from diskbench.model.spec import (
+    Cell,
+    Filesystem,
+    Plan,
+    ProfileFacts,
+    ResolvedTarget,
+    TargetDisk,
+    TargetSpec,
+)
 from diskbench.plan.allow import allowed_lines
 from diskbench.plan.memory import check_memory
 from diskbench.plan.passes import cold_and_warm, has_host_cache
@@ -51,6 +60,12 @@ def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
             advice="give --device and --destroy-data, or leave --filesystem out",
             field="filesystem",
         )
+    if spec.others and filesystem != "none":
+        raise InvalidValue(
+            f"--filesystem {filesystem} is made on one disk; the target has {len(spec.others) + 1}",
+            advice="leave it out: a job file that names several devices measures them raw",
+            field="filesystem",
+        )
     uses_files = spec.kind == "directory" or filesystem != "none"
     if "directory" not in profile.targets and uses_files:
         raise InvalidValue(
@@ -72,10 +87,24 @@ def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
         identity=spec.destroy_data,
         device_size_bytes=disk.size_bytes if disk else None,
         device_number=disk.number if disk else None,
+        others=_others(spec, facts),
         filesystem=filesystem,
         work_dir=work_dir,
         state_dir=state_dir,
         size_bytes=spec.size_bytes or 0,
+    )
+
+
+def _others(spec: TargetSpec, facts: HostFacts) -> tuple[TargetDisk, ...]:
+    """The further disks of a target, each with its own facts."""
+    return tuple(
+        TargetDisk(
+            device=disk.path or named.path,
+            identity=named.destroy_data,
+            number=disk.number,
+            size_bytes=disk.size_bytes,
+        )
+        for named, disk in zip(spec.others, facts.other_disks, strict=True)
     )
 
 
@@ -94,7 +123,7 @@ def make_plan(
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
     target = resolve_target(cell, profile, facts, names.trial_id)
-    capacity = None if target.work_dir else target.device_size_bytes
+    capacity = target.capacity_bytes
     context = RenderContext(
         cores=facts.cpu.count,
         memory_bytes=facts.memory_bytes,
@@ -112,6 +141,7 @@ def make_plan(
     fio_target = FioTarget(
         kind="directory" if target.work_dir else "device",
         path=target.work_dir or target.device or target.path,
+        others=tuple(disk.device for disk in target.others),
         size_bytes=cell.target.size_bytes,
         capacity_bytes=capacity,
         allowed=cell.allowed,
@@ -126,7 +156,7 @@ def make_plan(
         steps = cold_and_warm(steps)
     _check_conditions(cell, [step.name for step in steps])
     space = space_bytes(steps, capacity)
-    _check_room(cell, target, facts, space)
+    _check_room(target, facts, largest_bytes(steps, capacity))
     check_memory(steps, facts, cell.address or "this machine")
     rounds = loop.min_rounds if loop else 1
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
@@ -167,16 +197,19 @@ def _check_conditions(cell: Cell, steps: Sequence[str]) -> None:
             )
 
 
-def _check_room(cell: Cell, target: ResolvedTarget, facts: HostFacts, space: int) -> None:
+def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, int]) -> None:
     """Raise an error for a plan that does not fit: a full disk yields no figures and may break
-    other software on the machine."""
-    if cell.target.kind == "device":
-        size = target.device_size_bytes
-        if size is not None and space > size:
+    other software on the machine. `of_each` are the bytes used by file, or by disk."""
+    space = round_up_mib(sum(of_each.values()))
+    for disk in target.disks:
+        used = round_up_mib(of_each.get(disk.device, 0)) if target.others else space
+        if disk.size_bytes is not None and used > disk.size_bytes:
+            path = disk.device if target.others else target.path
             raise InvalidValue(
-                f"{format_bytes(space)} is larger than {target.path} ({format_bytes(size)})",
+                f"{format_bytes(used)} is larger than {path} ({format_bytes(disk.size_bytes)})",
                 advice="give a smaller --size",
             )
+    if target.disks:
         return
     free = facts.mount.available_bytes if facts.mount else None
     if free is not None and space > free * (1 - RESERVE):

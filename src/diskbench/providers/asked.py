@@ -60,17 +60,10 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
 
 
 def check_count(spec: RentSpec, most: int) -> None:
-    """Refuse several disks without striping, one disk with striping, and more disks than a machine
-    takes.
+    """Refuse one disk with striping, and more disks than a machine takes.
 
     Raises InvalidValue.
     """
-    if spec.count > 1 and not spec.stripe:
-        raise InvalidValue(
-            f"--count {spec.count} without --stripe: only one disk would be measured",
-            advice="add --stripe for one RAID 0 of them all, or leave --count out",
-            field="count",
-        )
     if spec.stripe and spec.count < 2:
         raise InvalidValue(
             "--stripe needs several disks", advice="add --count N, 2 or more", field="stripe"

@@ -86,7 +86,11 @@ class FakeProvider:
         if spec.zone is not None and spec.zone not in ZONES:
             raise UnknownName("fake zone", spec.zone, ZONES, field="zone")
         if spec.count > 1 or spec.stripe:
-            raise InvalidValue(f"--count {spec.count}: a fake machine has one disk", field="count")
+            raise InvalidValue(
+                f"--count {spec.count}: a fake machine has one disk",
+                advice="leave --count and --stripe out; --provider lab attaches several",
+                field="count",
+            )
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""

@@ -134,10 +134,13 @@ def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | N
     if not group.kept or not group.kept[0].step.job:
         return _of_log(group)
     disk = plan.facts.disk if plan else None
-    whole = plan.target.device_size_bytes if plan and not plan.target.work_dir else None
+    whole = plan.target.capacity_bytes if plan else None
     try:
         asked = asked_by(
-            group.kept[0].step, whole=whole, read_ahead_kb=disk.read_ahead_kb if disk else None
+            group.kept[0].step,
+            whole=whole,
+            read_ahead_kb=disk.read_ahead_kb if disk else None,
+            disks=max(len(plan.target.disks), 1) if plan else 1,
         )
     except DiskbenchError:
         return None  # options of an imported file that no job file could have

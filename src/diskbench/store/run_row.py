@@ -1,6 +1,6 @@
 """The rows of a run, from its plan: pure, so that a run and its rebuild agree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diskbench.model.spec import Plan
@@ -56,9 +56,11 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
         "provider": cell.provider,
         "address": plan.address,
         "target_kind": target.kind,
-        "target_path": target.path,
-        "target_device": target.device or (disk.path if disk else None),
-        "target_identity": target.identity,
+        "target_path": _each([target.path, *(disk.path for disk in cell.target.others)]),
+        "target_device": _each(
+            [target.device or (disk.path if disk else None), *(o.device for o in target.others)]
+        ),
+        "target_identity": _each([target.identity, *(o.identity for o in target.others)]),
         "filesystem": _filesystem(plan),
         "size_bytes": target.size_bytes,
         "hostname": facts.hostname or None,
@@ -134,6 +136,11 @@ def imported_run_row(
 def marks(row: Mapping[str, Any]) -> dict[str, bool]:
     """What a reader must know before believing the numbers of a run."""
     return {name: bool(row[name]) for name in ("emulated", "unverified", "imported")}
+
+
+def _each(values: Sequence[str | None]) -> str | None:
+    """What is known of each disk of a target, in its order."""
+    return ", ".join(value for value in values if value) or None
 
 
 def _filesystem(plan: Plan) -> str | None:

@@ -11,7 +11,7 @@ from diskbench.units import GIB
 
 def a_request(**changes: object) -> Request:
     fields: dict[str, object] = {"provider": "local", "profile": "quick"}
-    if not changes.keys() & {"path", "device", "destroy_data"}:
+    if not changes.keys() & {"path", "devices", "identities"}:
         fields["path"] = "/mnt/disk"
     return Request(**(fields | changes))  # type: ignore[arg-type]
 
@@ -39,15 +39,15 @@ def test_a_size_that_is_none_is_refused_with_its_value(size: float) -> None:
 
 def test_a_device_needs_its_identity_typed() -> None:
     with pytest.raises(InvalidValue, match="destroys all data") as refused:
-        cells(a_request(device="/dev/sdz"))
+        cells(a_request(devices=("/dev/sdz",)))
     assert "--destroy-data" in refused.value.advice
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"path": "/a", "device": "/dev/sdz", "destroy_data": "x"},
-        {"destroy_data": "x"},
+        {"path": "/a", "devices": ("/dev/sdz",), "identities": ("x",)},
+        {"identities": ("x",)},
         {"runs": 0},
         {"replicates": -1},
         {"filesystem": "btrfs"},

@@ -41,18 +41,18 @@ def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, ow
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        (RentSpec(count=2), "without --stripe"),
         (RentSpec(stripe=True), "needs several disks"),
         (RentSpec(count=9, stripe=True), "--count 9 is too many"),
+        (RentSpec(count=9), "--count 9 is too many"),
     ],
 )
-def test_several_disks_are_one_stripe_that_fits_the_machine(spec: RentSpec, told: str) -> None:
+def test_a_stripe_has_several_disks_and_all_fit_the_machine(spec: RentSpec, told: str) -> None:
     with pytest.raises(InvalidValue, match=told):
         check_count(spec, 8)
 
 
-@pytest.mark.parametrize("spec", [RentSpec(), RentSpec(count=8, stripe=True)])
-def test_one_disk_or_a_stripe_is_let_through(spec: RentSpec) -> None:
+@pytest.mark.parametrize("spec", [RentSpec(), RentSpec(count=8, stripe=True), RentSpec(count=8)])
+def test_one_disk_a_stripe_or_several_disks_are_let_through(spec: RentSpec) -> None:
     check_count(spec, 8)
 
 

@@ -73,6 +73,12 @@ def check_shared(renter: Provider, cell: Cell) -> None:
             advice="leave one of them out",
             field="stripe",
         )
+    if cell.rent is not None and cell.rent.count > 1:
+        raise InvalidValue(
+            f"--count {cell.rent.count} does not go with reuse_host: turns change one disk",
+            advice="leave one of them out",
+            field="count",
+        )
     renter.check_swap(cell)
 
 

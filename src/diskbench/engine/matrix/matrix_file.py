@@ -15,6 +15,7 @@ from diskbench.fio.profiles import shipped_directory
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
+from diskbench.plan.several_disks import check_several
 from diskbench.plugins import plugin
 from diskbench.providers.registry import provider, provider_names
 from diskbench.store.profile_file import find_profile
@@ -127,6 +128,7 @@ class _Here:
         # What is impossible on this machine may work on a worker's, or here as root.
         with contextlib.suppress(HostUnavailable):
             _provider(cell.provider).check(cell)
+        check_several(self.profile(cell.profile), cell)
 
     def check_shared(self, cell: Cell) -> None:
         check_shared(_provider(cell.provider), cell)

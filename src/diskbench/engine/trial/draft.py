@@ -103,18 +103,18 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, book
 
 def assumed_facts(rental: Rental) -> HostFacts:
     """The facts that are expected of the machine, as far as planning needs them."""
-    disk = rental.disk
+    disk, spec = rental.disk, rental.spec
+    found = DiskFacts(
+        name=disk.type if disk else "",
+        path="",
+        size_bytes=disk.size_gib * GIB * (disk.count if spec.stripe else 1) if disk else None,
+    )
     return HostFacts(
         cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
         memory_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
         memory_available_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
-        disk=DiskFacts(
-            name=disk.type if disk else "",
-            path="",
-            size_bytes=disk.size_gib * GIB * (disk.count if rental.spec.stripe else 1)
-            if disk
-            else None,
-        ),
+        disk=found,
+        other_disks=() if spec.stripe else (found,) * (spec.count - 1),
     )
 
 

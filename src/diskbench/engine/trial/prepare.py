@@ -137,5 +137,9 @@ def plan_on_host(
 
 def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
     """The job files without the trial's own path: the part that is equal on every host."""
-    own = plan.target.work_dir or plan.target.device or plan.target.path
-    return tuple(step.job.replace(own, "") for step in plan.steps)
+    target = plan.target
+    own = [target.work_dir or target.device or target.path, *(d.device for d in target.others)]
+    jobs = [step.job for step in plan.steps]
+    for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
+        jobs = [job.replace(path, "") for job in jobs]
+    return tuple(jobs)

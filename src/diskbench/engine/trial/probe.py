@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
 from diskbench.fio.overrides import check_override
-from diskbench.hosts.device import check_device
+from diskbench.hosts.device import check_devices
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
-from diskbench.hosts.facts import gather_and_look
+from diskbench.hosts.facts import gather, gather_and_look
 from diskbench.hosts.install import install_fio as install
 from diskbench.hosts.parse_only import parse_only
+from diskbench.model.facts import DiskFacts
+from diskbench.plan.several_disks import check_several
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.facts import HostFacts
-    from diskbench.model.spec import Cell, Plan
+    from diskbench.model.spec import Cell, Plan, TargetSpec
     from diskbench.ports import Host
 
+NO_DISK = DiskFacts(name="", path="", number="")
+"""Stands for a path that is no block device, which `check_devices` refuses."""
 MINIMUM_FIO = (3, 16)
 """The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
 
@@ -44,15 +48,32 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
     if facts.fio_version is None and install_fio:
         install(host)
         facts, looked = gather_and_look(host, spec.path, device=is_device, look=look)
+    facts = _with_others(facts, host, spec)
     _check_fio(facts, host.name)
     _check_tools(facts, host.name)
     _check_free(cell, facts)
     if is_device:
-        check_device(host, spec.path, spec.destroy_data or "", spec.size_bytes)
+        named = [(disk.path, disk.destroy_data or "") for disk in spec.disks]
+        check_devices(host, named, spec.size_bytes)
     else:
         require_absolute(spec.path)
         usable_bytes(looked, host.name, spec.path, spec.size_bytes)
     return Probed(cell=cell, facts=facts)
+
+
+def _with_others(facts: HostFacts, host: Host, spec: TargetSpec) -> HostFacts:
+    """The facts with the further disks of the target, and whether any of them is measured now."""
+    found = [gather(host, disk.path, device=True) for disk in spec.others]
+    more = {
+        key: list(dict.fromkeys(one for each in (facts, *found) for one in each.extra.get(key, ())))
+        for key in ("disks", "busy")
+    }
+    return facts.model_copy(
+        update={
+            "other_disks": tuple(each.disk or NO_DISK for each in found),
+            "extra": facts.extra | {key: values for key, values in more.items() if values},
+        }
+    )
 
 
 def _check_free(cell: Cell, facts: HostFacts) -> None:
@@ -72,8 +93,9 @@ def check_parses(host: Host, plan: Plan) -> None:
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
-    """Raise UnknownName or InvalidValue for parameters that the profile cannot take; needs no
-    machine."""
+    """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
+    disks than it can be for; needs no machine."""
+    check_several(profile, cell)
     for key, text in cell.parameters:
         check_override(profile, key, text)
 

@@ -15,13 +15,13 @@ from diskbench.engine.matrix.machine_reuse import acquire
 from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.probe import check_parses, probe
-from diskbench.errors import Interrupted, ProfileError
+from diskbench.errors import Interrupted, ProfileError, RentalFailed
 from diskbench.hosts.connect import host_at
 from diskbench.hosts.patience import patiently
 from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
-from diskbench.model.spec import TargetSpec
+from diskbench.model.spec import NamedDisk, TargetSpec
 from diskbench.plan.burst_time import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
@@ -76,6 +76,10 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     except BaseException:
         host.close()
         raise
+    if plan.target.others:  # which device of the job file is which disk is known only now
+        for line in plan.changes:
+            if line.startswith("filename="):
+                onlooker.note(line)
     evidence = session.evidence_of(plan.trial_id)
     replace_draft(session.database, plan, evidence.url)
     write_plan(evidence, plan)
@@ -131,12 +135,27 @@ def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
 
 
 def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
-    """The only target on the machine that may be written to: this lease's disk or directory."""
+    """The only target on the machine that may be written to: this lease's disk or directory, or
+    its disks where the job file names as many devices."""
     spec = draft.cell.target
     if acquired.directory is not None:
         return spec.model_copy(update={"kind": "directory", "path": acquired.directory})
+    others: tuple[NamedDisk, ...] = ()
+    if spec.others:
+        pairs = zip(acquired.devices[1:], acquired.identities[1:], strict=True)
+        others = tuple(NamedDisk(path=path, destroy_data=identity) for path, identity in pairs)
+        if len(others) != len(spec.others):
+            raise RentalFailed(
+                f"{len(acquired.devices)} disks were attached, not {len(spec.others) + 1}",
+                advice="start the run again; what was rented is given back",
+            )
     return spec.model_copy(
-        update={"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}
+        update={
+            "kind": "device",
+            "path": acquired.device,
+            "destroy_data": acquired.identity,
+            "others": others,
+        }
     )
 
 

@@ -21,7 +21,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     The canary (MR-13) runs before the first step and after every step: which one is the last is
     not known while it runs, and an interrupted run keeps one too.
     """
-    target = plan.target
+    target, guards = plan.target, _guards(plan)
     return Unit(
         trial_id=plan.trial_id,
         run_index=run_index,
@@ -29,8 +29,9 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         state_dir=target.state_dir,
         job=step.job,
         work_dir=target.work_dir,
-        guard=_guard(plan),
-        sampled=target.device_number,
+        guard=guards[0] if guards else None,
+        others=guards[1:],
+        sampled=_sampled(plan),
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0,
@@ -57,21 +58,30 @@ def _may_be_last(plan: Plan, step: Step) -> bool:
     return step.round is not None and (step.index - plan.loop.first) % body == body - 1
 
 
-def _guard(plan: Plan) -> DeviceGuard | None:
+def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
+    guards = []
+    for disk in plan.target.disks:
+        assert disk.number
+        assert disk.identity
+        assert disk.size_bytes is not None
+        guards.append(
+            DeviceGuard(
+                path=disk.device,
+                number=disk.number,
+                identity=disk.identity,
+                size_bytes=disk.size_bytes,
+                mount_point=mount_point(plan.target),
+            )
+        )
+    return tuple(guards)
+
+
+def _sampled(plan: Plan) -> str | None:
+    """The kernel's numbers of the disks whose counters are read: also of the one below a directory;
+    None where that is not known."""
     target = plan.target
-    if target.kind != "device":
-        return None
-    assert target.device
-    assert target.device_number
-    assert target.identity
-    assert target.device_size_bytes is not None
-    return DeviceGuard(
-        path=target.device,
-        number=target.device_number,
-        identity=target.identity,
-        size_bytes=target.device_size_bytes,
-        mount_point=mount_point(target),
-    )
+    numbers = [target.device_number, *(disk.number for disk in target.others)]
+    return " ".join(number for number in numbers if number) or None
 
 
 def _needs_root(plan: Plan) -> bool:

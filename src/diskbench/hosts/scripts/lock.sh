@@ -58,8 +58,8 @@ disk_pool() { # type, number of one device of a filesystem -> the disks of all o
     disk_below "$2"
 }
 
-disk_words() { # path -> its keys in one line, sorted
-    echo $(disk_keys "$1" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u)
+disk_words() { # paths -> their keys in one line, sorted
+    echo $(for under in "$@"; do disk_keys "$under"; done | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u)
 }
 
 disk_uptime() { read -r up rest </proc/uptime && echo "${up%.*}"; }
@@ -160,11 +160,11 @@ disk_told() { # line of disk_rivals -> the same as a sentence
     echo "trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
 }
 
-disk_take() { # path -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
+disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
     lock_method=none lock_why= lock_behind= waited=0 disks= claim=
     if ! place=$(disk_place); then lock_why="no directory is shared by all users"; return 0; fi
-    disks=$(disk_words "$1")
-    if [ -z "$disks" ]; then lock_why="what $1 lies on cannot be told"; return 0; fi
+    disks=$(disk_words "$@")
+    if [ -z "$disks" ]; then lock_why="what $* lies on cannot be told"; return 0; fi
     disk_open || { lock_method=none; return 0; }
     ticket=$(disk_ticket)
     disk_claim "$ticket" 0 0
@@ -181,13 +181,13 @@ disk_take() { # path -> 0: it is our turn; 1: it is not, with the reason in $rea
             sleep 0.1
             continue
         fi
-        reason="busy: the disk under $1 ($disks) is measured by $lock_behind"
+        reason="busy: the disk under $* ($disks) is measured by $lock_behind"
         case $if_busy in
             fail) disk_drop; return 1 ;;
             wait) ;;
             *) if [ "$waited" -ge "$if_busy" ]; then reason="$reason, and still after $waited s"; disk_drop; return 1; fi ;;
         esac
-        [ "$seen" = "$lock_behind" ] || echo "~ waits for the disk under $1 ($disks), which is measured by $lock_behind" >>live.tsv
+        [ "$seen" = "$lock_behind" ] || echo "~ waits for the disk under $* ($disks), which is measured by $lock_behind" >>live.tsv
         seen=$lock_behind
         echo "~" >>live.tsv
         ending || sleep 1

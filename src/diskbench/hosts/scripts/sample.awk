@@ -1,5 +1,5 @@
 # The machine's counters, once for each input line; for any awk. Given: unix (the time of the
-# start), zero (the uptime then), number (MAJOR:MINOR of the disk, or nothing), beat (a file that gets
+# start), zero (the uptime then), number (MAJOR:MINOR of each disk, or nothing), beat (a file that gets
 # a sign of life, or nothing). Read by fio/samples.py. No process is started: it runs beside fio.
 
 function uptime(   line, part) {
@@ -8,7 +8,7 @@ function uptime(   line, part) {
     return part[1]
 }
 
-BEGIN { split(number, id, ":") }
+BEGIN { n = split(number, id, " "); for (i = 1; i <= n; i++) ours[id[i]] = 1 }
 
 {
     printf "@ %.9f\n", unix + uptime() - zero
@@ -19,7 +19,7 @@ BEGIN { split(number, id, ":") }
     print line
     while ((getline line <"/proc/diskstats") > 0) {
         split(line, part, " ")
-        if (part[1] == id[1] && part[2] == id[2]) print line
+        if ((part[1] ":" part[2]) in ours) print line
     }
     close("/proc/diskstats")
     fflush()

@@ -80,10 +80,11 @@ refuse() { # why; but what a stop cut short has found nothing
     finish 125 "refused: $1"
 }
 
-# --- Once more, just before anything is written: is this still the disk that was allowed? It is held open
+# --- Once more, just before anything is written: is each still the disk that was allowed? They are held open
 # from here on, and asked again right before fio and right after it.
-check_device() {
-    [ -n "$device" ] || return 0
+check_device() { hold_each check_disk; }
+
+check_disk() {
     guard_identity || return 1
     [ "$device_mounted" = 1 ] || { guard_use && guard_content ""; }
 }
@@ -177,7 +178,9 @@ try_canary() { # name of the file; the step is measured without it where it take
 prepare() {
     # Nobody else's measurement on the same disk: its turn may take as long as theirs do.
     enter turn 315360000
-    disk_take "${device:-$work_dir}" || finish 125 "$reason"
+    # shellcheck disable=SC2046 # the kernel's names of disks hold no blanks
+    if [ "$disk_count" -gt 1 ]; then set -- $(hold_each hold_path); else set -- "${device:-$work_dir}"; fi
+    disk_take "$@" || finish 125 "$reason"
     if asked; then finish 126; fi
     enter check 600
     hold_checked || refuse "$reason"

@@ -58,7 +58,7 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
         "root": f"its root disk, {wanted.type} of {size}",
         "instance-store": f"its own disk of {size}",
     }[wanted.kind]
-    disk = disk_words(what, wanted.count, wanted.iops, wanted.throughput_mib_per_s)
+    disk = disk_words(what, wanted.count, spec.stripe, wanted.iops, wanted.throughput_mib_per_s)
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 

@@ -59,7 +59,7 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
         "root": f"its OS disk, {wanted.type} of {size}",
         "local": f"its own disk of {size}",
     }[wanted.kind]
-    what = disk_words(what, wanted.count, wanted.iops, wanted.mb_per_s, "MB/s")
+    what = disk_words(what, wanted.count, spec.stripe, wanted.iops, wanted.mb_per_s, "MB/s")
     if wanted.tier:
         what += f", tier {wanted.tier}"
     if wanted.bursting:

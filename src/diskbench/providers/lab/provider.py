@@ -98,7 +98,7 @@ class LabProvider:
             raise Interrupted("stopped before the lab host was made")
         request = LabRequest.model_validate({**rental.details, "expires_at": claim.expires_at})
         acquired = machines.acquire(claim.lease_id, request, owner=claim.owner)
-        watch.note(f"lab host {acquired.address} is up with {acquired.device}")
+        watch.note(f"lab host {acquired.address} is up with {', '.join(acquired.devices)}")
         return acquired
 
     def check_swap(self, cell: Cell) -> None:
@@ -189,11 +189,12 @@ def _spec(cell: Cell) -> RentSpec:
             field="provider",
         )
     check_own(spec, PLUGIN)
-    if spec.count > 1 or spec.stripe:
+    if spec.stripe:
         raise InvalidValue(
-            f"--count {spec.count}: a lab host has no RAID to stripe disks with",
-            advice="measure one disk, or stripe on a provider with machines of its own",
-            field="count",
+            "--stripe: a lab host has no RAID to stripe disks with",
+            advice="leave it out and measure the disks by a job file that names as many devices, "
+            "or stripe on a provider with machines of its own",
+            field="stripe",
         )
     return spec
 
@@ -210,6 +211,7 @@ def _request(spec: RentSpec) -> LabRequest:
             size_gib=size_gib,
             iops=spec.iops,
             throughput_mib_per_s=spec.throughput_mib_per_s,
+            count=spec.count,
         ),
         user=lab.user,
         time_scale=lab.time_scale,
@@ -264,7 +266,8 @@ def _style(typed: str | None, disk_type: str) -> Style:
 
 
 def _disk_words(style: Style, disk: DiskSpec) -> str:
-    words = f"{disk.type} of {disk.size_gib} GiB"
+    words = f"{disk.count} × " if disk.count > 1 else ""
+    words += f"{disk.type} of {disk.size_gib} GiB"
     words += f", {disk.iops:,} IOPS" if disk.iops else ""
     unit = throughput_unit(style, disk)
     words += f", {disk.throughput_mib_per_s:g} {unit}" if disk.throughput_mib_per_s else ""

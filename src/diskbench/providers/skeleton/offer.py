@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 
 
 def disk_words(
-    disk: str, count: int, iops: int | None, throughput: float | None, unit: str = "MiB/s"
+    disk: str,
+    count: int,
+    is_striped: bool,
+    iops: int | None,
+    throughput: float | None,
+    unit: str = "MiB/s",
 ) -> str:
-    """`disk` with how often it is rented and what was bought with it."""
-    words = f"{count} × {disk}, striped" if count > 1 else disk
+    """`disk` with how often it is rented, as one stripe or not, and what was bought with it."""
+    words = f"{count} × {disk}" if count > 1 else disk
+    words += ", striped" if count > 1 and is_striped else ""
     if iops:
         words += f", {iops:,} IOPS"
     if throughput:

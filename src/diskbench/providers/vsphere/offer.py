@@ -40,7 +40,7 @@ def rental(
             insecure=server.insecure,
         ),
         spec=spec,
-        offer=_words(details),
+        offer=_words(spec, details),
         promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
         image=details.template.name,
         disk=wanted.spec(details.datastore.name),
@@ -57,10 +57,10 @@ def lab_words(lab: EmulationOptions) -> str:
     return " ".join(f"{key}={value}" for key, value in values.items())
 
 
-def _words(details: VsphereResolved) -> str:
+def _words(spec: RentSpec, details: VsphereResolved) -> str:
     wanted, store = details.wanted, details.facts
     count = f"{wanted.count} × " if wanted.count > 1 else ""
-    striped = ", striped" if wanted.count > 1 else ""
+    striped = ", striped" if spec.stripe else ""
     how = wanted.provisioning or f"policy {details.policy.name if details.policy else ''}"
     limit = f", limited to {wanted.iops_limit:,} IOPS of 32 KiB" if wanted.iops_limit else ""
     where = details.host.name if details.host else details.compute.name

@@ -59,7 +59,7 @@ def promised(rental: Rental) -> HeadlinePromise:
             promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
         except UserError:
             promises = None
-    return HeadlinePromise(rental.offer, rental.promise, promises, rental.spec.time_scale)
+    return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
 
 
 def expected(promise: Promise) -> HeadlinePromise:

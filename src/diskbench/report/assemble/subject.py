@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -92,7 +93,7 @@ def subject_of_plan(plan: Plan) -> Subject:
         title=plan.profile.title,
         question=plan.profile.question,
         machine=machine(facts, plan.address),
-        disk=disk_words(facts.disk, known_path=plan.target.path),
+        disk=disks_words(facts, plan.target.path),
         target=target(plan),
         fio=f"fio {_version(facts.fio_version)}",
         run_ids=plan.run_ids,
@@ -178,11 +179,23 @@ def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
     return ", ".join(word.strip() for word in words if word and word.strip())
 
 
+def disks_words(facts: HostFacts, known_path: str) -> str:
+    """The words of each disk of the target, as `disk_words`; equal ones once, with their number."""
+    words = [disk_words(disk, known_path=disk.path) for disk in facts.other_disks]
+    if not words:
+        return disk_words(facts.disk, known_path=known_path)
+    first = facts.disk
+    words = [disk_words(first, known_path=first.path if first else ""), *words]
+    counts = Counter(words)
+    return "; ".join(f"{n} × {text}" if n > 1 else text for text, n in counts.items() if text)
+
+
 def target(plan: Plan) -> str:
     """The target that fio writes to: a directory and its filesystem, or a device."""
     if plan.target.kind == "device":
         made = plan.target.filesystem
-        return plan.target.path + (f" (new {made})" if made != "none" else " (raw)")
+        paths = ", ".join(disk.path for disk in plan.cell.target.disks)
+        return paths + (f" (new {made})" if made != "none" else " (raw)")
     mount = plan.facts.mount
     return plan.target.path + (f" ({mount.fstype})" if mount and mount.fstype else "")
 
@@ -224,7 +237,8 @@ def _target_words(plan: Plan) -> list[str]:
     if plan.cell.address:
         words += ["--provider", plan.cell.provider, "--host", plan.cell.address]
     if spec.kind == "device":
-        words += ["--device", spec.path, "--destroy-data", spec.destroy_data or ""]
+        for disk in spec.disks:
+            words += ["--device", disk.path, "--destroy-data", disk.destroy_data or ""]
     else:
         words += ["--path", spec.path]
     if spec.filesystem is not None:

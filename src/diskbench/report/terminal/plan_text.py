@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
-from diskbench.report.assemble.subject import disk_words, machine, target
+from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.terminal.cost_text import price_lines
 from diskbench.report.terminal.expectation_text import expected_lines, expected_pairs
 from diskbench.units import format_bytes, format_duration_s
@@ -122,12 +122,14 @@ def _pairs(plan: Plan) -> list[tuple[str, str]]:
     facts, spec = plan.facts, plan.target
     if plan.rental is not None and plan.is_draft:
         return _rental_pairs(plan)
-    disk = disk_words(facts.disk, known_path=spec.path)
+    disk = disks_words(facts, spec.path)
     pairs = [("machine", machine(facts, plan.address))]
     if spec.kind == "device":
-        identity = f", identity {spec.identity}" if spec.identity else ""
+        identities = [disk.identity for disk in spec.disks if disk.identity]
+        identity = f", identity {', '.join(identities)}" if identities else ""
         pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))
-        pairs.append(("", "ALL DATA ON IT WILL BE DESTROYED"))
+        which = f"THESE {len(spec.disks)} DISKS" if spec.others else "IT"
+        pairs.append(("", f"ALL DATA ON {which} WILL BE DESTROYED"))
     else:
         pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
         pairs.append(("", _files_words(plan)))
@@ -150,9 +152,11 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     assert rental is not None
     pairs = [("rent", rental.offer)]
     if rental.promise:
-        pairs.append(("promised", rental.promise))
+        pairs.append(("promised", rental.promise_words))
     pairs += zip(("price", ""), price_lines(plan), strict=False)
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
+    if spec.others:
+        how = f"{len(spec.disks)} whole new disks, each a device of the job file"
     made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
     pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
     pairs += [("space", _space(plan)), ("time", _time(plan))]
@@ -174,7 +178,8 @@ def _space(plan: Plan) -> str:
     needed = format_bytes(plan.space_bytes)
     mount = plan.facts.mount
     if plan.target.kind == "device":
-        size = plan.target.device_size_bytes
+        sizes = [disk.size_bytes or 0 for disk in plan.target.disks]
+        size = sum(sizes) if all(sizes) else None
         return f"{needed} of {format_bytes(size)}" if size else needed
     if mount and mount.available_bytes is not None:
         return f"{needed} of {format_bytes(mount.available_bytes)} free"

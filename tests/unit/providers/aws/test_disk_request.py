@@ -29,7 +29,6 @@ GP2 = {"disk": "gp2", "size_gib": 20}
             "0.25 per IOPS",
         ),
         ({"disk": "gp3", "size_gib": 100, "iops": 100}, "100", "3,000 to 80,000"),
-        ({**GP2, "count": 4}, "without --stripe", "RAID 0"),
         ({**GP2, "stripe": True}, "--stripe needs several", "--count N"),
         ({**GP2, "count": 22, "stripe": True}, "--count 22", "at most 21"),
         ({"disk": "root", "count": 2, "stripe": True}, "one root disk", "leave --count out"),

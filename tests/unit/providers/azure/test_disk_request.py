@@ -49,7 +49,6 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked("root", count=2, stripe=True), "one OS disk"),
         (asked("temp-disk"), "--size does not go with"),
         (asked("instance-store", None, cache="readonly"), "--cache does not go with"),
-        (asked(count=2), "without --stripe"),
         (asked(stripe=True), "several disks"),
         (asked(count=65, stripe=True), "65 is too many"),
         (asked(region="West Europe"), "--region 'West Europe'"),

@@ -58,7 +58,6 @@ def test_a_root_disk_may_leave_its_type_to_the_machine() -> None:
         (RentSpec(disk="pd-extreme", size_gib=500), "needs --iops"),
         (RentSpec(disk="hyperdisk-balanced", size_gib=10, iops=6000), "500"),
         (RentSpec(disk="hyperdisk-balanced", size_gib=10, throughput_mib_per_s=2000), "per IOPS"),
-        (of(count=2), "--stripe"),
         (of(stripe=True), "--count"),
         (RentSpec(disk="local-ssd", size_gib=100), "375"),
         (RentSpec(disk="local-ssd", iops=5), "local-ssd"),

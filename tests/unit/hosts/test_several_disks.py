@@ -1,0 +1,288 @@
+"""Several disks of one step: each is checked, held open, locked and sampled as a single one is."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import MeasurementFailed, TargetRefused
+from diskbench.fio.samples import parse_samples
+from diskbench.hosts.device import check_devices
+from diskbench.hosts.jobs import DeviceGuard, start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.units import MIB
+
+pytestmark = pytest.mark.slow
+
+HERE = LocalHost()
+JOB = (
+    "[global]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\ndirect=1\n"
+    "[one]\nfilename={0}\n[two]\nfilename={1}\n"
+)
+BOTH = "[both]\nrw=write\nbs=1m\nsize=8m\nioengine=psync\ndirect=1\nfilename={0}:{1}\n"
+
+
+@pytest.fixture
+def pair(make_loop):
+    """Two disks: their paths and images."""
+    return make_loop("one.img"), make_loop("two.img")
+
+
+def guards(*disks):
+    proofs = check_devices(HERE, [(device, str(image)) for device, image in disks])
+    return tuple(
+        DeviceGuard(
+            path=one.path, number=one.number, identity=one.identity, size_bytes=one.size_bytes
+        )
+        for one in proofs
+    )
+
+
+@pytest.fixture
+def raw_unit(make_unit):
+    """A unit that writes to raw devices."""
+
+    def make(allowed, job=JOB):
+        text = job.format(*(one.path for one in allowed))
+        return make_unit(work_dir=None, guard=allowed[0], others=allowed[1:], job=text)
+
+    return make
+
+
+def watch(unit):
+    return start_and_watch(HERE, unit, lambda _: None, lambda: False)
+
+
+def refused(unit, words, *images):
+    before = [image.read_bytes() for image in images]
+    with pytest.raises(MeasurementFailed, match=words):
+        watch(unit)
+    assert [image.read_bytes() for image in images] == before
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+@pytest.mark.parametrize("job", [JOB, BOTH], ids=["a job each", "one job on both"])
+def test_both_disks_are_written_to_through_what_holds_them(pair, raw_unit, job):
+    unit = raw_unit(guards(*pair), job)
+    assert watch(unit).fio_exit == 0
+    for _, image in pair:
+        assert image.read_bytes()[: 4 * MIB].count(0) < MIB
+    kept = Path(unit.directory)
+    held = (kept / "device.txt").read_text()
+    assert "(O_EXCL)" in held.splitlines()[0]
+    assert [f"device {device}" in held for device, _ in pair] == [True, True]
+    assert '"filename" : "/proc/' in (kept / "fio.json").read_text()
+    summary = parse_samples((kept / "samples.txt").read_bytes())
+    assert summary.device_write_bytes >= 8 * MIB  # of both disks together
+
+
+@pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
+class TestEach:
+    """A disk that changed since it passed is refused, whichever of the two it is."""
+
+    def test_another_disk_under_its_name(self, pair, raw_unit, tmp_path, second):
+        unit = raw_unit(guards(*pair))
+        device, _ = pair[second]
+        other = tmp_path / "other.img"
+        with other.open("wb") as file:
+            file.truncate(32 * MIB)
+        subprocess.run(["losetup", "-d", device], check=True)
+        subprocess.run(["losetup", device, str(other)], check=True)
+        refused(unit, "no longer answers to", other, pair[0][1], pair[1][1])
+
+    def test_another_size(self, pair, raw_unit, second):
+        unit = raw_unit(guards(*pair))
+        device, image = pair[second]
+        with image.open("r+b") as file:
+            file.truncate(64 * MIB)
+        subprocess.run(["losetup", "-c", device], check=True)
+        refused(unit, "has another size", pair[0][1], pair[1][1])
+
+    def test_data_on_it(self, pair, raw_unit, second):
+        unit = raw_unit(guards(*pair))
+        subprocess.run(["mkfs.ext4", "-q", pair[second][0]], check=True)
+        refused(unit, "holds ext4", pair[0][1], pair[1][1])
+
+    def test_mounted(self, pair, raw_unit, tmp_path, second):
+        unit = raw_unit(guards(*pair))
+        device, _ = pair[second]
+        subprocess.run(["mkfs.ext4", "-q", device], check=True)
+        at = tmp_path / "at"
+        at.mkdir()
+        subprocess.run(["mount", device, str(at)], check=True)
+        try:
+            refused(unit, "is mounted", pair[0][1], pair[1][1])
+        finally:
+            subprocess.run(["umount", str(at)], check=True)
+
+    def test_gone(self, pair, raw_unit, tmp_path, second):
+        allowed = list(guards(*pair))
+        allowed[second] = allowed[second].model_copy(update={"path": str(tmp_path / "gone")})
+        refused(raw_unit(tuple(allowed)), "is now gone", pair[0][1], pair[1][1])
+
+    def test_held_by_somebody_else(self, pair, raw_unit, second):
+        unit = raw_unit(guards(*pair))
+        hold = (
+            "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL);"
+            "print(flush=True); sys.stdin.read()"
+        )
+        holder = subprocess.Popen(
+            ["python3", "-c", hold, pair[second][0]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            holder.stdout.readline()
+            refused(unit, f"{pair[second][0]} is in exclusive use", pair[0][1], pair[1][1])
+        finally:
+            holder.communicate()
+
+    def test_changed_while_fio_ran(self, pair, make_unit, second):
+        """What holds the disk forbids most changes; its size may still change."""
+        allowed = guards(*pair)
+        device, image = pair[second]
+        job = (
+            "[global]\nrw=write\nbs=4k\nsize=4m\nioengine=psync\ntime_based\nruntime=60s\n"
+            "rate_iops=100\n[one]\nfilename={0}\n[two]\nfilename={1}\n"
+        )
+        unit = make_unit(
+            work_dir=None,
+            guard=allowed[0],
+            others=allowed[1:],
+            job=job.format(*(one.path for one in allowed)),
+        )
+        seen = []
+
+        def grow(tick):
+            if not seen:
+                seen.append(tick)
+                with image.open("r+b") as file:
+                    file.truncate(64 * MIB)
+                subprocess.run(["losetup", "-c", device], check=True)
+
+        with pytest.raises(MeasurementFailed, match=f"the size of {device} is now"):
+            start_and_watch(HERE, unit, grow, lambda: bool(seen))  # then fio is stopped
+
+
+def test_swapped_names_are_refused(pair, raw_unit):
+    """Each identity belongs to its own name: two disks that changed places are both others."""
+    one, two = guards(*pair)
+    swapped = (
+        one.model_copy(update={"path": two.path, "number": two.number}),
+        two.model_copy(update={"path": one.path, "number": one.number}),
+    )
+    refused(raw_unit(swapped), "no longer answers to", pair[0][1], pair[1][1])
+
+
+def test_one_disk_given_twice_is_refused_at_the_step_too(pair, raw_unit):
+    one, _ = guards(*pair)
+    refused(raw_unit((one, one)), "is in exclusive use", pair[0][1], pair[1][1])
+
+
+@pytest.fixture
+def without(tmp_path, monkeypatch):
+    """Hide programs from the host, as if they were not installed."""
+
+    def hide(*names):
+        shims = tmp_path / "shims"
+        shims.mkdir()
+        for name in names:
+            (shims / name).write_text("#!/bin/sh\nexit 127\n")
+            (shims / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
+
+    return hide
+
+
+def test_perl_holds_them_all_as_python_does(pair, raw_unit, without):
+    unit = raw_unit(guards(*pair))
+    without("python3")
+    assert watch(unit).fio_exit == 0
+    held = Path(unit.directory, "device.txt").read_text()
+    assert held.splitlines()[0].endswith("by perl")
+    assert [f"device {device}" in held for device, _ in pair] == [True, True]
+
+
+def test_a_host_with_neither_is_refused(pair, raw_unit, without):
+    unit = raw_unit(guards(*pair))
+    without("python3", "perl")
+    refused(unit, "Python or Perl", pair[0][1], pair[1][1])
+
+
+def test_another_trial_waits_for_each_of_them(pair, raw_unit):
+    """The claim of a trial names all of its disks."""
+    unit = raw_unit(guards(*pair))
+    watch(unit)
+    lock = Path(unit.directory, "lock.txt").read_text()
+    (disks,) = [line.split()[1:] for line in lock.splitlines() if line.startswith("disks ")]
+    expected = set()
+    for device, _ in pair:
+        done = subprocess.run(
+            ["sh", "-c", '. "$0"; . "$1"; disk_words "$2"', *scripts(), device],
+            check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        expected |= set(done.stdout.split())
+    assert set(disks) == expected
+    assert expected
+
+
+def scripts():
+    here = Path(__file__).parents[3] / "src/diskbench/hosts/scripts"
+    return str(here / "block.sh"), str(here / "lock.sh")
+
+
+class TestBeforeAnything:
+    """`check_devices`: the second disk is looked at as closely as the first."""
+
+    def test_two_good_disks_pass(self, pair):
+        proofs = check_devices(HERE, [(device, str(image)) for device, image in pair])
+        assert [proof.path for proof in proofs] == [device for device, _ in pair]
+
+    def test_the_same_disk_twice(self, pair, tmp_path):
+        (device, image), _ = pair
+        link = tmp_path / "by-id"
+        link.symlink_to(device)
+        for again in (device, str(link)):
+            with pytest.raises(TargetRefused, match="same disk"):
+                check_devices(HERE, [(device, str(image)), (again, str(image))])
+
+    def test_two_loops_on_one_file(self, make_loop):
+        device, image = make_loop("one.img")
+        again, _ = make_loop("one.img")
+        with pytest.raises(TargetRefused, match="shares"):
+            check_devices(HERE, [(device, str(image)), (again, str(image))])
+
+    def test_identities_in_the_wrong_order(self, pair):
+        (one, image), (two, other) = pair
+        with pytest.raises(TargetRefused, match="its identity is"):
+            check_devices(HERE, [(one, str(other)), (two, str(image))])
+
+    def test_a_foreign_second(self, pair):
+        (one, image), (two, _) = pair
+        with pytest.raises(TargetRefused, match="somebody-elses"):
+            check_devices(HERE, [(one, str(image)), (two, "somebody-elses")])
+
+    def test_a_second_with_data(self, pair):
+        (one, image), (two, other) = pair
+        subprocess.run(["mkfs.ext4", "-q", two], check=True)
+        with pytest.raises(TargetRefused, match="ext4"):
+            check_devices(HERE, [(one, str(image)), (two, str(other))])
+
+    def test_a_second_that_is_mounted(self, pair, tmp_path):
+        (one, image), (two, other) = pair
+        subprocess.run(["mkfs.ext4", "-q", two], check=True)
+        at = tmp_path / "at"
+        at.mkdir()
+        subprocess.run(["mount", two, str(at)], check=True)
+        try:
+            with pytest.raises(TargetRefused, match="is mounted on"):
+                check_devices(HERE, [(one, str(image)), (two, str(other))])
+        finally:
+            subprocess.run(["umount", str(at)], check=True)
+
+    def test_a_second_that_is_too_small(self, make_loop):
+        one, image = make_loop("one.img", 64)
+        two, other = make_loop("two.img", 16)
+        with pytest.raises(TargetRefused, match="less than the"):
+            check_devices(HERE, [(one, str(image)), (two, str(other))], 32 * MIB)

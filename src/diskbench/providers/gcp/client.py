@@ -14,8 +14,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import HostUnavailable, Throttled
-from diskbench.extras import how_to_install
+from diskbench.errors import Throttled
+from diskbench.extras import missing
 from diskbench.providers import recorder
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
@@ -149,16 +149,14 @@ class Compute:
 def open_compute(project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
     """Find credentials and project by the SDK's own chain, without any call.
 
-    Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when no
+    Raises ExtraMissing without the SDK, AccessDenied without credentials, InvalidValue when no
     project is known.
     """
     try:
         from google.cloud import compute_v1  # noqa: F401 - only whether it is there
     except ImportError as error:
-        raise HostUnavailable(
-            "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
-            advice=how_to_install("gcp"),
-            field="provider",
+        raise missing(
+            "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
         ) from error
     return Compute(log_in(project, endpoint), timing)
 

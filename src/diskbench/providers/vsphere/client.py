@@ -18,7 +18,7 @@ from diskbench.errors import (
     InvalidValue,
     LoggedOut,
 )
-from diskbench.extras import how_to_install
+from diskbench.extras import missing
 from diskbench.providers import patience
 from diskbench.providers.http_proxy import proxy_for
 from diskbench.providers.unanswered import repeated
@@ -277,17 +277,13 @@ def session(
 ) -> Iterator[Vsphere]:
     """A session for the block, closed with it.
 
-    Raises HostUnavailable without the SDK or for a certificate that cannot be trusted, AccessDenied
-    for credentials, Unanswered when the server does not answer in `timing.retry_s`.
+    Raises ExtraMissing without the SDK, HostUnavailable for a certificate that cannot be trusted,
+    AccessDenied for credentials, Unanswered when the server does not answer in `timing.retry_s`.
     """
     try:
         disconnect = sdk("Disconnect", "pyVim.connect")
     except ImportError as error:
-        raise HostUnavailable(
-            "--provider vsphere needs pyVmomi, which is not installed",
-            advice=how_to_install("vsphere"),
-            field="provider",
-        ) from error
+        raise missing("vsphere", "--provider vsphere needs pyVmomi", field="provider") from error
     vsphere = Vsphere(None, timing, watch)
     credentials, trust = _credentials(), _trust(server)
     vsphere.instance = vsphere.call("login", lambda: _connect(server, credentials, trust))

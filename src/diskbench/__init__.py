@@ -40,6 +40,9 @@ __all__ = [
     "simulate",
 ]
 
+DISTRIBUTION = "diskbench-fio"
+"""The name of the installed package: pyproject.toml says why it is not `diskbench`."""
+
 __version__: str
 
 
@@ -48,7 +51,7 @@ def __getattr__(name: str) -> str:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("diskbench")
+        return version(DISTRIBUTION)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

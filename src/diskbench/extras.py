@@ -2,7 +2,7 @@
 
 A command that needs an extra imports its modules when it needs them. Where one is missing, the
 ModuleNotFoundError becomes ExtraMissing at the edge (cli/failures.py, `diskbench.load_runs` …),
-with the line that installs it. `pip` gets the names of the packages, not `diskbench[EXTRA]`:
+with the line that installs it. `pip` gets the names of the packages, not `diskbench-fio[EXTRA]`:
 diskbench is not on a package registry, so a package of that name there would not be ours.
 """
 
@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 
+import diskbench
 from diskbench.errors import ExtraMissing
 
 EXTRA_OF = {
@@ -53,7 +54,7 @@ def packages_of(extra: str) -> tuple[str, ...]:
     wanted = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     matches = (
         wanted.fullmatch(requirement)
-        for requirement in importlib.metadata.requires("diskbench") or ()
+        for requirement in importlib.metadata.requires(diskbench.DISTRIBUTION) or ()
     )
     return tuple(match[1] for match in matches if match)
 

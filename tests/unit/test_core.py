@@ -100,7 +100,7 @@ NEEDS = {
     "run --provider aws --disk gp2 --size 20 --profile quick": "aws",
     "run --provider azure --disk Premium_LRS --size 32 --profile quick": "azure",
     "run --provider gcp --disk pd-ssd --size 20 --profile quick": "gcp",
-    "run --provider vsphere --endpoint-url https://vc.invalid --datastore nvme --size 20": "vsphere",
+    "run --provider vsphere --endpoint-url https://vc.invalid --datastore d --size 20": "vsphere",
 }
 """Command → the extra that it needs."""
 WORKS = (

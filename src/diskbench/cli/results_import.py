@@ -106,8 +106,7 @@ def import_(
     Files that were not imported are listed. The last line says what was imported and which checks
     hold.
     """
-    from importlib.metadata import version
-
+    from diskbench import __version__
     from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
     from diskbench.report.terminal.import_text import import_line
@@ -121,7 +120,7 @@ def import_(
     engine, store = database(database_url), evidence(evidence_url)
     done = []
     kept: dict[str, None] = {}
-    for run in imported(engine, store, import_set.sources, labels, version("diskbench")):
+    for run in imported(engine, store, import_set.sources, labels, __version__):
         print(run.manifest.run_id)
         done.append(run)
         if known := _known(run.source.name, run.manifest, labels):

@@ -32,9 +32,7 @@ def _with_catalogue(incomplete: str) -> list[str]:
 OutputOption = Annotated[Literal["table", "json"], typer.Option("--output", help="table or json.")]
 Cloud = Annotated[
     str | None,
-    typer.Option(
-        "--cloud", help="Of one provider with a catalogue only.", autocompletion=_with_catalogue
-    ),
+    typer.Option("--cloud", help="Only entries of this provider.", autocompletion=_with_catalogue),
 ]
 Refresh = Annotated[
     bool,

@@ -67,7 +67,7 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     done = make_again(database(database_url), evidence(evidence_url))
     print(f"rebuilt {len(done.runs)} runs")
     if done.unfinished:
-        _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
+        _say(f"not changed, because they are not finished: {', '.join(done.unfinished)}")
     for run_id, error in done.failed:
         _say(f"run {run_id} could not be rebuilt: {error}")
     for run_id, step, why in done.missing:
@@ -134,7 +134,7 @@ def import_(
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
     if damaged:
-        _say(f"forget them: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
+        _say(f"delete it: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
         raise typer.Exit(1)
 
 
@@ -159,7 +159,7 @@ def hint(
     )
     if as_disk is None and as_machine is not None:
         raise InvalidValue(
-            "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
+            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
         )
     note.way(open_books())
     return note

@@ -17,7 +17,7 @@ def resume(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs, trials, cells or matrices; beginnings suffice (default: all runs that were "
+            help="Runs, trials, cells or matrices: ids or their beginnings (default: all runs that were "
             "abandoned)."
         ),
     ] = None,

@@ -182,6 +182,6 @@ def _check_room(cell: Cell, target: ResolvedTarget, facts: HostFacts, space: int
     if free is not None and space > free * (1 - RESERVE):
         raise InvalidValue(
             f"the profile writes {format_bytes(space)}, but {target.path} has "
-            f"{format_bytes(free)} free (of which {RESERVE:.0%} is left alone)",
+            f"{format_bytes(free)} free (of which {RESERVE:.0%} is kept free)",
             advice="give a smaller --size or another --path",
         )

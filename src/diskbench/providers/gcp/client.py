@@ -198,7 +198,7 @@ def _check_whole(page: Item, action: str) -> None:
         ]
     if missing:
         raise Throttled(
-            f"{action} says nothing about {', '.join(missing)}",
+            f"{action} has no data about {', '.join(missing)}",
             look_at="look at status.cloud.google.com",
         )
 

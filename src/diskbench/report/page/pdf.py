@@ -46,4 +46,4 @@ def pdf(report: Report) -> bytes:
 
 def _refused(url: str, *_: object, **__: object) -> NoReturn:
     """Refuse every fetch: a report is complete in itself."""
-    raise ValueError(f"a report asks nobody for {url}")
+    raise ValueError(f"a report fetches nothing; it asked for {url}")

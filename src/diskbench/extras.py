@@ -24,14 +24,9 @@ EXTRA_OF = {
     "tsdownsample": "report",
     "vl_convert": "report",
     "weasyprint": "pdf",
-    "boto3": "aws",
-    "botocore": "aws",
-    "azure": "azure",
-    "google": "gcp",
-    "pyVim": "vsphere",
-    "pyVmomi": "vsphere",
 }
-"""Top-level modules that the core does not install → the extra that does."""
+"""Top-level modules that the core does not install → the extra that does. The SDKs of clouds are
+imported in their folders, which name their extra themselves."""
 
 
 def of_import(error: ImportError, what: str = "this command") -> ExtraMissing | None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+SDKS = ("boto3", "botocore", "azure", "google", "pyVim", "pyVmomi")
+ABSENT = frozenset({*EXTRA_OF, *SDKS})
+
+
 class Absent:
     """An entry of `sys.meta_path` that has none of the modules of extras."""
 
@@ -31,7 +35,7 @@ class Absent:
         self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Raise what Python raises where the module is not installed; None for other modules."""
-        if name.partition(".")[0] in EXTRA_OF:
+        if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None
 
@@ -43,7 +47,7 @@ def run(line: str, env: dict[str, str], directory: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    assert not set(EXTRA_OF) & set(sys.modules)
+    assert not ABSENT & set(sys.modules)
     sys.meta_path.insert(0, Absent())
     lines, home = Path(sys.argv[1]), Path(sys.argv[2])
     data = diskbench.example_data(home)

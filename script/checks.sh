@@ -21,6 +21,7 @@ install_test_tools() {
     mmdebstrap=mmdebstrap,mmdebstrap,- \
     chromium=chromium,chromium,chromium \
     pango='libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0,pango,pango' \
+    groff=groff-base,groff-base,groff \
     shellcheck=shellcheck,ShellCheck,shellcheck
 }
 

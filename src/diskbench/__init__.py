@@ -2,17 +2,19 @@
 
 For notebooks: `load_runs`, `load_measurements`, `load_series`, `load_phases`, `load_verdicts`,
 `load_histogram` and `load_published` give polars frames; docs/api.md lists their columns and units.
-Importing this package imports none of what they need: that happens at the first call.
+Importing this package imports none of what they need: that happens at the first call. Frames need
+the extra `report` (polars): without it a call raises ExtraMissing.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from sqlalchemy.engine import Engine
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import DiskPrice
     from diskbench.model.result import Direction
     from diskbench.store.example import ExampleData
+
+P = ParamSpec("P")
 
 __all__ = [
     "__version__",
@@ -36,6 +40,9 @@ __all__ = [
     "simulate",
 ]
 
+DISTRIBUTION = "diskbench-fio"
+"""The name of the installed package: pyproject.toml says why it is not `diskbench`."""
+
 __version__: str
 
 
@@ -44,10 +51,26 @@ def __getattr__(name: str) -> str:
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("diskbench")
+        return version(DISTRIBUTION)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _with_polars(frame: Callable[P, pl.DataFrame]) -> Callable[P, pl.DataFrame]:
+    """The function, with ExtraMissing in place of the error of a missing package."""
+
+    @wraps(frame)
+    def call(*args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+        try:
+            return frame(*args, **kwargs)
+        except ImportError as error:
+            from diskbench.extras import of_import
+
+            raise of_import(error, frame.__name__) or error from error
+
+    return call
+
+
+@_with_polars
 def load_runs(*, database: str | None = None) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end state.
 
@@ -59,6 +82,7 @@ def load_runs(*, database: str | None = None) -> pl.DataFrame:
         return runs_frame(rows)
 
 
+@_with_polars
 def load_measurements(
     run_id: str | Sequence[str] | None = None,
     *,
@@ -85,6 +109,7 @@ def load_measurements(
         )
 
 
+@_with_polars
 def load_series(
     run_id: str, *, step: str | None = None, evidence: str | None = None
 ) -> pl.DataFrame:
@@ -100,6 +125,7 @@ def load_series(
     return series_frame(open_evidence(evidence or _setting("evidence_url")), run_id, step=step)
 
 
+@_with_polars
 def load_phases(
     run_id: str | Sequence[str], *, step: str | None = None, evidence: str | None = None
 ) -> pl.DataFrame:
@@ -116,6 +142,7 @@ def load_phases(
     return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)
 
 
+@_with_polars
 def load_verdicts(
     run_id: str | Sequence[str] | None = None,
     *,
@@ -138,6 +165,7 @@ def load_verdicts(
         return verdicts_frame(rows, store, run_ids=_named(rows, run_id))
 
 
+@_with_polars
 def load_histogram(
     run_id: str,
     *,
@@ -157,6 +185,7 @@ def load_histogram(
     return histogram_frame(store, run_id, step=step, direction=direction)
 
 
+@_with_polars
 def load_published() -> pl.DataFrame:
     """One row per disk figure published by others: its source, its disk and how it was measured.
 
@@ -167,6 +196,7 @@ def load_published() -> pl.DataFrame:
     return published_frame()
 
 
+@_with_polars
 def load_expected(
     run_id: str | Sequence[str] | None = None, *, database: str | None = None
 ) -> pl.DataFrame:
@@ -182,6 +212,7 @@ def load_expected(
         return expected_frame(rows, run_ids=_named(rows, run_id))
 
 
+@_with_polars
 def simulate(
     provider: str,
     disk: str,

@@ -5,6 +5,7 @@
     - UnknownName                a profile, provider, parameter, column … that does not exist
     - InvalidValue               a value out of its range or of the wrong form
       - NoFigure                 runs without the figure that was asked for
+    - ExtraMissing               packages of an optional extra that are not installed here
     - ProviderBroken             an installed provider whose package cannot be loaded
     - ProfileError               a profile that does not parse, render or pass fio's own check
     - MatrixError                a matrix file with mistakes, each with its line
@@ -97,6 +98,13 @@ class UnknownName(UserError):
 
 class InvalidValue(UserError):
     """A value out of its range or of the wrong form."""
+
+
+class ExtraMissing(UserError):
+    """Packages of an optional extra that are not installed here; its advice is the command that
+    installs them (extras.py)."""
+
+    passing = True
 
 
 class ProviderBroken(UserError):

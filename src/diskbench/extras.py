@@ -1,7 +1,9 @@
-"""How to install an optional extra of pyproject.toml, by the names of its packages.
+"""The optional extras of pyproject.toml: which module belongs to which, and how to install one.
 
-`pip install 'diskbench[EXTRA]'` would ask a package registry for `diskbench`. diskbench is on no
-registry, so a package of that name there would be somebody else's.
+A command that needs an extra imports its modules when it needs them. Where one is missing, the
+ModuleNotFoundError becomes ExtraMissing at the edge (cli/failures.py, `diskbench.load_runs` …),
+with the line that installs it. `pip` gets the names of the packages, not `diskbench-fio[EXTRA]`:
+diskbench is not on a package registry, so a package of that name there would not be ours.
 """
 
 from __future__ import annotations
@@ -12,13 +14,42 @@ import re
 import shlex
 import sys
 
+import diskbench
+from diskbench.errors import ExtraMissing
+
+EXTRA_OF = {
+    "altair": "report",
+    "polars": "report",
+    "scipy": "report",
+    "tsdownsample": "report",
+    "vl_convert": "report",
+    "weasyprint": "pdf",
+}
+"""Top-level modules that the core does not install → the extra that does. The SDKs of clouds are
+imported in their folders, which name their extra themselves."""
+
+
+def of_import(error: ImportError, what: str = "this command") -> ExtraMissing | None:
+    """The error for a failed import of a module of an extra; None for any other module. `what`
+    begins the message."""
+    module = (error.name or "").partition(".")[0]
+    return missing(EXTRA_OF[module], f"{what} needs {module}") if module in EXTRA_OF else None
+
+
+def missing(extra: str, needs: str, *, field: str = "") -> ExtraMissing:
+    """The error for an extra that is not installed. `needs` says what needs which package, and
+    `field` names the field of a cell that asks for it."""
+    return ExtraMissing(
+        f"{needs}, which is not installed", advice=how_to_install(extra), field=field
+    )
+
 
 def packages_of(extra: str) -> tuple[str, ...]:
     """The requirements of an extra, such as `boto3>=1.44`; empty for an unknown one."""
     wanted = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     matches = (
         wanted.fullmatch(requirement)
-        for requirement in importlib.metadata.requires("diskbench") or ()
+        for requirement in importlib.metadata.requires(diskbench.DISTRIBUTION) or ()
     )
     return tuple(match[1] for match in matches if match)
 

@@ -33,7 +33,7 @@ PROGRAMS = {
     "diskbench", "sudo", "pip", "python", "python3", "git", "ssh", "govc", "aws", "az", "gcloud",
     "podman",
     "docker", "systemctl", "useradd", "install", "ln", "jupyter", "export", "cd", "apt-get", "dnf",
-    "brew", "openssl", "curl", "chmod", "uv", "ssh-keygen", "ssh-keyscan", "DISK",
+    "brew", "openssl", "curl", "chmod", "uv", "uvx", "mkdir", "ssh-keygen", "ssh-keyscan", "DISK",
 }  # fmt: skip
 """What begins a command; so does a path to a program."""
 _PATH = re.compile(r"script/[\w-]+|(?:[~.]?[\w.-]*/)+bin/[\w.-]+")

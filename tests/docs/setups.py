@@ -161,6 +161,12 @@ def _matrix(reader: Reader) -> None:
     )
 
 
+def _study(reader: Reader) -> None:
+    """The matrix that docs/tutorial.md shows, gp2-or-gp3.yaml."""
+    (shown,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/tutorial.md").read_text(), re.DOTALL)
+    (reader.here / "gp2-or-gp3.yaml").write_text(shown)
+
+
 def _checkout(reader: Reader) -> None:
     """The working directory is a checkout, with the .venv that tests run in."""
     listed = subprocess.run(
@@ -239,6 +245,7 @@ SETUPS: dict[str, Callable[[Reader], None]] = {
     "copied": _copied,
     "matrix": _matrix,
     "checkout": _checkout,
+    "study": _study,
 } | {cloud: _cloud(cloud) for cloud in ("aws", "azure", "gcp", "vsphere")}
 
 

@@ -58,11 +58,12 @@ def follow(found: list[Command], scratch: Path) -> None:
     assert not failed, "\n\n".join(failed)
 
 
-def typed(one: Command, reader: Reader) -> tuple[int, str]:
-    """The exit code of a command, and what it printed."""
+def typed(one: Command, reader: Reader, within_s: float = ENDS_WITHIN_S) -> tuple[int, str]:
+    """The exit code of a command, and what it printed. It has `within_s` to end, or half an hour
+    where its page says that it takes long."""
     output = reader.home / "output"
     stop = one.said("stop")
-    limit_s = LONG_S if one.said("thorough") else ENDS_WITHIN_S
+    limit_s = LONG_S if one.said("thorough") else within_s
     with output.open("wb") as file:
         process = subprocess.Popen(
             ["bash", "-c", f"{one.typed}\nexit $?"],  # bash stays, as the shell of a person does

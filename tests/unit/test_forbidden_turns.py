@@ -43,6 +43,12 @@ TURNS = (
     r"\bis said\b",
     r"\bmeasured beside\b",
     r"\btoo seldom\b",
+    r"\b(nobody|whoever)\b",
+    r"\b(offers|sells|has) none of\b",
+    r"\bsays? nothing\b",
+    r"\bbeginnings suffice\b",
+    r"\bbeing no \w",
+    r"(?<!stand )(?<!let )\balone\b(?=[;,.)]|$)",
 )
 """Patterns of turns, each with what was unclear: who acts, what is meant, what to do."""
 FORBIDDEN = re.compile("|".join(TURNS), re.IGNORECASE)

@@ -110,7 +110,7 @@ def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
     most = shown_rate(stretch.level.high_iops, setting)
     return Limiter(
         name="host-cache",
-        evidence=(f"host caching is on, and the disk alone allows at most {most}",),
+        evidence=(f"host caching is on, and the disk itself allows at most {most}",),
     )
 
 

@@ -2,7 +2,7 @@
 
     y_i      = log of the mean of bin i (5 s; stalls filled in, outliers clipped to 4.45 MAD)
     pass 1   the best fit with K cuts leaves residuals with variance σ² and lag-1 correlation φ
-    pass 2   PELT on y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
+    pass 2   the best fit of y, squared error, penalty 3 · ln n · σ² · (1 + φ) / (1 − φ) a cut
 
 The fit with K cuts is accepted if pass 2, with the residual noise of that fit, finds K cuts or
 more; the largest such K ≤ 5 counts. With the penalty for white noise, correlated noise would be cut
@@ -15,9 +15,9 @@ means, differ by 20 % of the higher. It is *sharp* if most of the difference hap
 
     |median(k − 30 … k − 5 s) − median(k + 5 … k + 30 s)| ≥ 0.6 · |difference of the levels|
 
-Segmentation: Killick, Fearnhead & Eckley 2012 (PELT), from `ruptures`. Thresholds are our choice,
-tested by simulation; benchmarks/method.py prints their error rates. A cut in a steady slope is not
-sharp even if noise suggests a step: two levels must fit better than a line.
+Segmentation: analysis/segmentation.py. Thresholds are our choice, tested by simulation;
+benchmarks/method.py prints their error rates. A cut in a steady slope is not sharp even if noise
+suggests a step: two levels must fit better than a line.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.running import running_mean, running_median
+from diskbench.analysis.segmentation import best_cuts, penalized_cuts
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from ruptures import KernelCPD
 
     Floats = NDArray[np.float64]
 
@@ -69,7 +71,8 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
     """
     if filled.size < 2 * shortest_s:
         return ()
-    y, calm = _logs(filled), _logs(_means(filled, max(1, shortest_s // 12)))
+    # Running means show the level of a disk that serves I/O in batches of several seconds.
+    y, calm = _logs(filled), _logs(running_mean(filled, max(1, shortest_s // 12)))
     width = max(1, round(shortest_s / _BINS_A_PHASE), math.ceil(y.size / _MOST_BINS))
     cuts = [cut * width for cut in segment(_bins(filled, width), math.ceil(shortest_s / width))]
     cuts = _merged(calm, _refined(y, calm, cuts, max(shortest_s // 2, 2 * width)), shortest_s)
@@ -96,24 +99,14 @@ def _logs(values: Floats) -> Floats:
     return logs
 
 
-def _means(values: Floats, width: int) -> Floats:
-    """Return running means: they show the level of a disk that serves I/O in batches of several
-    seconds."""
-    from scipy.ndimage import uniform_filter1d
-
-    means: Floats = uniform_filter1d(values, width, mode="nearest")
-    return means
-
-
 def _bins(filled: Floats, width: int) -> Floats:
     """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
     last bin is dropped."""
     import numpy as np
-    from scipy.ndimage import median_filter
 
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
-    middle = median_filter(y, size=_BINS_A_PHASE - 1, mode="nearest")
+    middle = running_median(y, _BINS_A_PHASE - 1, "edge")
     reach = _OUTLIER * float(np.median(np.abs(y - middle)))
     clipped: Floats = np.clip(y, middle - reach, middle + reach) if reach else middle
     return clipped
@@ -123,31 +116,32 @@ def segment(y: Floats, smallest: int) -> list[int]:
     """Return the bins at which a segment of at least `smallest` begins, except the first segment,
     of a series of logs; with the penalty for correlated noise."""
     import numpy as np
-    from ruptures import KernelCPD
 
-    n = y.size
+    n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
-    search = KernelCPD(kernel="linear", min_size=max(2, smallest)).fit(y.reshape(-1, 1))
     cuts: list[int] = []
     most = n // smallest - 1
-    for count in range(1, min(MOST_CUTS, most) + 1):
-        sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
-        cuts = _cuts(search, n, sigma2, phi, count) or cuts
-    left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
-    if most <= MOST_CUTS or _noise(y, [0, *search.predict(n_bkps=min(_MANY_CUTS, most))])[0] > left:
+    for count, best in enumerate(best_cuts(y, min(MOST_CUTS, most), smallest)[1:], 1):
+        cuts = _cuts(y, best, smallest, count) or cuts
+    if most <= MOST_CUTS:
         return cuts
-    for count in range(MOST_CUTS + 1, min(_MANY_CUTS, most) + 1):
-        sigma2, phi = _noise(y, [0, *search.predict(n_bkps=count)])
-        if sigma2 <= left:
-            cuts = _cuts(search, n, sigma2, phi, count) or cuts
+    left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
+    many = best_cuts(y, min(_MANY_CUTS, most), smallest)
+    if _noise(y, [0, *many[-1], n])[0] > left:
+        return cuts
+    for count in range(MOST_CUTS + 1, len(many)):
+        if _noise(y, [0, *many[count], n])[0] <= left:
+            cuts = _cuts(y, many[count], smallest, count) or cuts
     return cuts
 
 
-def _cuts(search: KernelCPD, n: int, sigma2: float, phi: float, count: int) -> list[int]:
-    """Return the cuts for the penalty of a noise level, if there are at least `count`."""
-    penalty = _PENALTY * math.log(n) * sigma2 * (1 + phi) / (1 - phi)
-    cuts = [int(cut) for cut in search.predict(pen=max(penalty, 1e-9))[:-1]]
+def _cuts(y: Floats, best: list[int], smallest: int, count: int) -> list[int]:
+    """Return the cuts for the penalty of the noise around the `best` fit with `count` cuts, if
+    there are at least so many."""
+    sigma2, phi = _noise(y, [0, *best, y.size])
+    penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
+    cuts = penalized_cuts(y, max(penalty, 1e-9), smallest)
     return cuts if len(cuts) >= count else []
 
 

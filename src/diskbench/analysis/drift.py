@@ -2,13 +2,13 @@
 
     y_i      = log x_i
     σ        = 1.4826 · MAD of y_i − y_(i−1), over √2: a step spoils one difference, not the spread
-    segments = PELT on y, squared error, penalty 3 · ln n · σ² a cut, three figures or more each
+    segments = best fit of y, squared error, penalty 3 · ln n · σ² a cut, three figures or more each
     t        = Student's test of the two sides of a cut, at most 50 figures of each
 
 A cut is a change where p ≤ 0.001, the medians of its sides differ by 5 % or more, and each side has
 three figures without those at the cut that lie nearer to the other: a bad night or two are none.
 The weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those
-of Hunter (Apache Otava); PELT (Killick et al., 2012, from `ruptures`) replaces its windows.
+of Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows.
 The penalty is our choice.
 """
 
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
+
+from diskbench.analysis.segmentation import penalized_cuts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,10 +104,7 @@ def _sigma(y: Floats) -> float:
 
 
 def _segment(y: Floats, sigma: float) -> list[int]:
-    from ruptures import KernelCPD
-
-    search = KernelCPD(kernel="linear", min_size=SHORTEST).fit(y.reshape(-1, 1))
-    return [int(cut) for cut in search.predict(pen=_PENALTY * math.log(y.size) * sigma**2)[:-1]]
+    return penalized_cuts(y, _PENALTY * math.log(y.size) * sigma**2, SHORTEST)
 
 
 def _cuts(edges: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -18,8 +18,13 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
 
 from diskbench.analysis.interval import MedianInterval, median_interval, rank_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEAST_FOR_INTERVAL = 6
 """Fewer replicates have no interval at 95 % (MR-6)."""
@@ -147,14 +152,26 @@ def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
     """The means of MR-6's two bounds over all samples of `size` drawn from the values with
     replacement."""
     import numpy as np
-    from scipy.special import bdtrc
 
     ordered = np.sort(np.asarray(values, dtype=np.float64))
-    share = np.arange(1, ordered.size + 1) / ordered.size
+    chances = _chances(ordered.size, size)
     rank = rank_of(size)
 
     def mean_of(j: int) -> float:
-        at_most = bdtrc(j - 1, size, share)
+        at_most = chances[j:].sum(axis=0)  # j or more draws are at most this value
         return float(np.sum(np.diff(at_most, prepend=0.0) * ordered))
 
     return mean_of(rank), mean_of(size + 1 - rank)
+
+
+def _chances(n: int, size: int) -> NDArray[np.float64]:
+    """How likely i of `size` draws are among the k smallest of n values: row i, column k - 1."""
+    import numpy as np
+
+    ways = np.array([math.log(math.comb(size, i)) for i in range(size + 1)])[:, None]
+    i = np.arange(size + 1)[:, None]
+    share = np.arange(1, n) / n
+    chances = np.zeros((size + 1, n))
+    chances[:, :-1] = np.exp(ways + i * np.log(share) + (size - i) * np.log1p(-share))
+    chances[size, -1] = 1.0  # all draws are among all values
+    return chances

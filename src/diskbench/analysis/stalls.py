@@ -6,6 +6,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.running import running_median
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -72,7 +74,4 @@ def _runs(low: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
 
 
 def _around(values: Floats, reach_s: int) -> Floats:
-    from scipy.ndimage import median_filter
-
-    medians: Floats = median_filter(values, size=min(2 * reach_s + 1, values.size), mode="reflect")
-    return medians
+    return running_median(values, min(2 * reach_s + 1, values.size), "symmetric")

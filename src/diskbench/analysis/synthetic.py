@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ class Noise:
     def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
         """Return one factor per second, with median 1."""
         import numpy as np
-        from scipy.signal import lfilter
 
         # The first value is drawn from the stationary distribution, so that there is no warm-up.
         shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
         shocks[:1] = generator.normal(size=shocks[:1].size)
-        log = self.sd * lfilter([1.0], [1.0, -self.phi], shocks)
+        following = accumulate(shocks.tolist(), lambda before, shock: self.phi * before + shock)
+        log = self.sd * np.fromiter(following, dtype=float, count=seconds)
         off = generator.random(seconds) < self.outliers
         log[off] += generator.choice([-1.0, 1.0], size=int(off.sum())) * np.log(3)
         factors_: Floats = np.exp(log)

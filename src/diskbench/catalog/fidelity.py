@@ -33,13 +33,13 @@ class Fidelity:
     def words(self) -> str:
         """What the fidelity table says of this figure, in one sentence."""
         if self.alike is None:
-            said = f"{self.tool} itself was not run beside our profile"
+            said = f"{self.tool} itself was not run on the same disk as our profile"
         elif self.alike:
             said = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
         else:
             said = (
                 f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave, so "
-                "a difference of that size says nothing about the disks"
+                "a difference of that size is not evidence of different disks"
             )
         return f"{said}{f': {self.why}' if self.why else ''} (docs/fidelity.md)"
 
@@ -57,7 +57,7 @@ FIDELITY: Final = (
     Fidelity("dd", ("dd", "write"), ("dd-write", "write"), 1.027, "dd: write"),
     Fidelity(
         "dd", ("dd", "mixed"), ("dd-write", "write"), 1.027, "dd: write",
-        "dd's output does not say whether it wrote; this is so if it did",
+        "dd's output does not say whether it wrote; these figures assume that it did",
     ),
     Fidelity(
         "hdparm", ("cached-reads", "read"), ("cached-reads-T", "read"), 0.992,

@@ -12,7 +12,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 def cancel(
     ids: Annotated[
-        list[str], typer.Argument(help="Runs, trials, cells or matrices; beginnings suffice.")
+        list[str], typer.Argument(help="Runs, trials, cells or matrices: ids or their beginnings.")
     ],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

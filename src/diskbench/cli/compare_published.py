@@ -33,7 +33,7 @@ def compare_published(
     kept = EvidenceOfRuns(evidence)
     document = compared(engine, asked, kept, alone=alone, include_emulated=include_emulated)
     if document.left_out:
-        _say(f"left out, being no cloud's own: {', '.join(document.left_out)}")
+        _say(f"left out, because no cloud sells them: {', '.join(document.left_out)}")
     if output == "json":
         print_json(document.model_dump_json())
         return

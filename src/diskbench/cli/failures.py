@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.cli.events import debugging, emit_problem
 from diskbench.errors import DiskbenchError
+from diskbench.extras import of_import
 from diskbench.private import private_directory
 from diskbench.visible import visible
 
@@ -23,13 +24,16 @@ UNEXPECTED = 1
 
 
 def report(error: BaseException) -> int:
-    """Tell `error` on stderr; returns the exit code.
+    """Print `error` on stderr; returns the exit code.
 
-    A DiskbenchError is told by its message and advice. Anything else is a fault of diskbench: one
-    line, and the traceback goes to a file. With --debug the traceback is printed for both.
+    Of a DiskbenchError the message and the advice are printed, of a missing module of an extra how
+    to install it. Anything else is a fault of diskbench: one line, and the traceback goes to a
+    file. With --debug the traceback is printed for all.
     """
     if debugging():
         traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, ImportError):
+        error = of_import(error) or error
     if isinstance(error, DiskbenchError):
         emit_problem(type(error).__name__, error.message, error.advice, error.exit_code)
         return error.exit_code

@@ -22,8 +22,8 @@ def gc(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Leases, trials or runs to give back now, expired or not: ids, or beginnings of "
-            "them that fit one. Of others, listed by --provider: full ids alone."
+            help="Leases, trials or runs to give back now, expired or not: ids, or unique "
+            "beginnings of them. Leases that only --provider lists need their full id."
         ),
     ] = None,
     dry_run: Annotated[

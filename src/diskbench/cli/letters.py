@@ -29,8 +29,8 @@ def nearest(text: str) -> str:
 
 @contextmanager
 def printable(*streams: Any) -> Iterator[None]:  # noqa: ANN401 - whatever stands for stdout
-    """Let streams that cannot encode a letter print the nearest one inside the block; UTF-8 is left
-    alone."""
+    """Let streams that cannot encode a letter print the nearest one inside the block; UTF-8 is
+    unchanged."""
     codecs.register_error(NAME, _replaced)
     changed = [
         (stream, stream.errors)

@@ -266,7 +266,7 @@ def _ask(what: str) -> None:
     from diskbench.errors import InvalidValue
 
     if not sys.stdin.isatty():
-        raise InvalidValue(f"not asked whether to delete {what}", advice="add --yes")
+        raise InvalidValue(f"cannot ask whether to delete {what}", advice="add --yes")
     typer.confirm(f"Delete {what} permanently?", abort=True, err=True)
 
 

@@ -67,7 +67,7 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     done = make_again(database(database_url), evidence(evidence_url))
     print(f"rebuilt {len(done.runs)} runs")
     if done.unfinished:
-        _say(f"left alone, because they are not finished: {', '.join(done.unfinished)}")
+        _say(f"not changed, because they are not finished: {', '.join(done.unfinished)}")
     for run_id, error in done.failed:
         _say(f"run {run_id} could not be rebuilt: {error}")
     for run_id, step, why in done.missing:
@@ -106,8 +106,7 @@ def import_(
     Files that were not imported are listed. The last line says what was imported and which checks
     hold.
     """
-    from importlib.metadata import version
-
+    from diskbench import __version__
     from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
     from diskbench.report.terminal.import_text import import_line
@@ -121,7 +120,7 @@ def import_(
     engine, store = database(database_url), evidence(evidence_url)
     done = []
     kept: dict[str, None] = {}
-    for run in imported(engine, store, import_set.sources, labels, version("diskbench")):
+    for run in imported(engine, store, import_set.sources, labels, __version__):
         print(run.manifest.run_id)
         done.append(run)
         if known := _known(run.source.name, run.manifest, labels):
@@ -135,7 +134,7 @@ def import_(
     for run_id, error in damaged:
         _say(f"run {run_id} is kept, but its logs cannot be read: {error}")
     if damaged:
-        _say(f"forget them: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
+        _say(f"delete it: diskbench results delete {' '.join(run_id for run_id, _ in damaged)}")
         raise typer.Exit(1)
 
 
@@ -160,7 +159,7 @@ def hint(
     )
     if as_disk is None and as_machine is not None:
         raise InvalidValue(
-            "--as-machine alone says nothing of a disk", advice="say which with --as-disk"
+            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
         )
     note.way(open_books())
     return note

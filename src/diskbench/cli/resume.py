@@ -17,8 +17,8 @@ def resume(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs, trials, cells or matrices; beginnings suffice (default: all runs that were "
-            "abandoned)."
+            help="Runs, trials, cells or matrices: ids or their beginnings (default: all "
+            "runs that were abandoned)."
         ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",

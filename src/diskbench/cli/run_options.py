@@ -216,7 +216,7 @@ def _renting(
     ] = None,
     security_group: Annotated[
         str | None,
-        _rent("Security group id to use (default: one is made, open to you alone).", metavar="ID"),
+        _rent("Security group id to use (default: one is made, open only to you).", metavar="ID"),
     ] = None,
     placement: Annotated[str | None, _rent("Placement group to use.", metavar="NAME")] = None,
     spot: Annotated[bool, _rent("Rent spare capacity, cheaper and revocable.", "--spot")] = False,

@@ -53,7 +53,7 @@ class Where:
             if value not in (None, False) and not providers & set(known):
                 raise InvalidValue(
                     f"--{name.replace('_', '-')} {value} is an option of {' and '.join(known)}, "
-                    "which is not asked",
+                    "which this command does not ask",
                     advice=to_add.replace("NAME", known[0]),
                     field=name,
                 )

@@ -19,7 +19,7 @@ _OCCURRENCES = 20
 def status(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Runs, trials, cells or matrices alone; beginnings suffice."),
+        typer.Argument(help="Only these runs, trials, cells or matrices: ids or their beginnings."),
     ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")

@@ -43,7 +43,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     for work in chosen:
         if work.plan is not None and work.owner not in alive:
             raise InvalidValue(
-                f"the process that ran {work.id} is gone: nobody would obey",
+                f"the process that ran {work.id} is gone, so the request would reach no process",
                 advice=f"resume with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
             )
     lines = tuple(_asked(database, work) for work in chosen)

@@ -72,7 +72,7 @@ def _commands(line: str) -> list[list[str]]:
         elif word and not word.strip(";&|<>"):
             raise ProfileError(
                 f"{_shown(line)}: {word!r} is for a shell, which diskbench does not start",
-                advice="keep fio and its options alone; diskbench keeps fio's output",
+                advice="keep only fio and its options; diskbench keeps fio's output",
             )
         else:
             commands[-1].append(word)
@@ -89,7 +89,7 @@ def _options(words: list[str], line: str) -> list[str]:
     if not rest or rest[0].rpartition("/")[2] != "fio":
         raise ProfileError(
             f"{_shown(line)}: {shlex.join(words[:2])} is not fio",
-            advice="a file of commands may hold commands of fio alone",
+            advice="a file of commands may hold only commands of fio",
         )
     return rest[1:]
 

@@ -68,7 +68,7 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
         what = f"signal {number}" if number else "SIGTERM or SIGINT"
         return (
             f"fio was ended by {what} on the host; diskbench did not send it",
-            "look for who did: dmesg and journalctl of the host, or whoever is logged in there",
+            "look for who did: dmesg and journalctl of the host, or the users logged in there",
         )
     if 0 < number < signal.NSIG:
         return (

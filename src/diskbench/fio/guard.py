@@ -53,7 +53,7 @@ TRIM_FILES: Final = frozenset({"falloc", "null"})
 """Engines whose trim works on a file: falloc punches holes, null does nothing."""
 
 _WHOLE_DEVICE = "measure a whole device (--device, or a rented disk)"
-_NO_DISCARD = f"fio discards the blocks of devices alone; {_WHOLE_DEVICE}"
+_NO_DISCARD = f"fio discards blocks only on devices; {_WHOLE_DEVICE}"
 
 MEMORY: Final = frozenset({"malloc", "shm", "mmap", "mmapshared"})
 
@@ -198,7 +198,7 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return option_reason(name)
     if name == "filename" and _FORMAT.search(value):
         return (
-            "fio replaces $jobname, $jobnum and $filenum in filename_format alone; here they are "
+            "fio replaces $jobname, $jobnum and $filenum only in filename_format; here they are "
             "letters of a name"
         )
     if name != "filename_format" and _PLAIN_VALUE.search(value):

@@ -264,7 +264,8 @@ def _section_name(line: str, number: int) -> str:
     match = _SECTION.match(line)
     if not match or not match.group(1).strip() or match.group(1) != match.group(1).strip():
         raise ProfileError(
-            f"line {number}: {line!r} is not a section", advice="write [name] alone on its line"
+            f"line {number}: {line!r} is not a section",
+            advice="write nothing but [name] on its line",
         )
     return match.group(1)
 

@@ -171,5 +171,5 @@ def _cause(text: str, error: ValueError | RecursionError) -> str:
 def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
     return FioOutputUnreadable(
         f"{where}: not readable as output of fio: {cause}",
-        advice="the file was kept as it is; look at it, and at stderr.txt beside it",
+        advice="the file was kept unchanged; look at it, and at stderr.txt in the same folder",
     )

@@ -71,7 +71,7 @@ OPTION_REASONS: Final[dict[str, str]] = {
         _READS,
     ),
     "write_iolog": "it writes a file outside the target; diskbench keeps its own logs",
-    "opendir": "it uses whatever files are in that directory; name the files with filename=",
+    "opendir": "it uses any files in that directory; name the files with filename=",
     **dict.fromkeys(
         ("ioscheduler", "cgroup", "cgroup_weight", "cgroup_nodelete", "allow_mounted_write"),
         _MACHINE,

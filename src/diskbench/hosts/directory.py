@@ -105,7 +105,7 @@ def _room(free: int, wanted: int | None, where: str) -> int:
         problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
         raise TargetRefused(
             f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
-            f"{format_bytes(free - usable)} of them are left alone",
+            f"{format_bytes(free - usable)} of them are kept free",
             advice="give a smaller --size or another --path",
         )
     return usable

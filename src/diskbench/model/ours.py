@@ -56,5 +56,8 @@ class Which:
         """Log the resources that carry the tag and are left alone."""
         if resources and not self.copied:
             logging.getLogger(__name__).warning(
-                "lease %s: %s %s; left alone", self.lease_id, ", ".join(sorted(resources)), NOT_OURS
+                "lease %s: %s %s; not changed",
+                self.lease_id,
+                ", ".join(sorted(resources)),
+                NOT_OURS,
             )

@@ -31,7 +31,7 @@ def allowed_options(
             else f"{host} may be a machine of others as well"
         )
         raise InvalidValue(
-            f"--allow {options[0]}: {where}; it is for this machine alone",
+            f"--allow {options[0]}: {where}; it is allowed only on this machine",
             advice=f"run diskbench on the machine itself, or take {options[0]} out of the job file",
             field="profile",
         )

@@ -75,7 +75,7 @@ def check_endpoint(url: str | None, what: str) -> None:
     if url is not None and any(character in url for character in "@?#"):
         raise InvalidValue(
             f"{what} holds credentials or options",
-            advice="give https://HOST:PORT alone; credentials come from the cloud's usual "
+            advice="give only https://HOST:PORT; credentials come from the cloud's usual "
             "environment variables or files",
         )
 

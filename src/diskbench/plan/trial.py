@@ -215,6 +215,6 @@ def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, 
     if free is not None and space > free * (1 - RESERVE):
         raise InvalidValue(
             f"the profile writes {format_bytes(space)}, but {target.path} has "
-            f"{format_bytes(free)} free (of which {RESERVE:.0%} is left alone)",
+            f"{format_bytes(free)} free (of which {RESERVE:.0%} is kept free)",
             advice="give a smaller --size or another --path",
         )

@@ -69,8 +69,8 @@ def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretB
             raise InvalidValue(
                 f"{file} can be read or was made by others (mode {seen.st_mode & 0o777:03o}, "
                 f"user {seen.st_uid})",
-                advice=f"if nobody has seen it: chmod 600 {file}; else give back what is rented "
-                "(diskbench gc), then remove it for a new one",
+                advice=f"if no other user has read it: chmod 600 {file}; else give back what is "
+                "rented (diskbench gc), then remove it for a new one",
             )
         return _long_enough(file.read_bytes(), str(file))
     except OSError as error:

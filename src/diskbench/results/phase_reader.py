@@ -126,7 +126,7 @@ class EvidenceStores:
         if self._only is not None:
             return self._only
         if not url:
-            raise StoreUnavailable("nobody wrote down where its evidence is")
+            raise StoreUnavailable("where its evidence is was not recorded")
         return self._open.setdefault(url, open_evidence(url))
 
 

@@ -19,8 +19,6 @@ from diskbench.store.content import copy_as_kept
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import polars as pl
-
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
@@ -50,15 +48,13 @@ def read_from_logs(
     record: StepRecord,
     name: str,
     write: Callable[[Sequence[Path], Path], None],
-) -> pl.DataFrame:
-    """The Parquet frame that `write` makes from the logs of one closed step; from the cache under
+) -> bytes:
+    """The Parquet file that `write` makes from the logs of one closed step; from the cache under
     `name` where it is there. `write` gets the logs, under fio's own names, and the target file.
     Raises what `write` raises."""
-    import polars as pl
-
     key = derived_key(run_id, folder, name)
     with contextlib.suppress(KeyError):
-        return pl.read_parquet(evidence.get(key, limit=IMPORT_BYTES))
+        return evidence.get(key, limit=IMPORT_BYTES)
     with tempfile.TemporaryDirectory(prefix="diskbench-logs-") as directory:
         paths = []
         for log, file in record.files.items():
@@ -72,4 +68,4 @@ def read_from_logs(
         write(paths, target)
         data = target.read_bytes()
     keep(evidence, key, data)
-    return pl.read_parquet(data)
+    return data

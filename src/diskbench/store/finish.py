@@ -52,7 +52,7 @@ def finish_run(
             MissingStep(
                 step_index=index,
                 name=archive.name_at(plan, index),
-                why=f"{evidence.url} has no files of it",
+                why=f"{evidence.url} has no files of the step",
             )
             for index in saved
             if index not in there

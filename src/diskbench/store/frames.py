@@ -110,15 +110,8 @@ def histogram_frame(
     """
     import polars as pl
 
-    rows: list[tuple[object, ...]] = []
-    for fio_step, output in step_outputs(evidence, run_id, step):
-        seen = {d for job in output.jobs for d in job.directions}
-        for direction_name in sorted(seen if direction is None else seen & {direction}):
-            for kind, histogram in step_histograms(output, direction_name).items():
-                key = (run_id, fio_step.index, fio_step.name, fio_step.round, direction_name, kind)
-                rows += [(*key, latency, count) for latency, count in histogram.items()]
     frame = pl.DataFrame(
-        rows,
+        list(histogram_rows(evidence, run_id, step=step, direction=direction)),
         schema={
             "run_id": pl.String,
             "step_index": pl.Int64,
@@ -129,9 +122,31 @@ def histogram_frame(
             "latency_ns": pl.Int64,
             "count": pl.Int64,
         },
-        orient="row",
     )
     return with_bought(frame, {run_id: bought_for(evidence, run_id)})
+
+
+def histogram_rows(
+    evidence: EvidenceStore,
+    run_id: str,
+    *,
+    step: str | None = None,
+    direction: Direction | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The rows of `histogram_frame`, without what was bought."""
+    for fio_step, output in step_outputs(evidence, run_id, step):
+        key = {
+            "run_id": run_id,
+            "step_index": fio_step.index,
+            "step": fio_step.name,
+            "round": fio_step.round,
+        }
+        seen = {d for job in output.jobs for d in job.directions}
+        for direction_name in sorted(seen if direction is None else seen & {direction}):
+            for kind, histogram in step_histograms(output, direction_name).items():
+                of_kind = key | {"direction": direction_name, "kind": kind}
+                for latency, count in histogram.items():
+                    yield of_kind | {"latency_ns": latency, "count": count}
 
 
 def step_outputs(
@@ -181,6 +196,13 @@ def step_series(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> pl.DataFrame:
     """The series of one closed step, from its logs at the first call; see `series_frame`."""
+    import polars as pl
+
+    return pl.read_parquet(series_parquet(evidence, run_id, folder, record))
+
+
+def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> bytes:
+    """The same as the Parquet file that is cached beside the evidence."""
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = output_of(evidence, run_id, folder, record)
@@ -198,9 +220,9 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
             made = set(evidence.list(derived_folder(run_id)))
             for folder, record in closed_steps(evidence, run_id):
                 if derived_key(run_id, folder, _SERIES) not in made:
-                    step_series(evidence, run_id, folder, record)
+                    series_parquet(evidence, run_id, folder, record)
 
-    # DuckDB and the store let other threads run; numpy and polars are imported by one of them.
+    # DuckDB and the store let other threads run.
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         list(pool.map(make, run_ids))
 

@@ -63,10 +63,12 @@ def latency_seconds(
 
 
 def _of_step(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> pl.DataFrame:
+    import polars as pl
+
     def write(logs: Sequence[Path], target: Path) -> None:
         write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
 
-    return read_from_logs(evidence, run_id, folder, record, _LATENCIES, write)
+    return pl.read_parquet(read_from_logs(evidence, run_id, folder, record, _LATENCIES, write))
 
 
 def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:

@@ -19,11 +19,11 @@ from diskbench.analysis.phases import step_phases
 from diskbench.model.phase import StepPhases
 from diskbench.plan.step_lookup import expected_of
 from diskbench.store.derived import derived_key, keep
-from diskbench.store.frames import SERIES_VERSION, closed_steps, step_series
+from diskbench.store.frames import SERIES_VERSION, closed_steps
+from diskbench.store.series_columns import SeriesColumns, series_columns
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from diskbench.model.expectation import Expectation
@@ -103,7 +103,7 @@ def _phases_of(
     with contextlib.suppress(KeyError, ValueError):
         return StepPhases.model_validate_json(evidence.get(kept))
     rounds = [
-        _arrays(step_series(evidence, run_id, folder, record), whole=record is group[-1][1])
+        _arrays(series_columns(evidence, run_id, folder, record), whole=record is group[-1][1])
         for folder, record in group
     ]
     step = group[0][1].step
@@ -135,20 +135,19 @@ def _key(
     return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{whole[:12]}.json")
 
 
-def _arrays(frame: pl.DataFrame, *, whole: bool) -> tuple[Floats, Floats]:
+def _arrays(series: SeriesColumns, *, whole: bool) -> tuple[Floats, Floats]:
     """I/Os and bytes of each second, all directions summed, from the first second with a row."""
     import numpy as np
 
-    counts = [frame[name].null_count() < frame.height for name in ("iops", "bytes_per_s")]
-    if not frame.height or not any(counts):  # a log of latencies has no rate, and so no stall
+    rates = (series.iops, series.bytes_per_s)
+    if all(np.isnan(rate).all() for rate in rates):  # a log of latencies has no rate, so no stall
         return np.zeros(0), np.zeros(0)
-    seconds = frame["second"].to_numpy()
-    seconds = seconds - seconds.min()
+    seconds = series.second - series.second.min()
     size = int(seconds.max()) + 1
     columns = []
-    for name in ("iops", "bytes_per_s"):
+    for rate in rates:
         values = np.zeros(size)
-        np.add.at(values, seconds, frame[name].fill_null(0.0).cast(float).to_numpy())
+        np.add.at(values, seconds, np.nan_to_num(rate))
         columns.append(values if whole else values[:-1])
     return columns[0], columns[1]
 

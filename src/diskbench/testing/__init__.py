@@ -9,7 +9,7 @@
             return MyRig(tmp_path)
 
 `Rig` gives the tests access to the cloud. pytest is needed only where this package is imported:
-`diskbench[testing]` installs it.
+`diskbench-fio[testing]` installs it.
 """
 
 import pytest

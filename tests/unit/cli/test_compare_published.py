@@ -184,7 +184,7 @@ def test_where_nothing_matches_it_says_why_and_what_is_near(keep, compare):
     code, out, _ = compare("last")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
-    assert "nothing published matches: nobody published this workload of gp3 of aws" in out
+    assert "nothing published matches: no published figure has this workload on gp3 of aws" in out
     assert "iaas-2018/results/gp2" in out
     assert "one that is named after the run is taken" in out
 

@@ -148,7 +148,7 @@ def test_emulated_runs_are_laid_over_only_when_asked_and_then_marked(report, sto
     file = tmp_path / "iops.svg"
     code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(file))
     assert code == 2
-    assert "is emulated: it says nothing about a cloud's disk" in err
+    assert "is emulated: it is not a figure of a cloud's disk" in err
     assert "--include-emulated" in err
     asked = ("iaas-2018", "--chart", "iops", "last", "--include-emulated", "-o", str(file))
     assert report(*asked)[0] == 0
@@ -162,7 +162,7 @@ def test_a_disk_that_nobody_published_is_told_with_the_nearest(report, stores, t
     save_trial(*stores, trial_of(OTHERS, disk="gp3"), [500.0])
     code, _, err = report("iaas-2018", "--chart", "iops", "last", "-o", str(tmp_path / "x.svg"))
     assert code == 2
-    assert "nobody published this workload of gp3 of aws (iaas-2018/results/" in err
+    assert "no published figure has this workload on gp3 of aws (iaas-2018/results/" in err
     assert "cannot be drawn in iaas-2018's chart iops" in err
 
 

@@ -57,7 +57,7 @@ def test_a_set_of_logs_alone_says_why_it_has_no_figures(call, tmp_path):
         call("import", str(log), "--label", "team=x")
     told = call("show", "team=x").out
     assert "team=x: 0 trials" in told
-    assert "logs without fio's JSON have levels alone" in told
+    assert "logs without fio's JSON have only levels" in told
 
 
 def test_ten_replicates_are_a_median_with_its_interval(database, call):

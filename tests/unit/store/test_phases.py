@@ -1,7 +1,6 @@
 """Phases of a stored run, from logs as fio writes them."""
 
 import numpy as np
-import polars as pl
 import pytest
 from tests.rigs.plans import make_plan
 from tests.unit.report.assemble.test_headline import told
@@ -17,6 +16,7 @@ from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
+from diskbench.store.series_columns import SeriesColumns
 
 
 @pytest.fixture
@@ -100,18 +100,16 @@ def test_the_rounds_of_a_step_are_one_series_and_what_fills_is_none():
 
 
 def test_a_second_that_is_not_whole_is_left_out_between_rounds_only():
-    frame = pl.DataFrame(
-        {
-            "second": [0, 0, 1, 3],
-            "direction": ["read", "write", "read", "read"],
-            "iops": [10.0, 5.0, 20.0, 7.0],
-            "bytes_per_s": [1.0, None, 2.0, 3.0],
-        }
+    series = SeriesColumns(
+        second=np.array([0, 0, 1, 3]),
+        direction=np.array(["read", "write", "read", "read"]),
+        iops=np.array([10.0, 5.0, 20.0, 7.0]),
+        bytes_per_s=np.array([1.0, np.nan, 2.0, 3.0]),
     )
-    iops, size = _arrays(frame, whole=True)
+    iops, size = _arrays(series, whole=True)
     assert iops.tolist() == [15, 20, 0, 7]
     assert size.tolist() == [1, 2, 0, 3]
-    assert _arrays(frame, whole=False)[0].tolist() == [15, 20, 0]
+    assert _arrays(series, whole=False)[0].tolist() == [15, 20, 0]
 
 
 def test_a_scaled_credit_has_scaled_phases_down_to_ten_seconds():

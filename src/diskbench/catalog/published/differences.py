@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 _MARKS = {
-    "emulated": "ours is emulated: its disk is an imitation, and it says nothing about a cloud",
-    "unverified": "ours is unverified: nobody checked that machine and disk are what they say",
-    "imported": "ours was imported: another program measured it, on a disk that nobody checked",
+    "emulated": "ours is emulated: its disk is an imitation, not a cloud's",
+    "unverified": "ours is unverified: machine and disk were not checked to be what they claim",
+    "imported": "ours was imported: another program measured it, on a disk that was not checked",
 }
 _RUNTIME_FACTOR = 2.0
 """Steps that lasted more than twice or less than half as long are told of. Our choice."""

@@ -158,9 +158,9 @@ def _why_not(asked: RunSubject, nearest: Parted) -> str:
         case "cloud" | "disk type" if asked.disk_type is None:
             return "which disk it was is not known: it was not rented for the run"
         case "cloud":
-            return f"nobody published this workload of a disk of {asked.cloud}"
+            return f"no published figure has this workload on a disk of {asked.cloud}"
         case "disk type":
-            return f"nobody published this workload of {asked.disk_type} of {asked.cloud}"
+            return f"no published figure has this workload on {asked.disk_type} of {asked.cloud}"
         case "caching":
             return f"{asked.disk_type} was published with other host caching only"
         case "IOPS":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import AccessDenied, HostUnavailable
-from diskbench.extras import how_to_install
+from diskbench.extras import missing
 from diskbench.providers import patience, recorder
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.partitions import is_amazon
@@ -169,7 +169,7 @@ class AwsSessions:
     def at(self, profile: str | None, region: str | None, endpoint: str | None) -> Aws:
         """Credentials and region by the SDK's own chain, without any call.
 
-        Raises HostUnavailable without the SDK, UnknownName for a profile that does not exist,
+        Raises ExtraMissing without the SDK, UnknownName for a profile that does not exist,
         InvalidValue when no region is known.
         """
         found = self._sessions.of(
@@ -206,10 +206,8 @@ def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
         import boto3
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
-        raise HostUnavailable(
-            "--provider aws needs the AWS SDK for Python, which is not installed",
-            advice=how_to_install("aws"),
-            field="provider",
+        raise missing(
+            "aws", "--provider aws needs the AWS SDK for Python", field="provider"
         ) from error
     try:
         session = boto3.Session(

@@ -132,7 +132,7 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
             chosen = (found[0], *alternatives(here.known, found))
             return tuple((find_machine(here.ec2, name, names), offered[name]) for name in chosen)
     raise InvalidValue(
-        f"{here.aws.region} offers none of {', '.join(names[:5])}",
+        f"{here.aws.region} does not offer {', '.join(names[:5])}",
         advice="choose one with --instance-type, or another --region",
     )
 

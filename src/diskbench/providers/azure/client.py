@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import AccessDenied, Busy, HostUnavailable, NotListedYet, Unanswered
-from diskbench.extras import how_to_install
+from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
+from diskbench.extras import missing
 from diskbench.providers import patience
 from diskbench.providers.azure.errors import (
     MISSING,
@@ -230,15 +230,13 @@ class AzureSessions:
     def at(self, subscription: str | None, endpoint: str | None) -> Azure:
         """Credentials by the SDK's own chain, without any call.
 
-        Raises HostUnavailable without the SDK, InvalidValue when no subscription is known.
+        Raises ExtraMissing without the SDK, InvalidValue when no subscription is known.
         """
         try:
             import azure.identity  # noqa: F401 - whether it is there
         except ImportError as error:
-            raise HostUnavailable(
-                "--provider azure needs the Azure SDK for Python, which is not installed",
-                advice=how_to_install("azure"),
-                field="provider",
+            raise missing(
+                "azure", "--provider azure needs the Azure SDK for Python", field="provider"
             ) from error
         known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
         if not known:

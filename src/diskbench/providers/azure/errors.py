@@ -146,7 +146,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         AccessDenied, "a policy of the subscription forbids it: {told}",
-        "ask whoever set the policy",
+        "ask the person who set the policy",
         codes=("RequestDisallowedByPolicy",),
     ),
     ErrorRow(

@@ -70,8 +70,8 @@ def check_form(spec: RentSpec) -> None:
     check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(
-            "--no-public-ip without --subnet: nobody could reach the machine, because the network "
-            "that is made for it has no other members",
+            "--no-public-ip without --subnet: the machine could not be reached, because the "
+            "network that is made for it has no other members",
             advice="add --subnet with the id of one that this computer or your jump host reaches",
             field="no_public_ip",
         )

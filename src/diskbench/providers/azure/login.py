@@ -19,6 +19,6 @@ def why_no_login(said: str) -> str:
     tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(said)]
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
     if tried and not failed:
-        return f"nobody is logged in to Azure (tried: {', '.join(kind for kind, _ in tried)})"
+        return f"no login to Azure was found (tried: {', '.join(kind for kind, _ in tried)})"
     why = "; ".join(failed) or " ".join(said.split())
     return f"Azure does not accept the credentials: {why}"

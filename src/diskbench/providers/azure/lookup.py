@@ -121,7 +121,7 @@ def _cheapest(here: AzureLookup, sold: Offer) -> AzureMachine:
                 return found
     if names:
         raise InvalidValue(
-            f"{here.region} sells none of {', '.join(names[:5])}",
+            f"{here.region} does not sell {', '.join(names[:5])}",
             advice="choose one with --instance-type, or another --region",
         )
     raise InvalidValue(

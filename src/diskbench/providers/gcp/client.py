@@ -15,8 +15,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import AccessDenied, HostUnavailable, Throttled
-from diskbench.extras import how_to_install
+from diskbench.errors import AccessDenied, Throttled
+from diskbench.extras import missing
 from diskbench.providers import recorder
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
@@ -182,16 +182,14 @@ class GcpSessions:
     def at(self, project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
         """Credentials and project by the SDK's own chain, without any call.
 
-        Raises HostUnavailable without the SDK, AccessDenied without credentials, InvalidValue when
+        Raises ExtraMissing without the SDK, AccessDenied without credentials, InvalidValue when
         no project is known.
         """
         try:
             from google.cloud import compute_v1  # noqa: F401 - only whether it is there
         except ImportError as error:
-            raise HostUnavailable(
-                "--provider gcp needs the Google Cloud SDK for Python, which is not installed",
-                advice=how_to_install("gcp"),
-                field="provider",
+            raise missing(
+                "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
             ) from error
         found = self._sessions.of(
             (project, endpoint), lambda: ComputeSession(log_in(project, endpoint))
@@ -240,7 +238,7 @@ def _check_whole(page: Item, action: str) -> None:
         ]
     if missing:
         raise Throttled(
-            f"{action} says nothing about {', '.join(missing)}",
+            f"{action} has no data about {', '.join(missing)}",
             look_at="look at status.cloud.google.com",
         )
 

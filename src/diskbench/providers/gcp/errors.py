@@ -84,7 +84,7 @@ TABLE: ErrorTable = (
     ),
     ErrorRow(
         AccessDenied, "the organisation's constraint {constraint} forbids it: {told}",
-        "ask whoever keeps the organisation's policies",
+        "ask the person who manages the organisation's policies",
         codes=("(?:conditionNotMet|CONDITION_NOT_MET)/(?P<constraint>.*)",),
     ),
     ErrorRow(

@@ -79,7 +79,7 @@ def _who(login: Login) -> str:
     for name in ("service_account_email", "signer_email", "account"):
         if told := getattr(login.credentials, name, None):
             return str(told)
-    return "nobody in particular" if login.emulated else "logged in"
+    return "no particular user" if login.emulated else "logged in"
 
 
 def _finding(check: str, where: str, state: str, told: str, advice: str = "") -> Finding:

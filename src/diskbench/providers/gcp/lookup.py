@@ -199,7 +199,7 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
             return machine(everywhere[zones[0]]), zones
     if names:
         raise InvalidValue(
-            f"{here.where} offers none of {', '.join(names[:5])}",
+            f"{here.where} does not offer {', '.join(names[:5])}",
             advice="choose one with --instance-type, or another --region",
         )
     raise InvalidValue(

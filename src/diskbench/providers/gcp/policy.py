@@ -43,7 +43,7 @@ ones."""
 
 
 OPTIONAL = {
-    "iap.tunnelInstances.accessViaIAP": "for --iap alone",
+    "iap.tunnelInstances.accessViaIAP": "only for --iap",
     "orgpolicy.policy.get": "for doctor, which reads the organisation's constraints",
 }
 """Permissions of other services → what they are for; renting works without."""

@@ -11,11 +11,10 @@ from urllib.parse import unquote
 from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
-    HostUnavailable,
     Interrupted,
     LoggedOut,
 )
-from diskbench.extras import how_to_install
+from diskbench.extras import missing
 from diskbench.providers.skeleton.sessions import Sessions
 from diskbench.providers.unanswered import repeated
 from diskbench.providers.vsphere.errors import (
@@ -261,8 +260,8 @@ class VsphereSessions:
     ) -> Vsphere:
         """A session at the server, logged in.
 
-        Raises HostUnavailable without the SDK or for a certificate that cannot be trusted,
-        AccessDenied for credentials, Unanswered when the server does not answer in
+        Raises ExtraMissing without the SDK, HostUnavailable for a certificate that cannot be
+        trusted, AccessDenied for credentials, Unanswered when the server does not answer in
         `timing.retry_s`.
         """
         session = self._sessions.of(server, lambda: _open(server, timing, watch))
@@ -295,11 +294,7 @@ def _open(server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None)
     try:
         sdk("SmartConnect", "pyVim.connect")
     except ImportError as error:
-        raise HostUnavailable(
-            "--provider vsphere needs pyVmomi, which is not installed",
-            advice=how_to_install("vsphere"),
-            field="provider",
-        ) from error
+        raise missing("vsphere", "--provider vsphere needs pyVmomi", field="provider") from error
     login, trust = credentials(), trust_in(server)
     session = VsphereSession(None)
     session.instance = Vsphere(session, timing, watch).call(

@@ -67,7 +67,7 @@ def _trial(
     marks = tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
     if marks and not include_emulated:
         return (
-            f"{first.run_id} is {', '.join(marks)}: it says nothing about a cloud's "
+            f"{first.run_id} is {', '.join(marks)}: it is not a figure of a cloud's "
             "disk; --include-emulated draws it anyway"
         )
     asked = asked_of(first, find_plan(database, first.trial_id))

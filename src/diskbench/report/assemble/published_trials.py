@@ -49,7 +49,7 @@ def compared(
         (first, *_) = marked
         words = ", ".join(_marks(first))
         raise InvalidValue(
-            f"run {first[0].run_id} is {words}: it says nothing about a cloud's disk",
+            f"run {first[0].run_id} is {words}: it is not a figure of a cloud's disk",
             advice="to compare it with published figures anyway, add --include-emulated",
         )
     return ComparePublishedDocument(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from diskbench.errors import InvalidValue
-from diskbench.extras import how_to_install
+from diskbench.extras import missing
 from diskbench.report.page.page import page
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ main > *, .parts > * { margin-bottom: 1rem !important }
 
 
 def pdf(report: Report) -> bytes:
-    """The page as PDF, A4. Raises InvalidValue if WeasyPrint or Pango is not installed."""
+    """The page as PDF, A4. Raises ExtraMissing without WeasyPrint, InvalidValue without Pango."""
     try:
         import weasyprint
-    except (ImportError, OSError) as error:
+    except ImportError as error:
+        raise missing("pdf", "PDF needs WeasyPrint") from error
+    except OSError as error:
         raise InvalidValue(
-            f"PDF needs WeasyPrint and Pango: {error}",
-            advice=f"install WeasyPrint ({how_to_install('pdf')}) and the system's Pango (apt-get "
-            "install libpango-1.0-0 libpangoft2-1.0-0); or write .html and print it from a browser",
+            f"PDF needs Pango: {error}",
+            advice="apt-get install libpango-1.0-0 libpangoft2-1.0-0; or write .html and print it "
+            "from a browser",
         ) from error
     # WeasyPrint warns about each CSS property of the page that it does not support.
     logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
@@ -44,4 +46,4 @@ def pdf(report: Report) -> bytes:
 
 def _refused(url: str, *_: object, **__: object) -> NoReturn:
     """Refuse every fetch: a report is complete in itself."""
-    raise ValueError(f"a report asks nobody for {url}")
+    raise ValueError(f"a report fetches nothing; it asked for {url}")

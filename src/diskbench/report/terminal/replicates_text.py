@@ -29,7 +29,7 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
     if "emulated" in replicates.marks and replicates.trials > 1:
         yield from wrapped("! ", _EMULATED, width)
     if not replicates.lines and not replicates.left_out:
-        sentence = "no finished run of it has figures; logs without fio's JSON have levels alone: "
+        sentence = "no finished run of it has figures; logs without fio's JSON have only levels: "
         yield from wrapped("", f"{sentence}diskbench results show RUN", width)
     for block, lines in groupby(replicates.lines, key=lambda line: line.block):
         yield ""

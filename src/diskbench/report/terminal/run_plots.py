@@ -11,7 +11,8 @@ from diskbench.report.assemble.seconds import step_seconds
 from diskbench.report.terminal.percentile_plot import plot_percentiles
 from diskbench.report.terminal.second_lines import second_lines
 from diskbench.report.terminal.text_plot import SHORTEST_S, plot_seconds
-from diskbench.store.frames import histogram_frame, series_frame
+from diskbench.store.frames import histogram_rows
+from diskbench.store.series_columns import rate_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def print_plots(
     if store is None:
         return
     try:
-        steps = step_seconds(series_frame(store, run.run_id).iter_rows(named=True))
+        steps = step_seconds(rate_rows(store, run.run_id))
     except DiskbenchError:  # reported when the phases were read
         return
     if not (lines := second_lines(steps, width=screen.width)):
@@ -68,8 +69,8 @@ def print_plots(
             console, plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step))
         )
         if plot:
-            rows = histogram_frame(store, run.run_id, step=step.step, direction=None)
-            _print(console, plot_percentiles(step.step, rows.iter_rows(named=True), screen))
+            rows = histogram_rows(store, run.run_id, step=step.step)
+            _print(console, plot_percentiles(step.step, rows, screen))
 
 
 def _foreseen_s(plan: Plan | None, step: StepPhases, run: int) -> float | None:

@@ -110,7 +110,7 @@ def test_parameters_part_the_two_fio_lines():
     [
         (RunSubject("quick", cloud="aws", disk_type="gp2"), "profile quick", None),
         (RunSubject("gobonniego", size_gib=20.0), "not known", None),
-        (RunSubject("gobonniego", cloud="oci", disk_type="block"), "of a disk of oci", None),
+        (RunSubject("gobonniego", cloud="oci", disk_type="block"), "on a disk of oci", None),
         (
             RunSubject("gobonniego", cloud="aws", disk_type="gp3", size_gib=20),
             "gp3 of aws",

@@ -126,7 +126,7 @@ EXPIRED = NOBODY.replace("Azure CLI not found on path", "AADSTS700082: the token
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (NOBODY, "nobody is logged in to Azure (tried: Environment, AzureCli)"),
+        (NOBODY, "no login to Azure was found (tried: Environment, AzureCli)"),
         (
             EXPIRED,
             "Azure does not accept the credentials: AzureCli: AADSTS700082: the token has expired",

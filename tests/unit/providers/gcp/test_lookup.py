@@ -102,7 +102,7 @@ def test_the_region_may_be_gclouds(look, monkeypatch) -> None:
         ({"subnet": "regions/us-east1/subnetworks/default"}, InvalidValue, "not in us-central1"),
         (
             {"disk": "hyperdisk-balanced", "zone": "us-central1-f"},
-            InvalidValue, "offers none of n4-standard-2",
+            InvalidValue, "does not offer n4-standard-2",
         ),
         ({"disk": "root", "size_gib": 5}, InvalidValue, "needs 10 GiB"),
     ],

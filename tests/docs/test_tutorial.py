@@ -1,0 +1,102 @@
+"""The tutorial as a new user follows it: every command in order, and what it prints looks as shown.
+
+Figures differ from machine to machine. Of a line that is shown, the words before its first figure
+are looked for, at the beginning of a line of the output, in the order of the page. A line with an
+ellipsis stands for any lines.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT, Command, commands
+from tests.docs.setups import Reader
+from tests.docs.test_pages import typed
+
+PAGE = ROOT / "docs/tutorial.md"
+FIGURE = re.compile(r"[~]?\d[\d,.:]*%?|–|…|/\S*|\$\d+|\(\S*")
+
+
+PATIENCE_S = 240.0
+"""A busy machine takes long to start a lab host."""
+
+
+def label(line: str) -> tuple[str, ...]:
+    """The words of a line before its first figure, path or parenthesis."""
+    words = line.split()
+    figures = [place for place, word in enumerate(words) if FIGURE.fullmatch(word.rstrip(";,"))]
+    return tuple(words[: figures[0]] if figures else words)
+
+
+def shown() -> dict[int, list[str]]:
+    """The blocks of output of the page: line of the fence → its lines."""
+    blocks: dict[int, list[str]] = {}
+    inside: list[str] | None = None
+    for number, line in enumerate(PAGE.read_text().splitlines(), 1):
+        if inside is not None and line.startswith("```"):
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+        elif line.startswith("```text"):
+            inside = blocks[number] = []
+    return blocks
+
+
+def missing(block: list[str], output: str) -> list[str]:
+    """Lines that are shown, and that the output does not have behind those before."""
+    left = iter([label(line) for line in output.splitlines()])
+    absent = []
+    for line in block:
+        wanted = label(line)
+        if wanted and not any(found[: len(wanted)] == wanted for found in left):
+            absent.append(line)
+            break
+    return absent
+
+
+def follow(found: list[Command], scratch: Path) -> None:
+    blocks = shown()
+    lines = [one.line for one in commands(PAGE) if one.in_block]
+    with ExitStack() as stack:
+        reader = Reader(scratch / "home", scratch / "here", stack)
+        for one in found:
+            for setup in (t.setup for t in one.tries):
+                reader.has(setup)
+            code, said = typed(one, reader, PATIENCE_S)
+            assert code == one.said("exit"), f"{one.where}: {one.typed}\n{code}: {said}"
+            end = min((line for line in lines if line > one.line), default=10**6)
+            for block in [lines for begin, lines in blocks.items() if one.line < begin < end]:
+                assert missing(block, said) == [], f"{one.where}: {one.typed}\n{said}"
+
+
+def tried(*, thorough: bool) -> list[Command]:
+    steps = [one for one in commands(PAGE) if one.in_block and not one.said("parsed")]
+    return [one for one in steps if thorough or not one.said("thorough")]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_its_quick_commands_print_what_it_shows(tmp_path: Path) -> None:
+    follow(tried(thorough=False), tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(2400)
+def test_all_of_its_commands_print_what_it_shows(tmp_path: Path) -> None:
+    follow(tried(thorough=True), tmp_path)
+
+
+def test_every_block_of_output_is_of_a_command() -> None:
+    first = min(one.line for one in tried(thorough=True))
+    assert len(shown()) >= 5
+    assert all(begin > first for begin in shown())
+
+
+def test_a_missing_line_is_found_and_other_figures_are_not() -> None:
+    block = ["step  IOPS", "…", "burst 0:00  3,000"]
+    assert missing(block, "step IOPS\nburst 0:01") == []
+    assert missing(block, "step MB/s") == [block[0]]
+    assert missing(block, "step IOPS") == [block[2]]

@@ -33,7 +33,7 @@ def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
     details = resolved(
         wanted=wanted(provisioning=None, count=2), policy=Policy(id="1", name="gold")
     )
-    assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi, striped" in offered(details).offer
+    assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
 
 
 def test_the_lease_is_found_again_at_this_installation_only() -> None:

@@ -94,7 +94,7 @@ def test_the_core_is_light() -> None:
 NEEDS = {
     "report last --to page.html": "report",
     "report last --to chart.png": "report",
-    "report --published iaas-2018 --chart iops --to chart.svg": "report",
+    "report --post iaas-2018 --chart iops --to chart.svg": "report",
     "publish site": "report",
     "results export --format parquet --to all.parquet": "report",
     "run --provider aws --disk gp2 --size 20 --profile quick": "aws",

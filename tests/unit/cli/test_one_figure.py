@@ -216,13 +216,13 @@ def test_every_text_shows_the_figure_and_never_a_mean_across_levels(shown):
         "picture": words(shown.page("report.svg")),
     }
     site = shown.site()
-    runs = [text for name, text in site.items() if name.startswith("runs/")]
+    runs = [text for name, text in site.items() if name.startswith("trials/")]
     texts["site"] = words(site["runs.html"]) if "runs.html" in site else words(site["index.html"])
-    texts["page of a run"] = "\n".join(map(words, runs))
+    texts["page of a trial"] = "\n".join(map(words, runs))
     for name, text in texts.items():
         assert name == "site" or has(text, figure), (name, figure)
     for each in case["of_runs"]:
-        assert has(texts["page of a run"], format_iops(float(each))), each
+        assert has(texts["page of a trial"], format_iops(float(each))), each
     if "runs" in case:
         texts["progress"] = "\n".join(shown.progress())
         for each, line in zip(case["of_runs"], texts["progress"].splitlines(), strict=True):

@@ -96,5 +96,5 @@ def test_what_only_the_audit_doubts_stands_on_every_surface(tmp_path, capsys):
         assert "figures-disagree" in Path(name).read_text(), name
     assert main.main(["publish", "-q", "site"]) == 0
     entries = json.loads(Path("site/diskbench-site.json").read_text())["files"]
-    pages = [Path("site", name).read_text() for name in entries if name.startswith("runs/")]
+    pages = [Path("site", name).read_text() for name in entries if name.startswith("trials/")]
     assert sum("<strong>figures-disagree</strong>" in one for one in pages) == 1

@@ -178,5 +178,5 @@ def test_a_zone_that_did_not_answer_does_not_pass_for_an_empty_one(
     compute: Compute, wire: Wire, answer: Any
 ) -> None:
     wire.answers = [(200, answer)]
-    with pytest.raises(Throttled, match="nothing about zones/b"):
+    with pytest.raises(Throttled, match="no data about zones/b"):
         hasty(compute).listed_everywhere("disks")

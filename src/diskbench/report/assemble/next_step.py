@@ -1,10 +1,10 @@
 """The proposed next step after a result: a command with its reason.
 
 It is the step that teaches most, by the first of these that holds: what was measured is no disk
-(fill it, read past the cache); something else disturbed it (repeat when it is quiet); it fell
-(replicates: one disk is one sample); its credit was not used up (a load that outlasts it); a fixed
-limit, or another disk's behaviour (find whose it is); a short look (the usual figures); one run
-(repeat it). Nothing is measured on this machine because of an imported file.
+(find one, fill it, read past the cache); something else disturbed it (repeat when it is quiet); it
+fell (replicates: one disk is one sample); its credit was not used up (a load that outlasts it); a
+fixed limit, or another disk's behaviour (find whose it is); a short look (the usual figures); one
+run (repeat it). Nothing is measured on this machine because of an imported file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from diskbench.model.doubts import (
     DISK_SHARED,
     DOUBTS,
     MACHINE_BUSY,
+    NOT_A_DISK,
     OTHER_DISK,
     OTHER_IO,
     PAGE_CACHE,
@@ -97,9 +98,8 @@ def _of_run(
     for doubt in DOUBTS.values():
         if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
             return NextStep(doubt.because, _run_other(subject, doubt.profile))
-    if any(_has(verdicts, doubt.code, "no") for doubt in _CACHED) and subject.profile != DIRECT:
-        reason = "a cache served this; measure past the page cache"
-        return NextStep(reason, _run_other(subject, DIRECT))
+    if (past := _past_memory(subject, verdicts)) is not None:
+        return past
     fell = has_fallen(verdicts)
     if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
         reason = "something disturbed it; repeat it when the machine and its disk are quiet"
@@ -121,6 +121,16 @@ def _of_run(
     if len(subject.run_ids) == 1:
         reason = "one run shows no variation; repeat it on the same disk"
         return NextStep(reason, run_again(subject, RUNS))
+    return None
+
+
+def _past_memory(subject: Subject, verdicts: Sequence[Verdict]) -> NextStep | None:
+    """The next step where memory was measured: a disk, or past the cache before it."""
+    if _has(verdicts, NOT_A_DISK.code, "no"):
+        return NextStep("this measured memory; find a disk to measure", "diskbench devices")
+    if any(_has(verdicts, doubt.code, "no") for doubt in _CACHED) and subject.profile != DIRECT:
+        reason = "a cache served this; measure past the page cache"
+        return NextStep(reason, _run_other(subject, DIRECT))
     return None
 
 

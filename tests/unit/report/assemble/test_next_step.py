@@ -141,3 +141,8 @@ def test_what_a_cache_served_is_measured_past_it():
 def test_a_short_look_at_a_disk_without_credit_leads_to_the_usual_figures():
     found = proposed(judged(("level", "disk-iops")), rented=True)
     assert found.command.endswith("--profile default")
+
+
+def test_memory_leads_to_the_disks_of_this_machine():
+    found = judged(("level", "unknown"), doubts=("not-a-disk", "machine-busy"))
+    assert proposed(found, profile="etcd").command == "diskbench devices"

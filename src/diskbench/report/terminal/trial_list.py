@@ -24,6 +24,7 @@ _YEAR = len("2026-")
 _LARGE_BLOCK = 64 * KIB
 """From this mean block size on, a rate is shown in MB/s."""
 NOT_JUDGED = "?"
+EMULATED = "*"
 _SUSPENDED = "suspended"
 _FINAL = ("done", "failed", "interrupted", "cancelled")
 
@@ -43,9 +44,11 @@ def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> I
 
 
 def legend(trials: Sequence[ListedTrial]) -> list[str]:
-    """What a reader of the lines has to know: of runs that nothing judged, and of those whose
-    process is gone."""
+    """What a reader of the lines has to know: of emulated disks, of runs that nothing judged, and
+    of those whose process is gone."""
     lines = []
+    if any(trial.newest.emulated for trial in trials):
+        lines.append(f"{EMULATED} emulated: a disk made of this machine, not the cloud's")
     bare = [trial for trial in trials if _trust(trial) == NOT_JUDGED]
     if bare:
         lines.append(
@@ -104,11 +107,15 @@ def _cells(trial: ListedTrial) -> tuple[str, ...]:
         when if when == NO_DATE else when[_YEAR:],
         bought(run),
         f"{run.profile}{count}",
-        state_words(trial) or (figure_words(headline) if headline else "–"),
+        state_words(trial) or _marked(figure_words(headline) if headline else "–", run),
         _trust(trial),
         short(run.trial_id if trial.runs > 1 else run.run_id),
     )
     return tuple(" ".join(cell.split()) for cell in cells)
+
+
+def _marked(figure: str, run: Run) -> str:
+    return f"{figure} {EMULATED}" if run.emulated else figure
 
 
 def _trust(trial: ListedTrial) -> str:

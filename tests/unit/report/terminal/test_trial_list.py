@@ -43,6 +43,14 @@ def test_a_disk_that_was_there_is_a_host_and_a_path() -> None:
     assert "  root@db1:/mnt" in line
 
 
+@pytest.mark.parametrize("emulated", [True, False])
+def test_the_figure_of_an_emulated_disk_is_marked(emulated: bool) -> None:
+    one = trial(**RENTED, emulated=emulated)
+    _, line = trial_lines([one], width=100)
+    assert ("3,000 IOPS *  yes" in line) == emulated
+    assert any("emulated" in words for words in legend([one])) == emulated
+
+
 def test_large_blocks_are_shown_in_bytes() -> None:
     one = trial()
     large = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")

@@ -27,7 +27,8 @@ OTHER_FILES = [
     "merge_blktrace_file=/tmp/x", "replay_redirect=/dev/sda", "write_bw_log=/tmp/x",
     "write_lat_log=/tmp/x", "write_iops_log=/tmp/x", "write_hist_log=/tmp/x",
     "mem=mmap:/etc/passwd", "mem=mmapshared:/etc/x", "iomem=mmaphuge:/mnt/huge/x",
-    "buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'", 'buffer_pattern="/etc/shadow"',
+    "buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'",
+    "buffer_pattern=\"text\"'/etc/shadow'",
     "verify_state_save=1", "verify_state_load=1", "verify_dump=1", "dedupe_file=/etc/shadow",
 ]  # fmt: skip
 PROGRAMS = [

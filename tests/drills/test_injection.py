@@ -62,14 +62,14 @@ def imported_name(folder: Path, name: str) -> Path:
 )
 @pytest.mark.parametrize(
     "command",
-    ["results list", "results show --plot", "results list --output csv", "results export",
+    ["results list", "results list --wide", "results show --plot", "results list --output csv", "results export",
      "results show --timing", "compare last last"],
 )  # fmt: skip
 def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
     done = stores.cli.call(*command.split())
     assert unseen(done.stdout) == []
     assert unseen(done.stderr) == []
-    if command in ("results list", "results show --plot"):
+    if command in ("results list --wide", "results show --plot"):
         assert "E␛]0;pwned␇" in done.stdout
         assert "[red]m[/red]" in done.stdout, "markup is text"
 

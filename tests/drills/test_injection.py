@@ -62,8 +62,8 @@ def imported_name(folder: Path, name: str) -> Path:
 )
 @pytest.mark.parametrize(
     "command",
-    ["results list", "results list --wide", "results show --plot", "results list --output csv", "results export",
-     "results show --timing", "compare last last"],
+    ["results list", "results list --wide", "results show --plot", "results list --output csv",
+     "results export", "results show --timing", "compare last last"],
 )  # fmt: skip
 def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
     done = stores.cli.call(*command.split())

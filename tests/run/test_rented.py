@@ -109,7 +109,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     read = next(row for row in merged_rows(shown) if row["step"] == "second")
     # It bursts, and no higher than is promised; a machine that does much else comes less near.
     assert 500 < read["iops"] < 3000 * 1.15
-    assert "emulated" in user.call("results", "list").stdout
+    assert "emulated" in user.call("results", "list").stderr
     timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
     assert timing["fio itself"] > 3

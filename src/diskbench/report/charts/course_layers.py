@@ -27,6 +27,9 @@ _ROW_PX = 12
 _OVERHANG_PX = 60
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
+_FIRST_LABEL_PX = 38
+_LABEL_PX = 16
+"""Below the names of the phases, and the height of a line of labels."""
 _NEAR = 0.06
 """Share of the width: the labels of closer rules are on the same side."""
 
@@ -179,7 +182,7 @@ def cliff_layers(
         ]
     if predicted is not None:
         labels.append((predicted.at_s, f"predicted {clock(predicted.at_s)}", palette.ink))
-    rows = _beside(labels if words else [], course.seconds)
+    rows = beside(labels if words else [], course.seconds)
     for side in ("left", "right"):
         mine = [row for row in rows if row["side"] == side]
         if mine:
@@ -196,8 +199,9 @@ def cliff_layers(
     return layers
 
 
-def _beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
-    """Labels right of their rule, where a fallen series leaves room; left of it near the end."""
+def beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
+    """Labels right of their rule, where a fallen series leaves room; left of it near the end. Each
+    is on a line of its own, so that none covers another."""
     rows: list[dict[str, Any]] = []
     near = _NEAR * seconds
     for place, (at, text, fill) in enumerate(labels):
@@ -205,7 +209,7 @@ def _beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[s
         left = px + CHARACTER_PX * len(text) + 6 <= WIDTH
         close = [other for other, *_ in labels if abs(other - at) <= near]
         beside = max(close) if left else min(close)
-        y = (38 if left else 56) + 15 * place
+        y = _FIRST_LABEL_PX + _LABEL_PX * place
         side = "left" if left else "right"
         rows.append({"at": beside, "y": y, "text": text, "fill": fill, "side": side})
     return rows

@@ -3,9 +3,12 @@
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
 from diskbench.analysis.phases import step_phases
@@ -17,6 +20,7 @@ from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.charts.clock import tick_words, ticks
 from diskbench.report.charts.course import course_chart
 from diskbench.report.charts.course_latency import course_latency_chart
+from diskbench.report.charts.course_layers import beside
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, place_of, words_of
 from diskbench.report.charts.latency_map import latency_map_chart
@@ -117,6 +121,13 @@ def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
     assert "burst 3,000" in drawn
     assert "baseline 100" in drawn
     assert "promised" in drawn
+
+
+@given(st.lists(st.floats(0, 3600), min_size=1, max_size=3))
+def test_no_label_of_a_cliff_covers_another(places):
+    labels = [(at, f"cliff {at:.0f}", "red") for at in places]
+    heights = sorted(row["y"] for row in beside(labels, 3600.0))
+    assert all(below - above >= 11 for above, below in pairwise(heights)), "the size of the letters"
 
 
 def test_a_picture_of_throughput_names_levels_in_its_own_unit():

@@ -6,10 +6,11 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diskbench.cli.compare import ComparedAs, MoreFigures
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.run_options import common_options
 from diskbench.errors import InvalidValue
@@ -95,15 +96,8 @@ def _own(
             help="Exit 1 where B differs from A and is worse by this share or more: 5%.",
         ),
     ] = None,
-    output: Annotated[
-        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "table",
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Also mean and p99.9 latency, replicates and conclusions."
-        ),
-    ] = False,
+    output: ComparedAs = "table",
+    verbose: MoreFigures = False,
 ) -> None:
     """The options of `ab` beside those that it shares with `run`."""
 

@@ -12,6 +12,16 @@ from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Metric
 from diskbench.model.selection_keys import SELECTION_HELP
 
+ComparedAs = Annotated[
+    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+]
+MoreFigures = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Also mean and p99.9 latency, replicates and conclusions."
+    ),
+]
+
 
 def compare(
     selection: Annotated[
@@ -55,15 +65,8 @@ def compare(
             "`all`).",
         ),
     ] = None,
-    output: Annotated[
-        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "table",
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Also mean and p99.9 latency, replicates and conclusions."
-        ),
-    ] = False,
+    output: ComparedAs = "table",
+    verbose: MoreFigures = False,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Compare B with A, or runs with published figures of the same disk and workload.

@@ -35,31 +35,28 @@ class VsphereServer:
 
 def server_of(spec: RentSpec) -> VsphereServer:
     """The server of a spec, or the environment's. Raises InvalidValue where neither names one."""
-    named = spec.endpoint_url or os.environ.get(SERVER_VARIABLE)
-    if not named:
-        raise InvalidValue(
-            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
-            advice="add --endpoint-url https://vcenter.example",
-            field="endpoint_url",
-        )
     typed = VsphereOptions.of(spec)
     return VsphereServer(
-        server_url(named),
+        _url_of(spec.endpoint_url),
         str(Path(typed.ca_file).expanduser().absolute()) if typed.ca_file else None,
         typed.insecure,
     )
 
 
-def server_in(scope: Scope) -> VsphereServer:
-    """The server of a scope, or the environment's."""
-    named = scope.endpoint or os.environ.get(SERVER_VARIABLE)
+def _url_of(endpoint: str | None) -> str:
+    named = endpoint or os.environ.get(SERVER_VARIABLE)
     if not named:
         raise InvalidValue(
             "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
             advice="add --endpoint-url https://vcenter.example",
             field="endpoint_url",
         )
-    return VsphereServer(server_url(named), scope.ca_file, scope.insecure)
+    return server_url(named)
+
+
+def server_in(scope: Scope) -> VsphereServer:
+    """The server of a scope, or the environment's."""
+    return VsphereServer(_url_of(scope.endpoint), scope.ca_file, scope.insecure)
 
 
 def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLContext) -> Any:  # noqa: ANN401 - its types are made at run time

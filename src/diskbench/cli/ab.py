@@ -12,7 +12,7 @@ import typer
 
 from diskbench.cli.compare import ComparedAs, MoreFigures
 from diskbench.cli.panels import PanelledCommand
-from diskbench.cli.run_options import common_options
+from diskbench.cli.run_options import common_options, taking
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -142,15 +142,7 @@ def function_for(_arguments: Sequence[str]) -> Callable[..., None]:
         parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in inspect.signature(_own).parameters.values()
     ]
-    parameters = [*common_options(*_TAKEN), *own]
-
-    def command(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        ab(**options)
-
-    command.__name__, command.__doc__ = ab.__name__, ab.__doc__
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer's way
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return command
+    return taking(ab, [*common_options(*_TAKEN), *own])
 
 
 def _series(typed: dict[str, Any]) -> _Series:

@@ -267,7 +267,13 @@ def with_run_options(
     provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
     name = provider_in(arguments)
     chosen = None if name is None else plugin(name)
-    parameters = [*_parameters(chosen), *more]
+    return taking(command, [*_parameters(chosen), *more])
+
+
+def taking(
+    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """`command`, which takes all options by their names, as a function with these `parameters`."""
 
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
         command(**options)

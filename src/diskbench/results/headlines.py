@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.headline_step import headline_step, of_trial
 from diskbench.errors import StoreUnavailable
 from diskbench.model.headline import Headline, ListedStep, ListedTrial
+from diskbench.model.result import FINAL_STATES
 from diskbench.store.headlines import keep_headlines, recent_trials, step_loads
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
     from diskbench.store.query import Filter
-
-_FINAL = frozenset({"done", "failed", "interrupted", "cancelled"})
 
 
 def keep_judged(
@@ -64,7 +63,7 @@ def listed(
     trials, total = recent_trials(database, filters, limit=limit)
     bare = [newest.run_id for newest, states, known in trials if states["done"] and not known]
     loads = step_loads(database, bare) if bare else {}
-    unfinished = any(states.keys() - _FINAL for _, states, _ in trials)
+    unfinished = any(states.keys() - FINAL_STATES for _, states, _ in trials)
     live = at_work(database) if unfinished else ()
     lines = []
     for newest, states, known in trials:
@@ -73,7 +72,7 @@ def listed(
             headline = replace(headline, trust=None)
         if headline is None and (load := headline_step(loads.get(newest.run_id, ()))) is not None:
             headline = Headline(load.step, load.iops, load.bytes_per_s)
-        gone = bool(states.keys() - _FINAL) and newest.trial_id not in live
+        gone = bool(states.keys() - FINAL_STATES) and newest.trial_id not in live
         lines.append(ListedTrial(newest, states, headline, suspended=gone))
     return lines, total
 
@@ -83,11 +82,13 @@ def with_suspended(
 ) -> list[Run]:
     """The runs as they are now: one that has not ended is `suspended` where its trial is not among
     those that `at_work` returns, which is called only where a run has not ended."""
-    if all(run.state in _FINAL for run in runs):
+    if all(run.state in FINAL_STATES for run in runs):
         return list(runs)
     live = at_work(database)
     return [
-        run if run.state in _FINAL or run.trial_id in live else replace(run, state="suspended")
+        run
+        if run.state in FINAL_STATES or run.trial_id in live
+        else replace(run, state="suspended")
         for run in runs
     ]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
+from diskbench.model.result import FINAL_STATES
 from diskbench.results.selection import chosen
 from diskbench.store.archive import run_prefix
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.query import find_runs
-from diskbench.store.rows import FINAL_STATES, delete_runs, left_empty
+from diskbench.store.rows import delete_runs, left_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

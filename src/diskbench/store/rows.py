@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from diskbench.errors import StoreUnavailable, UnknownName
-from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
+from diskbench.model.result import FINAL_STATES, Measurement, StepResult, Warning  # noqa: A004
 from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 _AT_ONCE = 500
-FINAL_STATES = ("done", "failed", "interrupted", "cancelled")
 
 
 def save_plan(

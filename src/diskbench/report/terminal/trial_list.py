@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.ids import short
+from diskbench.model.result import FINAL_STATES
 from diskbench.report.assemble.dates import NO_DATE, local_time
 from diskbench.report.terminal.run_list import cut, disk, target, where
 from diskbench.units import KIB, format_iops, format_mb_per_s
@@ -26,7 +27,6 @@ _LARGE_BLOCK = 64 * KIB
 NOT_JUDGED = "?"
 EMULATED = "*"
 _SUSPENDED = "suspended"
-_FINAL = ("done", "failed", "interrupted", "cancelled")
 
 
 def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> Iterator[str]:
@@ -75,13 +75,13 @@ def figure_words(headline: Headline) -> str:
 def state_words(trial: ListedTrial) -> str:
     """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
     some have not ended; empty where all that can be said is its figure."""
-    open_ones = [state for state in trial.states if state not in _FINAL]
+    open_ones = [state for state in trial.states if state not in FINAL_STATES]
     if open_ones:
         running = "running" if "running" in open_ones or "done" in trial.states else "planned"
         return _SUSPENDED if trial.suspended else running
     if "done" in trial.states:
         return ""
-    return next(state for state in _FINAL if state in trial.states)
+    return next(state for state in FINAL_STATES if state in trial.states)
 
 
 def bought(run: Run) -> str:

@@ -85,21 +85,21 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 )
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
-    from diskbench.cli.foreground import _print_table, _state, print_problems
+    from diskbench.cli.run_results import print_problems, print_table
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
-    from diskbench.report.assemble.subject import subject_of_plan
+    from diskbench.report.assemble.subject import SUSPENDED, subject_of_plan
     from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.report.assemble.trial_view import trial_view
 
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialEnding(plan, suspended=error, stopped=cause == "host")
-    subject = replace(subject_of_plan(plan), state=_state(report))
+    subject = replace(subject_of_plan(plan), state=SUSPENDED)
     view = trial_view(TrialFacts(plan.trial_id, subject=subject, runs=(), measurements=()))
     outs = []
     for verbose in (False, True):
-        _print_table(view, (), verbose=verbose)
+        print_table(view, (), verbose=verbose)
         outs.append(capsys.readouterr().out)
     print_problems(report)
     for text in (*outs, capsys.readouterr().err):

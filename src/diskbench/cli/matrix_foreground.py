@@ -199,21 +199,14 @@ def _in_lines(
 
 def _judge(session: Session, last: MatrixStanding) -> int:
     """Say which conditions of `--fail-if` the figures of each cell miss; the exit code."""
-    from diskbench.cli.foreground import say_missed
-    from diskbench.cli.stores import evidence
+    from diskbench.cli.run_results import say_missed, stored_trial
     from diskbench.report.assemble.trial_facts import trial_facts
     from diskbench.report.assemble.trial_view import trial_view
-    from diskbench.results.run_evidence import EvidenceOfRuns
-    from diskbench.results.stored_trial import read_trial
-    from diskbench.store.query import Filter, find_runs
 
-    kept = EvidenceOfRuns(evidence)
     missed = []
     for cell in last.cells:
         if cell.row.state == "done" and cell.row.cell.fail_if:
-            of_trial = Filter("trial_id", "=", cell.row.trial_id or "")
-            runs = find_runs(session.database, [of_trial])
-            view = trial_view(trial_facts(read_trial(session.database, runs, kept, session.books)))
+            view = trial_view(trial_facts(stored_trial(session, cell.row.trial_id or "")))
             missed.append((cell.row.key, view.missed))
     return say_missed(missed)
 

@@ -38,7 +38,7 @@ _NEEDED_NEXT = (
     "diskbench.store.archive",
     "diskbench.engine.durable.cells",  # DBOS: a quarter of all that a run imports
     "diskbench.results.run_evidence",
-    "diskbench.results.verdicts",
+    "diskbench.results.stored_trial",
 )
 """In the order in which a run needs them. Nothing is imported while fio runs: this machine may be
 the one that is measured."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
+from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
 from diskbench.fio.run_spread import run_warnings
 from diskbench.plan.as_disk import hint_of
 from diskbench.results.headlines import keep_judged
 from diskbench.results.run_evidence import audit_doubts, warn
-from diskbench.results.trial_cost import trial_cost
 from diskbench.results.verdicts import judge
+from diskbench.store.leases import load_lease
 from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
     from diskbench.model.expectation import Expectation
     from diskbench.model.phase import StepPhases
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
-    from diskbench.results.headlines import keep_judged
-from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.run_evidence import EvidenceOfRuns
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def read_trial(
         phases=flat,
         verdicts=verdicts,
         audits=audits,
-        cost=trial_cost(database, plan),
+        cost=_cost(database, plan, steps),
         foreseen=foreseen,
         suspended=suspended,
     )
@@ -143,3 +143,25 @@ def _judged(
     if plan is not None:
         return verdicts, {}
     return verdicts, {place: promise.foreseen for place, promise in promises.items()}
+
+
+def _cost(
+    database: Engine, plan: Plan | None, steps: Mapping[str, Sequence[StepResult]]
+) -> TrialCost | None:
+    """The cost of a trial's lease in US dollars, over all its runs; None where nothing was rented,
+    or where the lease is not known (a database that was rebuilt from evidence has no leases)."""
+    lease = load_lease(database, plan.trial_id) if plan and plan.rental else None
+    if plan is None or lease is None:
+        return None
+    missing = [run_id for run_id in plan.run_ids if run_id not in steps]
+    all_steps = {**steps, **(load_results(database, *missing) if missing else {})}
+    rows = [
+        row for run_id in plan.run_ids for step in all_steps[run_id] for row in step.measurements
+    ]
+    cost = cost_of_lease(lease, rows, plan.rental, now=datetime.now(UTC))
+    return TrialCost(
+        **cost.model_dump(),
+        trial_id=plan.trial_id,
+        emulated=plan.emulated,
+        ended=lease.released_at is not None,
+    )

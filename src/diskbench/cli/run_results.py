@@ -1,0 +1,189 @@
+"""What `run` and `resume` print at their end: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from diskbench.cli.failures import print_error, print_problem
+from diskbench.cli.foreground import worst
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from diskbench.cli.foreground import Show
+    from diskbench.engine.matrix.execute import TrialEnding
+    from diskbench.engine.session import Session
+    from diskbench.model.audit import StepAudit
+    from diskbench.report.assemble.threshold_lines import ThresholdLine
+    from diskbench.report.assemble.trial_view import TrialView
+    from diskbench.results.stored_trial import StoredTrial
+
+
+def stored_trial(session: Session, trial_id: str, *, suspended: bool = False) -> StoredTrial:
+    """A trial that ended in this process, from its rows and its evidence. `suspended`: `diskbench
+    resume` continues it. Raises StoreUnavailable."""
+    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.stored_trial import read_trial
+    from diskbench.store.query import Filter, find_runs
+
+    runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
+    kept = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
+    return read_trial(session.database, runs, kept, session.books, suspended=suspended)
+
+
+class EndedTrials:
+    """The trials that a command ran, each read once, when its result is first asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._stored: dict[str, StoredTrial] = {}
+        self._views: dict[str, TrialView] = {}
+
+    def stored(self, ending: TrialEnding) -> StoredTrial:
+        """The trial as it is stored."""
+        trial_id = ending.plan.trial_id
+        if trial_id not in self._stored:
+            suspended = ending.end is None
+            self._stored[trial_id] = stored_trial(self._session, trial_id, suspended=suspended)
+        return self._stored[trial_id]
+
+    def view(self, ending: TrialEnding) -> TrialView:
+        """The trial as every output format shows it."""
+        from diskbench.report.assemble.trial_facts import trial_facts
+        from diskbench.report.assemble.trial_view import trial_view
+
+        trial_id = ending.plan.trial_id
+        if trial_id not in self._views:
+            self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
+        return self._views[trial_id]
+
+
+def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -> int:
+    """Show what was measured and what went wrong; returns the process's exit code."""
+    trials = EndedTrials(session)
+    if show.output == "table":
+        _print_tables(session, endings, trials, show)
+    elif show.output == "csv":
+        from diskbench.results.exported_rows import rows_as_csv
+
+        run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
+        sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
+    else:
+        _print_document([trials.stored(ending) for ending in endings])
+    for ending in endings:
+        print_problems(ending)
+    missed = _judge(endings, trials, show)
+    if show.timing:
+        for name, seconds in session.timing.seconds().items():
+            print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
+    return worst([*(ending.exit_code for ending in endings), missed])
+
+
+def _print_tables(
+    session: Session, endings: Sequence[TrialEnding], trials: EndedTrials, show: Show
+) -> None:
+    """The trials that were measured: one in full, several side by side; all in full where the user
+    wants to see everything."""
+    measured = [ending for ending in endings if ending.refused is None]
+    if len(measured) > 1:
+        _print_hosts(measured, trials)
+    for ending in measured if show.verbose or len(measured) == 1 else ():
+        audits = trials.stored(ending).audits
+        print_table(trials.view(ending), audits, verbose=show.verbose)
+        if show.verbose and not show.quiet:
+            store = session.evidence_of(ending.plan.trial_id)
+            print(f"evidence: {store.url}/runs/{ending.plan.run_ids[-1]}/", file=sys.stderr)
+
+
+def _print_document(trials: Sequence[StoredTrial]) -> None:
+    """All runs as one JSON document."""
+    from diskbench.store.document import results_document
+    from diskbench.store.export import json_text
+
+    document = results_document(
+        [run for trial in trials for run in trial.runs],
+        {run_id: steps for trial in trials for run_id, steps in trial.steps.items()},
+        phases=[phases for trial in trials for phases in trial.phases],
+        verdicts=[verdict for trial in trials for verdict in trial.verdicts],
+        audits=[audit for trial in trials for audit in trial.audits],
+    )
+    print(json_text(document))
+
+
+def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
+    """Several machines side by side."""
+    from diskbench.model.ids import short
+    from diskbench.report.terminal.brief_text import print_brief_hosts
+    from diskbench.report.terminal.progress import names_of
+    from diskbench.report.terminal.screen import screen
+
+    names = names_of([ending.plan for ending in measured])
+    named = [(name, trials.view(ending)) for name, ending in zip(names, measured, strict=True)]
+    console, asked = screen(), short(measured[0].plan.campaign_id)
+    print_brief_hosts(named, asked, console=console)
+    console.print()
+
+
+def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
+    """One trial on stdout, in short or with everything about it."""
+    from rich.text import Text
+
+    from diskbench.report.terminal.audit_text import audit_line, audit_style
+    from diskbench.report.terminal.brief_text import print_brief
+    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.tables import print_view
+
+    console = screen()
+    (print_view if verbose else print_brief)(view, console=console)
+    line = audit_line(audits)
+    if line and (verbose or "does not hold" in line):
+        console.print(Text(line, audit_style(line)))
+    console.print()
+
+
+def print_problems(ending: TrialEnding) -> None:
+    """Why a trial did not end well, on stderr, with what to do next."""
+    name = f"{ending.plan.address}: " if ending.plan.address else ""
+    printed = set()
+    for run in ending.end.runs if ending.end else ():
+        if run.problem and run.state != "cancelled" and run.problem not in printed:
+            printed.add(run.problem)
+            print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
+    if ending.suspended is not None:
+        from diskbench.report.assemble.next_step import GO_ON, go_on
+
+        print_error(ending.suspended, prefix=name)
+        print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
+    if ending.not_released is not None:
+        print_error(ending.not_released, prefix=name)
+
+
+def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> int:
+    """Say which conditions of `--fail-if` the figures miss, and write the JUnit report; returns
+    the exit code that this means."""
+    measured = [ending for ending in endings if ending.refused is None]
+    if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
+        return 0
+    from diskbench.report.junit import junit_report
+    from diskbench.report.terminal.progress import names_of
+    from diskbench.whole_file import write_whole
+
+    views = [trials.view(ending) for ending in measured]
+    if show.junit is not None:
+        write_whole(show.junit, junit_report(views))
+    names = names_of([ending.plan for ending in measured])
+    return say_missed(zip(names, (view.missed for view in views), strict=True))
+
+
+def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
+    """Say on stderr which conditions of `--fail-if` the figures of each subject miss; returns the
+    exit code that this means."""
+    code = 0
+    for name, missed in named:
+        for line in missed:
+            condition = line.threshold.source.removeprefix("--fail-if ")
+            of = f"{name} " if name else ""
+            print(f"failed {condition}: {of}{line.found}", file=sys.stderr)
+            code = 1
+    return code

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.lease import where
+from diskbench.engine.trial.release import where
 from diskbench.errors import UnknownName
 from diskbench.model.ids import Known, last_number, meant
 from diskbench.store.campaigns import list_campaigns

@@ -18,8 +18,8 @@ from diskbench.engine.cleanup.gc import (
 )
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
 from diskbench.engine.matrix.machine_reuse import recorded
-from diskbench.engine.trial.handing_back import end_released
 from diskbench.engine.trial.keep_records import mark_released
+from diskbench.engine.trial.release import end_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import NOT_OURS, was_made
 from diskbench.model.outcome import problem_of

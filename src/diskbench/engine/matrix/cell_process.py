@@ -6,10 +6,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.engine.trial.trial_steps import LiveStations
-from diskbench.engine.wishes import follow_wishes
+from diskbench.errors import StoreUnavailable
+from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
+    import threading
+
     from diskbench.engine.matrix.cell_steps import LiveCells
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.stop import Stop
+
+WISHES_EVERY_S = 1.0
+"""Seconds between two polls for requests to stop; our choice."""
 
 
 def stations_of(cells: LiveCells) -> LiveStations:
@@ -49,3 +57,18 @@ def launch_cells(
         own_poll_s=poll_s,
         schedules=schedules,
     )
+
+
+def follow_wishes(session: Session, stop: Stop) -> None:
+    """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
+    session.keep_running(lambda over: _follow(session, stop, over))
+
+
+def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
+    while not over.wait(WISHES_EVERY_S):
+        try:
+            trial_ids = asked_to_stop(session.database, session.executor_id)
+        except StoreUnavailable:
+            continue  # reported by whatever writes there; polled again when it is back
+        for trial_id in trial_ids:
+            stop.ask(trial_id)

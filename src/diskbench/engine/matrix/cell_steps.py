@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from diskbench.engine.matrix.cell_plan import plan_cell
 from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.spend import spent_on
-from diskbench.engine.trial.handing_back import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.keep_records import keep_trial_rows
+from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.rent import Onlooker, rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER

@@ -120,7 +120,7 @@ def placed(
 def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     """Clean the machine of a trial that ended well, and keep it for the next cell that waits for
     it. False where no cell waits, or where the machine cannot be cleaned."""
-    from diskbench.engine.trial.lease import clean
+    from diskbench.engine.trial.release import clean
 
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:

@@ -1,4 +1,5 @@
-"""Extension of a lease whose work is resumed: its end is moved everywhere, or nowhere.
+"""The end of a lease: when it is, and how it is moved for work that is resumed, everywhere or
+nowhere.
 
 A lease's end is set in the timers that end its machine without a controller (in the guest and at
 the cloud), in the tags that every other database's `gc` reads, and in its row. They are changed in
@@ -13,19 +14,30 @@ import math
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.lease import expiry
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import LeaseEnd
 from diskbench.plan.duration import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
-from diskbench.store.clock import database_time
+from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.rows import load_results
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
     from diskbench.ports import RentWatch
+
+GRACE = timedelta(hours=1)
+"""A lease lasts twice the longest time of its runs, and this much longer; our choice."""
+
+
+def expiry(database: sa.Engine, plan: Plan) -> str:
+    """The expiry of a lease that begins or is extended now, by the database's clock: UTC, ISO 8601.
+    It is generous, because a rented machine that ends before a loop's last round loses the result.
+    """
+    return iso(database_time(database) + timedelta(seconds=2 * longest_s(plan)) + GRACE)
 
 
 def extend(session: Session, plan: Plan) -> bool:

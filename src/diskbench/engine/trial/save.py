@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.lease import expiry
+from diskbench.engine.trial.extend import expiry
 from diskbench.store.archive import write_plan
 from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plan

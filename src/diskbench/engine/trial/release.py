@@ -1,0 +1,154 @@
+"""Release of what a trial put on its host and of what was rented for it, and the end of the runs
+that it leaves.
+
+A lease is a row that is written before anything is made. `release` finds everything by the trial's
+name and needs no other state, may be called any number of times, and does not depend on the run's
+workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import tenacity
+
+from diskbench.engine.matrix.machine_reuse import let_go_after
+from diskbench.engine.trial.keep_records import keep_trial_rows, mark_released
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    HostUnavailable,
+    ReleaseFailed,
+    StoreUnavailable,
+)
+from diskbench.hosts.jobs import cleanup
+from diskbench.model.outcome import Problem
+from diskbench.store.claims import is_unfinished
+from diskbench.store.finish import finish_run
+from diskbench.store.leases import note_lease_error
+from diskbench.store.rows import unfinished_runs
+from diskbench.store.runs import end_run_cell
+from diskbench.store.timings import add_timing
+
+if TYPE_CHECKING:
+    from diskbench.engine.session import Session
+    from diskbench.model.result import RunState
+    from diskbench.model.spec import Plan
+
+ATTEMPTS = 5
+"""Tries before a host that does not answer is left to `diskbench gc`; our choice."""
+RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
+
+
+def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
+    """Release everything of a trial, close its connection, and store its timings.
+
+    Returns the error of a failed release, or None. After a failure the lease stays open with the
+    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
+    """
+    try:
+        with session.timing.span("release", plan.trial_id):
+            release(session, plan)
+    except StoreUnavailable:
+        raise
+    except ReleaseFailed as error:
+        failed = error
+    except Exception as error:  # noqa: BLE001 - a provider's fault must not keep what was measured
+        failed = ReleaseFailed(
+            f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error!r}",
+            advice=f"diskbench gc {plan.trial_id}",
+        )
+    else:
+        return None
+    finally:
+        end_hold(session, plan)
+    note_lease_error(session.database, plan.trial_id, failed.message)
+    return failed
+
+
+def end_hold(session: Session, plan: Plan) -> None:
+    """Close the trial's connection and store its timings. Errors of the database are ignored,
+    because the call before this one has reported them."""
+    session.disconnect(plan)
+    with contextlib.suppress(DiskbenchError):
+        add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
+    keep_trial_rows(session, plan.trial_id)
+
+
+def end_unfinished(session: Session, plan: Plan, problem: Problem, state: RunState) -> bool:
+    """End the unfinished runs of a trial whose lease is gone, with `problem` as the reason. Returns
+    whether the trial was unfinished."""
+    if not is_unfinished(session.database, plan.trial_id):
+        return False
+    for run_id in unfinished_runs(session.database, plan.trial_id):
+        index = plan.run_ids.index(run_id)
+        finish_run(
+            session.database, session.evidence_of(plan.trial_id), plan, index, state, problem
+        )
+    return True
+
+
+def end_released(session: Session, plan: Plan) -> None:
+    """End a trial whose lease was given back by somebody else than its own process: its unfinished
+    runs count as cancelled, and nobody can resume it."""
+    end_unfinished(session, plan, RELEASED, "cancelled")
+    end_run_cell(session.database, plan.trial_id)
+
+
+def release(session: Session, plan: Plan) -> None:
+    """Remove everything of this trial and mark its lease as released.
+
+    A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
+    it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
+    `gc`.
+    """
+    renter = session.renter(plan)
+    try:
+        if not _goes_whole(plan):
+            clean(session, plan)
+        if plan.machine is not None:
+            let_go_after(session, plan)
+        elif renter is not None and plan.rental is not None:
+            made = plan.acquired.made if plan.acquired is not None else ()
+            renter.release(plan.trial_id, plan.rental.scope, made=made)
+    except ReleaseFailed:
+        raise
+    except DiskbenchError as error:
+        raise ReleaseFailed(
+            f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
+            advice=f"when it answers again: diskbench gc {plan.trial_id}",
+        ) from error
+    mark_released(session, plan.trial_id)
+
+
+def _goes_whole(plan: Plan) -> bool:
+    """Whether the machine is deleted with everything on it; not in the fake cloud, whose machine is
+    this one."""
+    return plan.rental is not None and (plan.acquired is None or plan.acquired.address != "")
+
+
+def clean(session: Session, plan: Plan) -> None:
+    """Remove our files from a machine that stays. Raises DiskbenchError."""
+    tries = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(ATTEMPTS),
+        wait=tenacity.wait_random_exponential(multiplier=0.5, max=10),
+        retry=tenacity.retry_if_exception_type((ConnectionLost, HostUnavailable)),
+        reraise=True,
+    )
+    tries(lambda: cleanup(session.connect(plan), plan.target))
+
+
+def left_behind(plan: Plan) -> tuple[str, ...]:
+    """What carries the trial's name, in words: the paths on its host, or what was rented."""
+    if plan.rental is not None:
+        return (f"what was rented as diskbench-{plan.lease_id}",)
+    return tuple(p for p in (plan.target.work_dir, plan.target.state_dir) if p)
+
+
+def where(plan: Plan) -> str:
+    """The host of a plan, for display."""
+    if plan.rental is not None:
+        scope = plan.rental.scope
+        return " ".join(word for word in (scope.provider, scope.region) if word)
+    return plan.cell.address or "this machine"

@@ -112,8 +112,8 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
             load_plan(session.database, trial_id) if known[trial_id].is_draft else known[trial_id]
         )
         known[trial_id] = plan
-        run = (plan.run_ids[run_index], run_index + 1)
-        phases = phases_of(session.evidence, plan, [run])
+        run_id = plan.run_ids[run_index]
+        phases = phases_of(session.evidence, run_id, plan, number=run_index + 1)
         return next((step_phases for step_phases in phases if step_phases.step == step), None)
 
     return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)

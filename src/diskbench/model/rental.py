@@ -169,6 +169,11 @@ class Rental(Frozen):
     details: dict[str, Any] = Field(default_factory=dict)
 
     @property
+    def catalogue(self) -> str:
+        """The provider whose catalogue lists the disk."""
+        return self.cloud or self.scope.provider
+
+    @property
     def promise_words(self) -> str:
         """`promise`, and of several disks that it is each one's; empty where it is."""
         several = self.disk is not None and self.disk.count > 1

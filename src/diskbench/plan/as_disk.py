@@ -31,18 +31,13 @@ _CACHES: dict[str, Cache] = {
 _MORE = frozenset({"iops", "throughput", "cache"})
 
 
-def way_of_words(words: str, machine: str | None, books: Books) -> Way:
-    """Return the path to the disk that the user typed, by today's limits, through a machine type of
-    the same cloud if it is known. Raises InvalidValue for a malformed text, UserError for an
-    unknown disk."""
-    return ways_of_words(words, machine, books)[0]
-
-
 def ways_of_words(
     words: str, machine: str | None, books: Books, *, day: str | None = None
 ) -> tuple[Way, ...]:
-    """Return the paths to the disk that the user typed, by the limits that may have held on a day
-    (`2018-03-16`), the latest first; by all known ones without a day. Raises as `way_of_words`."""
+    """Return the paths to the disk that the user typed, through a machine type of the same cloud if
+    it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
+    known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
+    disk."""
     cloud, disk_type, size_gib, more = _read(words)
     figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
     found = dated_limits(cloud, disk_type, size_gib, **figures, day=day)

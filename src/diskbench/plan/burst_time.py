@@ -29,7 +29,7 @@ SHORTEST_PHASE_S = 120.0
 
 def drain_s(rental: Rental | None) -> int | None:
     """Return whole seconds; None if the disk is in no catalogue or has no bucket."""
-    bursts = scaled_bursts_s(rental) if rental is not None else []
+    bursts = _scaled_bursts_s(rental) if rental is not None else []
     return math.ceil(BEYOND * max(bursts)) if bursts else None
 
 
@@ -43,7 +43,7 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     if rental is None or rental.spec.time_scale == 1:
         return ()
     scale = rental.spec.time_scale
-    phases = scaled_bursts_s(rental)
+    phases = _scaled_bursts_s(rental)
     if not phases:
         return (f"--time-scale {scale:g} changes nothing: the disk has no burst credit",)
     shortest = min(phases)
@@ -59,9 +59,9 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     return (f"{lasts}, under two minutes: phases down to ten seconds are found, and less surely",)
 
 
-def scaled_bursts_s(rental: Rental) -> list[float]:
+def _scaled_bursts_s(rental: Rental) -> list[float]:
     """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
-    disk, cloud = rental.disk, rental.cloud or rental.scope.provider
+    disk, cloud = rental.disk, rental.catalogue
     if disk is None:
         return []
     try:

@@ -82,7 +82,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             advice="a host measures one thing at a time; use --runs to repeat",
             field="host",
         )
-    target = rented_target(request) if request.rent else target_spec(request)
+    target = _rented_target(request) if request.rent else _target_spec(request)
     parameters = key_values("--set", request.parameters)
     labels = key_values("--label", request.labels)
     promised = promise(request)
@@ -152,7 +152,7 @@ def if_busy(text: str) -> str:
     return f"{seconds:.0f}"
 
 
-def rented_target(request: Request) -> TargetSpec:
+def _rented_target(request: Request) -> TargetSpec:
     """Return the target on a rented machine: the rented disk, whose name is known once it is
     attached. Raises InvalidValue if the user typed a target."""
     for flag, value in (
@@ -189,7 +189,7 @@ def _new_disks(rent: RentSpec | None) -> tuple[NamedDisk, ...]:
     return tuple(NamedDisk(path=f"{NEW_DEVICE}-{number}") for number in range(2, rent.count + 1))
 
 
-def target_spec(request: Request) -> TargetSpec:
+def _target_spec(request: Request) -> TargetSpec:
     """Return the target that may be written to; for a device the user must type its identity."""
     if request.path and request.devices:
         raise InvalidValue(

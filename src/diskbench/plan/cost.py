@@ -35,7 +35,7 @@ def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
     rental = plan.rental
     if rental is None or rental.disk is None:
         return ()
-    cloud = rental.cloud or rental.scope.provider
+    cloud = rental.catalogue
     if charge_of(cloud, rental.disk, rental.scope.region) is None:
         return ()
     work = []

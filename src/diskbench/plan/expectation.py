@@ -26,7 +26,7 @@ from diskbench.model.expectation import (
 )
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.beyond_credit import beyond_credit
-from diskbench.plan.limit_path import Way, cloud_of, way_of
+from diskbench.plan.limit_path import Way, way_of
 from diskbench.plan.loads import StepLoad, asked_by
 from diskbench.plan.on_some_disks import loads_all, on_some_disks
 
@@ -220,4 +220,4 @@ def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:
     if region is None:
         return None
     tier = rental.spec.text("performance_tier")
-    return disk_price(books, cloud_of(rental), rental.disk, region, way.limits, tier=tier)
+    return disk_price(books, rental.catalogue, rental.disk, region, way.limits, tier=tier)

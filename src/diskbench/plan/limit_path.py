@@ -70,7 +70,7 @@ def way_of(plan: Plan, books: Books, *, disks: int | None = None) -> Way | None:
     rented = _rented(rental, books)
     if rented is not None and rented.path.gates:
         return rented
-    return promised_way(promise, cloud_of(rental), count) if promise is not None else None
+    return promised_way(promise, rental.catalogue, count) if promise is not None else None
 
 
 def promised_way(promise: Promise, cloud: str, count: int = 1) -> Way:
@@ -91,7 +91,7 @@ def _accounting(cloud: str) -> IoAccounting | None:
 
 def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> Way:
     """Return the path to disks with an IOPS limit set on each, and their promised limits."""
-    cloud, count = cloud_of(rental), rental.disk.count if rental.disk else 1
+    cloud, count = rental.catalogue, rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
     rule = book.accounting if book else None
     source_words = f"; {book.sources[rule.source].words()}" if book and rule else ""
@@ -108,15 +108,10 @@ def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) 
     return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
 
 
-def cloud_of(rental: Rental) -> str:
-    """Return the provider whose catalogue lists the disk."""
-    return rental.cloud or rental.scope.provider
-
-
 def _rented(rental: Rental, books: Books) -> Way | None:
     if rental.disk is None:
         return None
-    cloud, spec = cloud_of(rental), rental.spec
+    cloud, spec = rental.catalogue, rental.spec
     disk = _limits(cloud, rental.disk, spec)
     if disk is None:
         return None

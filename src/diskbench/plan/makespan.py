@@ -91,10 +91,10 @@ def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
 def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
     """Return the most tasks of a partition that can run at once."""
     here = [task for task in tasks if task.partition == partition]
-    return min(len(_chains(here)), *(limit_of(name, here[0], limits) for name in _names(here[0])))
+    return min(len(_chains(here)), *(_limit_of(name, here[0], limits) for name in _names(here[0])))
 
 
-def limit_of(name: str, task: Task, limits: Limits) -> int:
+def _limit_of(name: str, task: Task, limits: Limits) -> int:
     """Return how many tasks may run at once under a name: a provider, a partition, or all."""
     if name == _ALL:
         return limits.max_parallel
@@ -110,7 +110,7 @@ def one_at_a_time(provider: str) -> bool:
 
 
 def _admits(task: Task, taken: Counter[str], limits: Limits) -> bool:
-    return all(taken[name] < limit_of(name, task, limits) for name in _names(task))
+    return all(taken[name] < _limit_of(name, task, limits) for name in _names(task))
 
 
 def _names(task: Task) -> set[str]:

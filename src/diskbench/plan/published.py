@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.limits.entry import known_catalogue
 from diskbench.catalog.published.match import RunSubject
 from diskbench.plan.as_disk import hint_of, named_disk
-from diskbench.plan.limit_path import cloud_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     return RunSubject(
         profile=profile,
         parameters=row.parameters,
-        cloud=cloud_of(rental) if rental else row.cloud or row.provider,
+        cloud=rental.catalogue if rental else row.cloud or row.provider,
         disk_type=disk.type if disk else None,
         size_gib=disk.size_gib if disk else (size / GIB if size else None),
         iops=disk.iops if disk else None,
@@ -68,7 +67,7 @@ def _cache(plan: Plan | None) -> str | None:
     attached disk. A root disk has the cache that its image specifies."""
     if plan is None or plan.rental is None:
         return None
-    spec, cloud = plan.rental.spec, cloud_of(plan.rental)
+    spec, cloud = plan.rental.spec, plan.rental.catalogue
     book = known_catalogue(cloud)
     if book is None or book.host_cache is None:
         return None

@@ -48,7 +48,7 @@ def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
             yield known.get(name, f"--{name.replace('_', '-')}"), value
 
 
-def account_flag(provider: str) -> str:
+def _account_flag(provider: str) -> str:
     """Return the provider's flag for the account that pays."""
     plugin = known_plugin(provider)
     name = plugin.account_option if plugin else None
@@ -60,7 +60,7 @@ def words(spec: RentSpec, provider: str) -> list[str]:
     """Return the flags as words of a command: `--disk gp2 --size 20 --spot`."""
     flags: list[str] = []
     if spec.account is not None:
-        flags += [account_flag(provider), spec.account]
+        flags += [_account_flag(provider), spec.account]
     for name, value in typed(spec.model_copy(update={"account": None})):
         if isinstance(value, bool):
             flags.append(name)

@@ -30,7 +30,7 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     `options` are keyed by the names of the flags; None and missing keys were not typed. Raises
     InvalidValue for an option that the provider does not have, or a value out of range.
     """
-    check_owners(provider, options)
+    _check_owners(provider, options)
     spec = _spec(provider, options)
     if plugin(provider).rents:
         return spec.model_copy(update={"size_gib": _whole(options.get("size"))})
@@ -43,7 +43,7 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
     return None
 
 
-def check_owners(provider: str, options: Mapping[str, Any]) -> None:
+def _check_owners(provider: str, options: Mapping[str, Any]) -> None:
     """Raise InvalidValue for an option that only other providers have."""
     own = {owner.name for owner in own_options(provider)}
     for name, value in options.items():
@@ -80,10 +80,10 @@ def check_endpoint(url: str | None, what: str) -> None:
         )
 
 
-def account_of(provider: str, options: Mapping[str, Any]) -> str | None:
+def _account_of(provider: str, options: Mapping[str, Any]) -> str | None:
     """Return the account that pays, from the provider's own option for it. Raises InvalidValue
     for the option of another provider."""
-    check_owners(provider, options)
+    _check_owners(provider, options)
     name = plugin(provider).account_option
     account: str | None = options.get(name) if name else None
     return account
@@ -120,7 +120,7 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
         for group, values in own.items():
             if (model := option_model(group)) is not None:
                 model.model_validate(values)
-        return RentSpec.model_validate({**common, "account": account_of(provider, options), **own})
+        return RentSpec.model_validate({**common, "account": _account_of(provider, options), **own})
     except ValidationError as error:
         first = error.errors()[0]
         name, fault = flag(str(first["loc"][-1])), value_fault(first)

@@ -34,11 +34,11 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
 
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steady | None:
     """Return the steady-state result of the last five rounds; None while there are fewer."""
-    values = tracked_values(loop, finished)
+    values = _tracked_values(loop, finished)
     return steady(values[-ROUNDS:]) if len(values) >= ROUNDS else None
 
 
-def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
+def _tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
     """Return the IOPS of the tracked job, one value per finished round, in order."""
     return [
         row.iops or 0.0
@@ -49,13 +49,13 @@ def tracked_values(loop: Loop, finished: Sequence[StepResult]) -> list[float]:
     ]
 
 
-def in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
+def _in_burst(plan: Plan, finished: Sequence[StepResult]) -> bool:
     """Whether the last five rounds lie above the lasting rate of a disk or machine with burst
     credit. A steady burst is not the baseline (MR-3), so the loop continues."""
     expected = plan.expectation
     if plan.loop is None or expected is None or not expected.credits:
         return False
-    values = tracked_values(plan.loop, finished)[-ROUNDS:]
+    values = _tracked_values(plan.loop, finished)[-ROUNDS:]
     index = next((step.index for step in plan.steps if step.name == plan.loop.tracked), None)
     expectation = expected.of(expected.step(index)) if index is not None else None
     if not values or expectation is None or expectation.lasting.limited_by is None:
@@ -69,4 +69,4 @@ def _loop_is_over(plan: Plan, loop: Loop, rounds_done: int, finished: Sequence[S
     if rounds_done < max(loop.min_rounds, ROUNDS):
         return False
     judged = steadiness(loop, finished)
-    return judged is not None and judged.steady and not in_burst(plan, finished)
+    return judged is not None and judged.steady and not _in_burst(plan, finished)

@@ -39,13 +39,15 @@ class TrialIds:
     run_ids: tuple[str, ...]
 
 
-def work_name(trial_id: str) -> str:
+def _work_name(trial_id: str) -> str:
     """Return the name of a trial's directories on a host. Cleanup finds them by this name and
     needs no state."""
     return f"diskbench-{trial_id}"
 
 
-def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str) -> ResolvedTarget:
+def _resolve_target(
+    cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
+) -> ResolvedTarget:
     """Return the only target that this trial writes to. Raises InvalidValue if the profile cannot
     use it."""
     spec = cell.target
@@ -72,12 +74,12 @@ def resolve_target(cell: Cell, profile: Profile, facts: HostFacts, trial_id: str
             f"profile {profile.name!r} measures a raw device, not files",
             advice="give --device and --destroy-data, and --filesystem none",
         )
-    state_dir = f"{STATE_ROOT}/{work_name(trial_id)}"
+    state_dir = f"{STATE_ROOT}/{_work_name(trial_id)}"
     disk = facts.disk
     if spec.kind == "directory":
-        work_dir: str | None = f"{spec.path.rstrip('/')}/{work_name(trial_id)}"
+        work_dir: str | None = f"{spec.path.rstrip('/')}/{_work_name(trial_id)}"
     elif filesystem != "none":
-        work_dir = f"{state_dir}/mnt/{work_name(trial_id)}"
+        work_dir = f"{state_dir}/mnt/{_work_name(trial_id)}"
     else:
         work_dir = None
     return ResolvedTarget(
@@ -122,7 +124,7 @@ def make_plan(
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
-    target = resolve_target(cell, profile, facts, names.trial_id)
+    target = _resolve_target(cell, profile, facts, names.trial_id)
     capacity = target.capacity_bytes
     context = RenderContext(
         cores=facts.cpu.count,

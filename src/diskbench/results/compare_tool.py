@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _IMPORT = "import/"
 
 
-def tool_of(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> str | None:
+def _tool_of(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> str | None:
     """The tool whose results one side is, where the other side is all runs of our profile of that
     name; None for any other two sides."""
     of_a, of_b = _kind(a), _kind(b)
@@ -59,7 +59,7 @@ class Aligned:
 
 def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) -> Aligned:
     """The two sides as they are compared: unchanged where neither is a tool's own."""
-    tool = tool_of(a, b)
+    tool = _tool_of(a, b)
     if tool is None:
         return Aligned(a, b, {}, ())
     theirs_first = (_kind(a) or "").startswith(_IMPORT)

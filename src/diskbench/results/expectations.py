@@ -50,7 +50,7 @@ def promises_of(
     at = max(range(len(found)), key=near.__getitem__)
     if all(_promised(promises) == _promised(found[at]) for promises in found):
         return found[at]  # what changed of its limits is not what this load meets
-    why = chosen_words(ways[at].limits, near[at], len(rates), len(found))
+    why = _chosen_words(ways[at].limits, near[at], len(rates), len(found))
     return {key: replace(one, chosen=why) for key, one in found[at].items()}
 
 
@@ -59,7 +59,7 @@ def _promised(promises: Mapping[tuple[str, int], StepPromise]) -> list[tuple[flo
     return [(begin.iops, lasting.iops) for begin, lasting in levels]
 
 
-def chosen_words(limits: DiskLimits | None, near: int, of: int, versions: int) -> str:
+def _chosen_words(limits: DiskLimits | None, near: int, of: int, versions: int) -> str:
     """Which of several dated versions of a disk's limits was taken, and what it fits."""
     which = f"the limits until {limits.until}" if limits and limits.until else "today's limits"
     return f"of {versions} dated versions {which} fit best: {near} of {of} steps within 10 %"

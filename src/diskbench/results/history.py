@@ -65,10 +65,10 @@ def history_of(
         if figure.at is not None:
             times[figure.campaign_id].append(figure)
     groups = [pooled[0] for time in times.values() if (pooled := alike(time, pool=pool))]
-    groups.sort(key=time_of)
+    groups.sort(key=_time_of)
     points = tuple(
         HistoryPoint(
-            at=time_of(group),
+            at=_time_of(group),
             campaign_id=group[0].campaign_id,
             value=median(by_machine([figure.sample for figure in group])),
             trials=len(group),
@@ -92,7 +92,7 @@ def history_of(
     )
 
 
-def time_of(figures: Sequence[TrialFigure]) -> str:
+def _time_of(figures: Sequence[TrialFigure]) -> str:
     """The time of the first figure that has a date; empty where none has one."""
     return next((figure.at for figure in figures if figure.at is not None), "")
 

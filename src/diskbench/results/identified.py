@@ -39,7 +39,7 @@ def identified(
     results = load_results(database, run.run_id)[run.run_id]
     phases = read_phases(evidence, run.run_id, plan, run=run.number)
     groups = groups_of(results, read_steps(evidence, run.run_id), phases)
-    pauses = idle_before(groups)
+    pauses = _idle_before(groups)
     levels = tuple(
         replace(level, idle_s=idle_s)
         for group, idle_s in zip(groups, pauses, strict=True)
@@ -60,7 +60,7 @@ def _is_fresh(plan: Plan | None, run: Run) -> bool:
     return rental is not None and run.number == 1 and (rental.holds_credit or not has_fill)
 
 
-def idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
+def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
     """Return the seconds between the end of the step before and the beginning of each step; 0 where
     nothing tells."""
     pauses = []

@@ -7,30 +7,40 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
 from diskbench.model.doubts import OTHER_DISK
+from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.plan.as_disk import named_disk
 from diskbench.plan.identify import identify
+from diskbench.results.identified import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.doubts import Reason
+    from diskbench.model.expectation import Load
+    from diskbench.model.run import Run
+    from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
-    from diskbench.plan.identify import Level
+    from diskbench.plan.as_disk import Hint
+    from diskbench.results.step_groups import StepGroup
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 _FEWEST = 2
 
 
 def with_other_disk(
+    run: Run,
+    groups: Sequence[StepGroup],
+    loads: Sequence[Load | None],
+    plan: Plan | None,
+    hint: Hint,
     verdicts: Sequence[Verdict],
-    levels: Sequence[Level],
-    *,
-    cloud: str,
-    disk_type: str,
-    day: str | None,
-) -> tuple[Verdict, ...]:
+) -> list[Verdict]:
     """Return the verdicts of a run, with the doubt `other-disk` where at least two of its steps
     are explained by nothing that its disk promises, and another disk of the same cloud explains
     every level of the run."""
+    cloud, disk_type = _named_disk(plan, hint)
+    if not cloud:
+        return list(verdicts)
     unexplained = {
         verdict.step
         for verdict in verdicts
@@ -38,22 +48,41 @@ def with_other_disk(
         and verdict.stands_for.limiter.name in _UNEXPLAINED
     }
     if len(unexplained) < _FEWEST:
-        return tuple(verdicts)
+        return list(verdicts)
+    levels = [
+        level
+        for group, load in zip(groups, loads, strict=True)
+        if load is not None and (level := level_of(group, load, plan, run)) is not None
+    ]
+    day = hint.measured_on or (run.measured_at or "")[:10] or None
     # A disk whose figures are bought would explain any level by what it was bought with.
     likely = identify(levels, cloud=cloud, day=day, fits_bought=False)
     fits = [fit for fit in likely if not fit.misses]
     named = f"{cloud}:{disk_type}:"
     if not fits or any(fit.disk.startswith(named) for fit in fits):
-        return tuple(verdicts)
+        return list(verdicts)
     best = fits[0]
     tier = f" ({best.tier})" if best.tier else ""
     reason = OTHER_DISK.reason(
         f"it behaves as {best.disk}{tier} and not as {disk_type}: {'; '.join(best.fits)}"
     )
-    return tuple(
+    return [
         _doubted(verdict, reason) if verdict.step in unexplained else verdict
         for verdict in verdicts
-    )
+    ]
+
+
+def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
+    """The cloud and the type of the disk that the run is said to have been on; empty where nothing
+    says so, and for a lab disk, which is what it was made as."""
+    rental = plan.rental if plan is not None else None
+    if rental is not None and rental.disk is not None:
+        emulated = rental.scope.provider in EMULATED_PROVIDERS
+        return ("", "") if emulated else (rental.catalogue, rental.disk.type)
+    if hint.as_disk is None:
+        return "", ""
+    named = named_disk(hint.as_disk)
+    return named.cloud, named.disk_type
 
 
 def _doubted(verdict: Verdict, reason: Reason) -> Verdict:

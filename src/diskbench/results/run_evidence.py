@@ -47,41 +47,33 @@ class EvidenceOfRuns:
     def phases(self, row: Run, plan: Plan | None) -> tuple[StepPhases, ...]:
         """The phases of a run's steps."""
         store = self.store(row)
-        named = [(row.run_id, row.number)]
-        return tuple(phases_of(store, plan, named)) if store is not None else ()
+        return () if store is None else phases_of(store, row.run_id, plan, number=row.number)
 
     def audits(self, row: Run) -> tuple[StepAudit, ...]:
         """Whether the figures of a run's steps agree."""
         store = self.store(row)
-        return tuple(audits_of(store, [row.run_id])) if store is not None else ()
+        if store is None:
+            return ()
+        try:
+            return tuple(run_audits(store, row.run_id))
+        except UnknownName:  # nothing finished
+            return ()
+        except DiskbenchError as error:
+            warn("audit", row.run_id, error)
+            return ()
 
 
 def phases_of(
-    store: EvidenceStore, plan: Plan | None, runs: Sequence[tuple[str, int]]
-) -> list[StepPhases]:
-    """The phases of all steps of runs, each named by its id and its number in the trial, from 1."""
-    phases: list[StepPhases] = []
-    for run_id, number in runs:
-        try:
-            phases += run_phases(store, run_id, plan, run=number)
-        except UnknownName:  # nothing finished
-            continue
-        except DiskbenchError as error:
-            warn("phases", run_id, error)
-    return phases
-
-
-def audits_of(store: EvidenceStore, run_ids: Sequence[str]) -> list[StepAudit]:
-    """Whether the figures of the steps of runs in a store agree."""
-    audits: list[StepAudit] = []
-    for run_id in run_ids:
-        try:
-            audits += run_audits(store, run_id)
-        except UnknownName:  # nothing finished
-            continue
-        except DiskbenchError as error:
-            warn("audit", run_id, error)
-    return audits
+    store: EvidenceStore, run_id: str, plan: Plan | None, *, number: int
+) -> tuple[StepPhases, ...]:
+    """The phases of all steps of a run, whose number in its trial counts from 1."""
+    try:
+        return tuple(run_phases(store, run_id, plan, run=number))
+    except UnknownName:  # nothing finished
+        return ()
+    except DiskbenchError as error:
+        warn("phases", run_id, error)
+        return ()
 
 
 def audit_doubts(audits: Sequence[StepAudit], known: Sequence[Warning]) -> list[Warning]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -184,11 +184,3 @@ def _of_log(group: StepGroup) -> Load | None:
     else:
         block = MIB if course.figure == "bytes_per_s" else 4 * KIB
     return Load(block_bytes=block, random=block < _SEQUENTIAL)
-
-
-def phases_by_run(phases: Sequence[StepPhases]) -> Mapping[str, list[StepPhases]]:
-    """The phases of several runs, by run id."""
-    by_run: dict[str, list[StepPhases]] = {}
-    for course in phases:
-        by_run.setdefault(course.run_id, []).append(course)
-    return by_run

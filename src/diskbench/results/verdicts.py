@@ -16,21 +16,17 @@ from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
-from diskbench.model.spec import EMULATED_PROVIDERS
-from diskbench.plan.as_disk import Hint, hint_of, named_disk
-from diskbench.plan.limit_path import cloud_of
+from diskbench.plan.as_disk import Hint, hint_of
 from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
 from diskbench.results.headlines import keep_judged
-from diskbench.results.identified import level_of
 from diskbench.results.other_disk import with_other_disk
 from diskbench.results.over_runs import disagree, over_runs
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence, read_steps
-from diskbench.results.step_groups import StepGroup, groups_of, load_of, phases_by_run
+from diskbench.results.step_groups import StepGroup, groups_of, load_of
 from diskbench.results.step_setting import setting_of
-from diskbench.store.query import Filter, find_runs
 from diskbench.store.rows import find_plan, load_results
 from diskbench.units import KIB
 
@@ -51,57 +47,24 @@ if TYPE_CHECKING:
 _SHOWN_AS_BYTES = 64 * KIB
 
 
-def run_verdicts(
-    database: Engine,
-    evidence: EvidenceStore,
-    run: Run,
-    *,
-    books: Books,
-    phases: Sequence[StepPhases] | None = None,
-    hint: Hint | None = None,
-) -> tuple[Verdict, ...]:
-    """The verdict on each measured step of a run (a row, as `find_run` returns it), in order.
-
-    `phases` are those of the run, where the caller has them; `hint` describes its disk and takes
-    precedence over the labels of the run. A run whose evidence is gone is judged by its rows alone.
-    For several runs of a trial use `trial_verdicts`, which reads each run only once.
-    """
-    runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
-    known = {run.run_id: phases} if phases is not None else {}
-    return _verdicts(database, evidence, runs, known, hint, books, only=run.run_id)
-
-
 def trial_verdicts(
     database: Engine,
     evidence: EvidenceStore,
     runs: Sequence[Run],
     *,
     books: Books,
-    phases: Sequence[StepPhases] | None = None,
     hint: Hint | None = None,
 ) -> tuple[Verdict, ...]:
-    """The verdicts on all runs of one trial, in order; each as from `run_verdicts`."""
-    known: dict[str, Sequence[StepPhases]] = {}
-    if phases is not None:
-        known = dict.fromkeys((run.run_id for run in runs), ()) | dict(phases_by_run(phases))
-    return _verdicts(database, evidence, runs, known, hint, books)
+    """The verdicts on each measured step of all runs of one trial (rows), in order.
 
-
-def _verdicts(
-    database: Engine,
-    evidence: EvidenceStore,
-    runs: Sequence[Run],
-    phases: Mapping[str, Sequence[StepPhases]],
-    hint: Hint | None,
-    books: Books,
-    *,
-    only: str | None = None,
-) -> tuple[Verdict, ...]:
+    `hint` describes their disk and takes precedence over the labels of the runs. A run whose
+    evidence is gone is judged by its rows alone. Raises InvalidValue for a hint that names no disk.
+    """
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
     results = load_results(database, *(run.run_id for run in ordered))
     named = hint or hint_of(ordered[0].labels or {})
-    verdicts, _ = judge(evidence, ordered, results, plan, phases, books, hint=named, only=only)
+    verdicts, _ = judge(evidence, ordered, results, plan, {}, books, hint=named)
     if hint is None:
         keep_judged(database, results, verdicts)
     return verdicts
@@ -116,27 +79,24 @@ def judge(
     books: Books,
     *,
     hint: Hint | None = None,
-    only: str | None = None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
-    """The verdicts on the runs (rows) of one trial in order, or on the run `only`; and the promises
-    of their steps, by run and index. Phases that are not given are read from the evidence. Raises
-    InvalidValue for a hint that names no disk."""
+    """The verdicts on the runs (rows) of one trial in order, and the promises of their steps, by
+    run and index. Phases that are not given are read from the evidence. Raises InvalidValue for a
+    hint that names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
         run_id = run.run_id
-        wanted = only is None or run_id == only
-        kept = _kept(evidence, run_id) if wanted or plan is None else ()
+        kept = _kept(evidence, run_id)
         course = phases.get(run_id)
         if course is None:
-            course = read_phases(evidence, run_id, plan, run=run.number) if wanted else ()
+            course = read_phases(evidence, run_id, plan, run=run.number)
         runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
     of_runs = over_runs(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
-        if only is None or run.run_id == only:
-            verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
+        verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
     return tuple(verdicts), promises
 
 
@@ -178,35 +138,7 @@ def _of_run(
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
-    return _other_disk(run, groups, loads, plan, hint, verdicts)
-
-
-def _other_disk(
-    run: Run,
-    groups: Sequence[StepGroup],
-    loads: Sequence[Load | None],
-    plan: Plan | None,
-    hint: Hint,
-    verdicts: list[Verdict],
-) -> list[Verdict]:
-    """The verdicts, with a doubt where the disk behaves as another of its cloud."""
-    rental = plan.rental if plan is not None else None
-    if rental is not None and rental.disk is not None:
-        cloud, disk_type = cloud_of(rental), rental.disk.type
-        if rental.scope.provider in EMULATED_PROVIDERS:
-            return verdicts  # a lab disk is what it was made as
-    elif hint.as_disk is not None:
-        named = named_disk(hint.as_disk)
-        cloud, disk_type = named.cloud, named.disk_type
-    else:
-        return verdicts
-    levels = [
-        level
-        for group, load in zip(groups, loads, strict=True)
-        if load is not None and (level := level_of(group, load, plan, run)) is not None
-    ]
-    day = hint.measured_on or (run.measured_at or "")[:10] or None
-    return list(with_other_disk(verdicts, levels, cloud=cloud, disk_type=disk_type, day=day))
+    return with_other_disk(run, groups, loads, plan, hint, verdicts)
 
 
 def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:

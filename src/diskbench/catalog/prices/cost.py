@@ -114,7 +114,7 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
     sources = [part.source for part in parts]
     transactions, usd = 0.0, 0.0
     disk, scope = rental.disk, rental.scope
-    charge = charge_of(rental.cloud or scope.provider, disk, scope.region) if disk else None
+    charge = charge_of(rental.catalogue, disk, scope.region) if disk else None
     if disk is not None and charge is not None:
         transactions = charge.counting.count(work, disks=disk.count)
         sources.append(charge.source)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 UNKNOWN = "it is not known whether it expired: its cloud did not report its time"
 
 
-def time_at(database: Engine, renter: object, scope: Scope) -> datetime:
+def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:
     """The current time by which leases in `scope` expire: the cloud's, or the database's where the
     provider has no clock of its own. Raises DiskbenchError when the cloud does not answer."""
     if isinstance(renter, TellsTime):
@@ -44,7 +44,7 @@ def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], d
         with lock:
             if not answers:
                 try:
-                    answers.append(time_at(database, renter, scope))
+                    answers.append(_time_at(database, renter, scope))
                 except DiskbenchError as error:
                     answers.append(error)
         if isinstance(answers[0], DiskbenchError):
@@ -65,7 +65,7 @@ def kept_by_cloud(session: Session, lease: Lease) -> str | None:
         region=lease.region,
         endpoint=lease.endpoint,
     )
-    present = time_at(session.database, session.providers.renter(lease.provider), scope)
+    present = _time_at(session.database, session.providers.renter(lease.provider), scope)
     if datetime.fromisoformat(lease.expires_at) < present:
         return None
     return (

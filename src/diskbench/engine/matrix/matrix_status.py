@@ -108,10 +108,10 @@ def doing(cell: CellRow, progress: SavedProgress | None) -> str:
     if cell.state not in LIVE:
         return cell.error or ""
     # While a cell is measured, its note says only what it waits for.
-    return cell.note or (doing_now(progress) if progress is not None else "")
+    return cell.note or (_doing_now(progress) if progress is not None else "")
 
 
-def doing_now(progress: SavedProgress) -> str:
+def _doing_now(progress: SavedProgress) -> str:
     """The step of a run and its rate: `write at 12 s: 3,000 IOPS`."""
     step, tick = progress.step, progress.tick
     if not tick:

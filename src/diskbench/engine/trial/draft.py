@@ -88,7 +88,7 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books:
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
     the digest of `books`."""
-    facts, drain = assumed_facts(rental), drain_s(rental)
+    facts, drain = _assumed_facts(rental), drain_s(rental)
     plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
@@ -101,7 +101,7 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, book
     )
 
 
-def assumed_facts(rental: Rental) -> HostFacts:
+def _assumed_facts(rental: Rental) -> HostFacts:
     """The facts that are expected of the machine, as far as planning needs them."""
     disk, spec = rental.disk, rental.spec
     found = DiskFacts(

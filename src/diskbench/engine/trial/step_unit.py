@@ -36,14 +36,14 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         drop_every_s=step.drop_caches_every_s,
         canary_before=step.index == 0,
         canary_after=_may_be_last(plan, step),
-        fio_limit_s=time_limit_s(step),
+        fio_limit_s=_time_limit_s(step),
         # The machines of the fake cloud are this one: their disks are files beside each other.
         if_busy="share" if plan.cell.provider == "fake" else plan.cell.if_busy,
         root=_needs_root(plan),
     )
 
 
-def time_limit_s(step: Step) -> float | None:
+def _time_limit_s(step: Step) -> float | None:
     """Seconds after which a step's fio counts as hung; None: its run time depends on the disk."""
     if "time_based" not in step.job:
         return None

@@ -52,7 +52,7 @@ class HeadlinePromise:
 
 def promised(rental: Rental) -> HeadlinePromise:
     """The promise of a rental; without figures for a disk that no catalogue lists."""
-    disk, cloud = rental.disk, rental.cloud or rental.scope.provider
+    disk, cloud = rental.disk, rental.catalogue
     promises = None
     if disk is not None and disk.count == 1:
         try:

@@ -42,7 +42,7 @@ def _where_known(plan: Plan) -> Iterator[str]:
     """The region whose prices were used, if it differs from the plan's region or none was given."""
     if plan.rental is None:
         return
-    known = priced_region(plan.rental.cloud or plan.rental.scope.provider)
+    known = priced_region(plan.rental.catalogue)
     if known is not None and known != plan.rental.scope.region:
         yield f"prices are known for {known} only: use --region {known}"
 

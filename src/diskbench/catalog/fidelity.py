@@ -33,15 +33,15 @@ class Fidelity:
     def words(self) -> str:
         """What the fidelity table says of this figure, in one sentence."""
         if self.alike is None:
-            said = f"{self.tool} itself was not run on the same disk as our profile"
+            not_run = f"{self.tool} itself was not run on the same disk as our profile"
         elif self.alike:
-            said = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
+            not_run = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
         else:
-            said = (
+            not_run = (
                 f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave, so "
                 "a difference of that size is not evidence of different disks"
             )
-        return f"{said}{f': {self.why}' if self.why else ''} (docs/fidelity.md)"
+        return f"{not_run}{f': {self.why}' if self.why else ''} (docs/fidelity.md)"
 
 
 _BYTE = (

@@ -38,7 +38,7 @@ CHARGES = "charges.yaml"
 
 def catalogues() -> tuple[str, ...]:
     """The names of the installed providers that bring a catalogue, sorted."""
-    named = {one.name: one.catalogue for one in plugins() if one.catalogue is not None}
+    named = {plugin.name: plugin.catalogue for plugin in plugins() if plugin.catalogue is not None}
     return tuple(working(named, lambda name: _folder(name, named[name])))
 
 

@@ -122,7 +122,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     )  # fmt: skip
     usual = {"runs": 1, "replicates": 1, "if_busy": "wait"}
     request = asked_for(nothing | usual | typed).request
-    expected_s = _looked_at(request, install_fio=typed["install_fio"])
+    expected_s = _expected_s(request, install_fio=typed["install_fio"])
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
     comparison = _compared(engine, series, verbose=typed["verbose"])
@@ -197,15 +197,15 @@ def _share(text: str | None) -> float | None:
     return share
 
 
-def _looked_at(request: Request, *, install_fio: bool) -> float:
+def _expected_s(request: Request, *, install_fio: bool) -> float:
     """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
     from diskbench.engine.trial.plan_preview import preview
     from diskbench.results.refreshed_catalogue import open_books
 
-    looked = preview(request, open_books(), install_fio=install_fio)
-    for _, error in looked.refused:
+    previewed = preview(request, open_books(), install_fio=install_fio)
+    for _, error in previewed.refused:
         raise error
-    return sum(plan.expected_s for plan, _ in looked.plans)
+    return sum(plan.expected_s for plan, _ in previewed.plans)
 
 
 def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
@@ -225,9 +225,14 @@ def _judge(comparison: Comparison, worse: float | None) -> int:
     if worse is None:
         return 0
     code = 0
-    for one in comparison.compared:
-        loss = 1 - one.ratio if one.metric in ("iops", "bytes_per_s") else one.ratio - 1
-        if one.finding in ("differs", "small") and loss >= worse:
-            print(f"failed: {one.step} {one.direction}: {one.sentence}", file=sys.stderr)
+    for compared in comparison.compared:
+        loss = (
+            1 - compared.ratio if compared.metric in ("iops", "bytes_per_s") else compared.ratio - 1
+        )
+        if compared.finding in ("differs", "small") and loss >= worse:
+            print(
+                f"failed: {compared.step} {compared.direction}: {compared.sentence}",
+                file=sys.stderr,
+            )
             code = 1
     return code

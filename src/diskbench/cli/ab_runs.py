@@ -166,9 +166,11 @@ def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
         return
     wanted = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(one, lambda *_: process.send_signal(signal.SIGINT)) for one in wanted]
+    before = [
+        signal.signal(number, lambda *_: process.send_signal(signal.SIGINT)) for number in wanted
+    ]
     try:
         yield
     finally:
-        for one, handler in zip(wanted, before, strict=True):
-            signal.signal(one, handler)
+        for number, handler in zip(wanted, before, strict=True):
+            signal.signal(number, handler)

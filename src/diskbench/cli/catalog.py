@@ -61,7 +61,10 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
 
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
-    others = {name: list(of) for name, of in groupby(parts(cloud), key=lambda part: part.cloud)}
+    others = {
+        name: list(of_cloud)
+        for name, of_cloud in groupby(parts(cloud), key=lambda part: part.cloud)
+    }
     if output == "table":
         _print(disk_table(disks_shown) if disks_shown else ())
         for number, (name, things) in enumerate(others.items()):

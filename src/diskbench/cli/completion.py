@@ -50,12 +50,12 @@ def _completer(values: Callable[..., Iterable[Offer]]) -> Callable[..., list[Com
         offers: list[Offer] = []
         with contextlib.suppress(Exception):  # a Tab never prints an error
             offers = [*values(ctx, incomplete)]
-        found = [
+        items = [
             CompletionItem(value, help=words or None)
             for value, words in offers
             if value.startswith(incomplete)
         ]
-        return found or ([CompletionItem(incomplete, type="file")] if "/" in incomplete else [])
+        return items or ([CompletionItem(incomplete, type="file")] if "/" in incomplete else [])
 
     return complete
 
@@ -133,10 +133,10 @@ def filters(ctx: Context, incomplete: str) -> Iterable[Offer]:
     if has_value:
         column = COLUMN_OF.get(key, key)
         values = _from_database(ctx, lambda file: values_of(file, column))
-        values += [value for of, value in pairs if of == key.removeprefix("label.")]
+        values += [value for label, value in pairs if label == key.removeprefix("label.")]
         return [(f"{key}={value}", "") for value in dict.fromkeys(values)]
-    keys = {one.name: one.words for one in KEYS}
-    keys |= dict.fromkeys((of for of, _ in pairs if of not in keys), "label")
+    keys = {selection_key.name: selection_key.words for selection_key in KEYS}
+    keys |= dict.fromkeys((label for label, _ in pairs if label not in keys), "label")
     if incomplete:
         keys |= dict.fromkeys(
             (name for name in (*RUN_FIELDS, *MEASURED_FIELDS) if name not in keys), ""

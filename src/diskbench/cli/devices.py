@@ -36,14 +36,14 @@ def devices(
 
     machine = _host(host)
     try:
-        found = list_devices(machine)
+        devices_seen = list_devices(machine)
     finally:
         machine.close()
     if output == "json":
-        listed = [_entry(state, reasons) for state, reasons in found]
+        listed = [_entry(state, reasons) for state, reasons in devices_seen]
         typer.echo(json.dumps({"format": FORMAT, "host": host, "devices": listed}, indent=2))
     else:
-        _table(found, machine.name)
+        _table(devices_seen, machine.name)
 
 
 def _host(address: str | None) -> Host:
@@ -68,19 +68,19 @@ def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
     }
 
 
-def _table(found: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
+def _table(devices_seen: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
     from diskbench.units import format_bytes
 
-    if not found:
+    if not devices_seen:
         typer.echo(f"no disks on {name}")
         return
-    for state, reasons in found:
+    for state, reasons in devices_seen:
         disk = state.disk
         kind = " ".join(part for part in (disk.model, disk.transport) if part)
         typer.echo(f"{disk.path}  {format_bytes(disk.size_bytes or 0)}  {kind}".rstrip())
         typer.echo(f"  identity  {next(iter(state.identities), 'none')}")
         typer.echo(f"  {'refused   it ' + '; it '.join(reasons) if reasons else 'free'}")
-    free = next(((s, i) for s, r in found if not r for i in s.identities), None)
+    free = next(((s, i) for s, r in devices_seen if not r for i in s.identities), None)
     if free:
         state, identity = free
         typer.echo(

@@ -98,13 +98,13 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             f"the recording cannot be written to {file}: {error.strerror}",
             advice="name another file: --recording FILE",
         ) from error
-    told = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
+    summary = f"{file}: {len(made.exchanges)} requests with their answers, without what is private"
     findings.append(
         Finding(
             check="recording",
             where="this machine",
             state="ok",
-            told=told,
+            told=summary,
             advice="read it before you attach it to an issue",
         )
     )
@@ -184,9 +184,9 @@ def policy_of(name: str) -> str:
     from diskbench.ports import Governed
     from diskbench.providers.registry import provider, provider_names
 
-    found: object = provider(name)
-    if isinstance(found, Governed):
-        return found.policy().rstrip("\n")
+    named: object = provider(name)
+    if isinstance(named, Governed):
+        return named.policy().rstrip("\n")
     made = working(provider_names(), provider)
     known = [name for name, known in made.items() if isinstance(known, Governed)]
     raise UnknownName("provider with a policy", name, known)

@@ -41,25 +41,26 @@ def identify(
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
-    found, _ = run_or_set(engine, Selection((run,)))
-    store = evidence(evidence_url or found.evidence_url)
-    levels, fits = identified(engine, store, found, cloud=cloud)
+    measured, _ = run_or_set(engine, Selection((run,)))
+    store = evidence(evidence_url or measured.evidence_url)
+    levels, fits = identified(engine, store, measured, cloud=cloud)
     if output == "json":
         document = {
             "format": 1,
-            "run_id": found.run_id,
+            "run_id": measured.run_id,
             "levels": [level.name for level in levels],
             "disks": [asdict(fit) for fit in fits],
         }
         print_json(json.dumps(document, indent=2))
         return
     if not fits:
-        print(f"no disk of the catalogue behaves as run {found.run_id} in {len(levels)} steps")
+        print(f"no disk of the catalogue behaves as run {measured.run_id} in {len(levels)} steps")
     for fit in fits[:_MOST]:
         until = f", limits until {fit.until}" if fit.until else ""
         tier = f" ({fit.tier})" if fit.tier else ""
-        of = len(fit.fits) + len(fit.misses)
-        print(f"{fit.disk}{tier}{until}: {len(fit.fits)} of {of} fit, {fit.off:.1%} off on average")
+        compared = len(fit.fits) + len(fit.misses)
+        share = f"{len(fit.fits)} of {compared} fit"
+        print(f"{fit.disk}{tier}{until}: {share}, {fit.off:.1%} off on average")
         for words in fit.fits:
             print(f"    fits      {words}")
         for words in fit.misses:

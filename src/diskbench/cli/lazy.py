@@ -90,17 +90,17 @@ def load(name: str, arguments: Sequence[str] = ()) -> Command:
     is given the arguments, `COMMAND`, the class of the command, and `end_of_help`.
     """
     module = importlib.import_module(f"diskbench.cli.{name}")
-    found: Any = getattr(module, "app", None)
-    if not isinstance(found, typer.Typer):
-        found = typer.Typer()
+    group: Any = getattr(module, "app", None)
+    if not isinstance(group, typer.Typer):
+        group = typer.Typer()
         if hasattr(module, "function_for"):
             kind, epilog = module.COMMAND, module.end_of_help(arguments)
-            found.command(name, cls=kind, epilog=epilog)(module.function_for(arguments))
+            group.command(name, cls=kind, epilog=epilog)(module.function_for(arguments))
         else:
-            found.command(name, cls=PanelledCommand)(getattr(module, name))
-    found.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
-    found._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
-    command = get_command(found)
+            group.command(name, cls=PanelledCommand)(getattr(module, name))
+    group.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
+    group._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
+    command = get_command(group)
     command.name = name
     if isinstance(command, TyperGroup) and not command.invoke_without_command:
         command.no_args_is_help = True  # a group alone lists its commands

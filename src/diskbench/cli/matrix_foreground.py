@@ -236,8 +236,8 @@ def _end(database: sa.Engine, last: MatrixStanding, width: int) -> RenderableTyp
 
     if not last.counts.get("done"):
         return matrix_end(last, (), (), width=width)
-    found = replicates_of(database, [Filter("campaign_id", "=", last.campaign_id)])
-    return matrix_end(last, rows_of_replicates(found.lines), found.marks, width=width)
+    replicates = replicates_of(database, [Filter("campaign_id", "=", last.campaign_id)])
+    return matrix_end(last, rows_of_replicates(replicates.lines), replicates.marks, width=width)
 
 
 def in_background(session: Session, campaign: CampaignRow) -> None:

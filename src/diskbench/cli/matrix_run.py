@@ -133,9 +133,9 @@ def status(
 
     database = opened_database(database_url)
     if every:
-        for one in list_campaigns(database):
-            seen = standing(database, one)
-            print(f"{one.campaign_id}  {one.name}  {matrix_line(seen)}")
+        for campaign in list_campaigns(database):
+            seen = standing(database, campaign)
+            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(seen)}")
         return
     campaign = find_campaign(database, matrix)
     if watch:

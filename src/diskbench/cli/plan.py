@@ -13,7 +13,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.engine.trial.plan_preview import Looked
+    from diskbench.engine.trial.plan_preview import Previewed
 
 COMMAND = RunCommand
 end_of_help = help_end
@@ -48,17 +48,17 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
         raise typer.Exit(PROBLEM)
 
 
-def _print_text(found: Looked) -> None:
+def _print_text(previewed: Previewed) -> None:
     from diskbench.cli.failures import print_error
     from diskbench.report.terminal.plan_text import render_plan
 
-    if found.plans:
-        typer.echo(render_plan([one for one, _ in found.plans]))
-    for cell, error in found.refused:
+    if previewed.plans:
+        typer.echo(render_plan([draft for draft, _ in previewed.plans]))
+    for cell, error in previewed.refused:
         print_error(error, prefix=f"{cell.address}: " if cell.address else "")
 
 
-def _print_document(found: Looked) -> None:
+def _print_document(previewed: Previewed) -> None:
     from diskbench.model.outcome import problem_of
     from diskbench.plan.cost import cost_of_plan
     from diskbench.plan.document import PlanDocument, PlannedTrial, RefusedTrial
@@ -66,16 +66,16 @@ def _print_document(found: Looked) -> None:
     document = PlanDocument(
         trials=tuple(
             PlannedTrial(
-                plan=one,
+                plan=draft,
                 asked=was_asked,
-                cost=cost_of_plan(one),
-                longest_cost=cost_of_plan(one, longest=True),
+                cost=cost_of_plan(draft),
+                longest_cost=cost_of_plan(draft, longest=True),
             )
-            for one, was_asked in found.plans
+            for draft, was_asked in previewed.plans
         ),
         refused=tuple(
             RefusedTrial(address=cell.address, replicate=cell.replicate, problem=problem_of(error))
-            for cell, error in found.refused
+            for cell, error in previewed.refused
         ),
     )
     print_json(document.model_dump_json(indent=2))

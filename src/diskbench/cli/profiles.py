@@ -131,18 +131,18 @@ def render(
         )
     if not profile.is_template and (changed := difference(profile, parameters, target)):
         typer.echo(textwrap.indent(changed, "; ") + "\n")
-    for one in steps:
+    for planned in steps:
         if step is None:
             repeated = (
                 f", repeated until {loop.tracked} is steady ({loop.min_rounds} to "
                 f"{loop.max_rounds} rounds)"
-                if loop and one.index >= loop.first
+                if loop and planned.index >= loop.first
                 else ""
             )
-            typer.echo(f"; ===== step {one.index}: {one.name} ({one.role}){repeated}")
-        if step is None or one.index == step:
-            shown = stand_in(one)
-            if shown is not one:
+            typer.echo(f"; ===== step {planned.index}: {planned.name} ({planned.role}){repeated}")
+        if step is None or planned.index == step:
+            shown = stand_in(planned)
+            if shown is not planned:
                 typer.echo(f"; rates below assume a measured rate of {STAND_IN_IOPS:g} IOPS")
             typer.echo(shown.job)
 

@@ -65,22 +65,24 @@ def show(
     from diskbench.catalog.published.figures import find_published
     from diskbench.results.refreshed_catalogue import open_books
 
-    found, books = find_published(name), open_books()
+    figures, books = find_published(name), open_books()
     if output == "json":
         from diskbench.plan.published_verdict import published_verdict
 
-        _print_document(found, {figure.id: published_verdict(figure, books) for figure in found})
+        _print_document(
+            figures, {figure.id: published_verdict(figure, books) for figure in figures}
+        )
         return
     from diskbench.report.published.text import show_lines
 
-    for line in show_lines(found, books):
+    for line in show_lines(figures, books):
         print(line)
 
 
 def _print_document(
-    found: Iterable[Published], verdicts: Mapping[str, Verdict] | None = None
+    figures: Iterable[Published], verdicts: Mapping[str, Verdict] | None = None
 ) -> None:
     from diskbench.catalog.published.figures import PublishedDocument
 
-    document = PublishedDocument(published=tuple(found), verdicts=dict(verdicts or {}))
+    document = PublishedDocument(published=tuple(figures), verdicts=dict(verdicts or {}))
     print_json(document.model_dump_json())

@@ -83,8 +83,8 @@ def report_published(
                 advice="the lines above say why; name no run to draw the published figures only",
             )
 
-    def outlook(one: Published, runs: int) -> PlanExpectation | None:
-        return published_outlook(one, books, runs)
+    def outlook(figure: Published, runs: int) -> PlanExpectation | None:
+        return published_outlook(figure, books, runs)
 
     made = f"Drawn by diskbench {__version__} from the figures of {_post_words(chosen)}"
     for path, kind in files:

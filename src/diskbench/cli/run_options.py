@@ -399,24 +399,24 @@ def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
         yield own_parameter(option, option.about, option.panel)
 
 
-def own_parameter(one: Option, about: str, panel: str | None) -> inspect.Parameter:
+def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Parameter:
     """A provider's own option as Typer reads it, under a panel of the help; None or False where it
     is not typed."""
 
     def values(incomplete: str) -> list[str]:
-        return [value for value in one.values if value.startswith(incomplete)]
+        return [value for value in own.values if value.startswith(incomplete)]
 
     option = typer.Option(
-        one.flag,
+        own.flag,
         help=about,
-        metavar=None if one.kind is bool else one.metavar or "N",
+        metavar=None if own.kind is bool else own.metavar or "N",
         rich_help_panel=panel,
-        autocompletion=values if one.values else None,
+        autocompletion=values if own.values else None,
     )
-    is_switch = one.kind is bool
+    is_switch = own.kind is bool
     return inspect.Parameter(
-        one.name,
+        own.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=False if is_switch else None,
-        annotation=Annotated[bool if is_switch else one.kind | None, option],
+        annotation=Annotated[bool if is_switch else own.kind | None, option],
     )

@@ -183,7 +183,7 @@ def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
     for name, missed in named:
         for line in missed:
             condition = line.threshold.source.removeprefix("--fail-if ")
-            of = f"{name} " if name else ""
-            print(f"failed {condition}: {of}{line.found}", file=sys.stderr)
+            subject = f"{name} " if name else ""
+            print(f"failed {condition}: {subject}{line.found}", file=sys.stderr)
             code = 1
     return code

@@ -204,7 +204,11 @@ def print_last(engine: sa.Engine, seen: ScheduleStanding) -> None:
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.store.campaigns import find_campaign
 
-    over = [one.campaign_id for one in seen.occurrences if one.campaign_state == "done"]
+    over = [
+        occurrence.campaign_id
+        for occurrence in seen.occurrences
+        if occurrence.campaign_state == "done"
+    ]
     if over:
         print()
         print_standing(engine, standing(engine, find_campaign(engine, over[0])), "table")

@@ -39,8 +39,8 @@ class Where:
     def account(self, provider: str) -> str | None:
         """What pays for a provider, as typed."""
         name = next((known.account_option for known in plugins() if known.name == provider), None)
-        found: str | None = self.own.get(name) if name else None
-        return found
+        typed: str | None = self.own.get(name) if name else None
+        return typed
 
     def check_asked(self, providers: frozenset[str], to_add: str) -> None:
         """Raise InvalidValue for an option of providers none of which is asked. `to_add` says what
@@ -101,11 +101,11 @@ def scoped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _scoping() -> Iterator[inspect.Parameter]:
     """The options of all providers that tell where leases are listed, and who pays for them."""
-    found: dict[str, list[tuple[Plugin, Option]]] = {}
-    for one, option in all_options():
+    by_name: dict[str, list[tuple[Plugin, Option]]] = {}
+    for plugin, option in all_options():
         if option.scopes:
-            found.setdefault(option.name, []).append((one, option))
-    for several in found.values():
+            by_name.setdefault(option.name, []).append((plugin, option))
+    for several in by_name.values():
         option = several[0][1]
-        titles = ", ".join(dict.fromkeys(one.title for one, _ in several))
+        titles = ", ".join(dict.fromkeys(plugin.title for plugin, _ in several))
         yield own_parameter(option, f"{titles}: {option.about}", None)

@@ -81,13 +81,13 @@ def start(
     # Threads that look at hosts render profiles: two that import it at once can find half of it.
     import_module("jinja2.sandbox")
     try:
-        looked = preview_command(
+        answer = preview_command(
             providers, cells(request), profile, books, install_fio=install_fio, timing=timing
         )
         # The hosts answer while this process imports and opens what it stores into.
         session = session_of(settings, timing, books, providers)
         warm_up()
-        prepared = looked()
+        prepared = answer()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         leave(INTERRUPTED)

@@ -97,10 +97,13 @@ def recording_of(
         provider=provider,
         flags=_flags(typed, provider, cleaner),
         findings=tuple(
-            found.model_copy(
-                update={"told": cleaner.prose(found.told), "advice": cleaner.prose(found.advice)}
+            finding.model_copy(
+                update={
+                    "told": cleaner.prose(finding.told),
+                    "advice": cleaner.prose(finding.advice),
+                }
             )
-            for found in findings
+            for finding in findings
         ),
         exchanges=tuple(cleaner.exchange(exchange) for exchange in exchanges),
     )

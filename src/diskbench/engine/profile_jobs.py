@@ -42,8 +42,8 @@ def built(
     machine's fio (None: no fio). Raises ProfileError."""
     version = _fio("--version")
     rendered = render(profile, dict(overrides), _context(target))
-    found = build_steps(profile, rendered, target, version)
-    return found.steps, found.loop, version
+    steps = build_steps(profile, rendered, target, version)
+    return steps.steps, steps.loop, version
 
 
 def difference(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> str:
@@ -111,12 +111,12 @@ def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioT
     is told by the stage that finds it."""
     if profile.is_template:
         return
-    found = mistakes(profile, overrides, _context(target), target)
-    if len(found) > 1:
-        listed = "\n  ".join(found[:_MOST])
-        more = f"\n  and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    faults = mistakes(profile, overrides, _context(target), target)
+    if len(faults) > 1:
+        listed = "\n  ".join(faults[:_MOST])
+        more = f"\n  and {len(faults) - _MOST} more" if len(faults) > _MOST else ""
         raise ProfileError(
-            f"{len(found)} mistakes:\n  {listed}{more}",
+            f"{len(faults)} mistakes:\n  {listed}{more}",
             advice="correct or remove them; see docs/profiles.md",
         )
 

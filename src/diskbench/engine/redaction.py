@@ -77,8 +77,8 @@ class Cleaner:
         for exchange in exchanges:
             text = exchange.body if isinstance(exchange.body, str) else json.dumps(exchange.body)
             for pattern in self.redaction.names:
-                found = {html.unescape(name) for name in re.findall(pattern, text)}
-                self._names |= {name for name in found if not self._public(name)}
+                names = {html.unescape(name) for name in re.findall(pattern, text)}
+                self._names |= {name for name in names if not self._public(name)}
         self._known = None
 
     def exchange(self, exchange: Exchange) -> Exchange:

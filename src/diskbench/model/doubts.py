@@ -255,7 +255,7 @@ DATED = Doubt(
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {
-    one.code: one for one in tuple(globals().values()) if isinstance(one, Doubt)
+    doubt.code: doubt for doubt in tuple(globals().values()) if isinstance(doubt, Doubt)
 }
 """All of them by code; the more serious of two that name a profile stands first."""
 
@@ -268,5 +268,5 @@ def doubt_of(code: str) -> Doubt:
 
 def doubt_words(reasons: Iterable[Reason], *weights: Weight) -> str:
     """The reasons of these weights in words, each once: `too short; no I/O`."""
-    words = (doubt_of(one.code).words for one in reasons if one.weight in weights)
+    words = (doubt_of(reason.code).words for reason in reasons if reason.weight in weights)
     return "; ".join(dict.fromkeys(words))

@@ -143,7 +143,7 @@ def option_model(group: str) -> type[Options] | None:
 
 def owners(name: str) -> Iterator[Plugin]:
     """The plugins that have an option of that name."""
-    return (one for one, option in all_options() if option.name == name)
+    return (plugin for plugin, option in all_options() if option.name == name)
 
 
 @functools.cache

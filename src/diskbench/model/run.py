@@ -100,7 +100,7 @@ class Run:
         return {"emulated": self.emulated, "unverified": self.unverified}.get(mark, self.imported)
 
 
-RUN_FIELDS = tuple(one.name for one in fields(Run))
+RUN_FIELDS = tuple(field.name for field in fields(Run))
 
 
 def run_columns(run: Run) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class MeasuredRow:
         return self.run.run_id
 
 
-MEASURED_FIELDS = tuple(one.name for one in fields(MeasuredRow) if one.name != "run")
+MEASURED_FIELDS = tuple(field.name for field in fields(MeasuredRow) if field.name != "run")
 
 
 def measured_columns(row: MeasuredRow) -> dict[str, Any]:

@@ -36,19 +36,19 @@ KEYS = (
 )
 LABEL, PARAMETER = "label", "set"
 BY_LABEL = {
-    one.column: one.name
-    for one in KEYS
-    if one.name in {"disk", "region", "zone", "instance", "cache"}
+    key.column: key.name
+    for key in KEYS
+    if key.name in {"disk", "region", "zone", "instance", "cache"}
 }
 """Columns of which a label with the key's name speaks where the run itself knows nothing."""
 _TOLD = ("disk", "region", "size", "profile", "iops")
-COLUMN_OF = {one.name: one.column for one in KEYS}
+COLUMN_OF = {key.name: key.column for key in KEYS}
 OPERATORS = "= != > >= < <= and ~ (contains)"
 
-_SOME = ", ".join(one.example for one in KEYS if one.name in _TOLD)
+_SOME = ", ".join(key.example for key in KEYS if key.name in _TOLD)
 FILTER_HELP = (
     f"Only runs that meet all: {_SOME}, label.team=x. Keys: "
-    f"{', '.join(one.name for one in KEYS)}, and every column of `results list --output csv`."
+    f"{', '.join(key.name for key in KEYS)}, and every column of `results list --output csv`."
 )
 SELECTION_HELP = (
     "runs, trials or matrices (ids or the beginnings of them, `last`, `last~1`, names), KEY=VALUE "

@@ -98,11 +98,11 @@ def value_faults(error: Exception, whole: str) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     errors = error.errors(include_url=False)
-    told = [
+    known = [
         f"{'.'.join(str(part) for part in each['loc']) or whole}: {_sentence(value_fault(each))}"
         for each in errors[:_MOST]
     ]
-    return "; ".join([*told, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
+    return "; ".join([*known, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
 
 
 def _sentence(fault: ValueFault) -> str:

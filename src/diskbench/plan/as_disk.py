@@ -40,8 +40,8 @@ def ways_of_words(
     disk."""
     cloud, disk_type, size_gib, more = _read(words)
     figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
-    found = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
-    return tuple(_way(words, disk_limits, more, cloud, machine, books) for disk_limits in found)
+    versions = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
+    return tuple(_way(words, disk_limits, more, cloud, machine, books) for disk_limits in versions)
 
 
 def _way(

@@ -50,8 +50,8 @@ def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpe
         return None
     turns = list(in_turn(plan))
     if not loads_all(plan):
-        found = on_some_disks(plan, books, way, turns)
-        return found.model_copy(update={"price": _price(plan, books, way)})
+        partial = on_some_disks(plan, books, way, turns)
+        return partial.model_copy(update={"price": _price(plan, books, way)})
     asked = _asked(plan, turns, way)
     course = simulate(way.path, [step_load.stage for step_load in asked])
     book = _Book(way.path)

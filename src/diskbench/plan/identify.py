@@ -113,7 +113,7 @@ def identify(
     buckets, as on the lab. `is_fresh`: the disk was new when the first level was measured, so its
     buckets were full. `fits_bought`: figures that are bought may be the measured ones, else
     they are the defaults."""
-    found = [
+    likely = [
         fit
         for name in clouds()
         if cloud is None or name == cloud
@@ -121,7 +121,7 @@ def identify(
         if (fit := _fit(name, candidate, levels, time_scale, is_fresh=is_fresh)) is not None
     ]
     ranked: dict[str, LikelyDisk] = {}
-    for fit in sorted(found, key=lambda fit: (fit.cost, fit.off, fit.disk)):
+    for fit in sorted(likely, key=lambda fit: (fit.cost, fit.off, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
 
@@ -151,9 +151,9 @@ def _bought(
     """Yield the disk with each bought figure that the levels ask for, of the least size that is
     sold with it."""
     charged = entry.accounting.rule() if entry.accounting else NO_RULE
-    ios = [one.iops * charged.ios(one.load.block_bytes) for one in levels]
+    ios = [level.iops * charged.ios(level.load.block_bytes) for level in levels]
     unit = entry.throughput.unit_bytes if entry.throughput else 1
-    moved = [one.iops * one.load.block_bytes / unit for one in levels]
+    moved = [level.iops * level.load.block_bytes / unit for level in levels]
     for iops, throughput in product(_figures(entry.iops, ios), _figures(entry.throughput, moved)):
         free = (iops is not None) + (throughput is not None)
         if not free:
@@ -174,14 +174,14 @@ def _figures(quantity: Quantity | None, rates: Sequence[float]) -> list[float | 
     if quantity is None or not quantity.provisioned:
         return [None]
     least, most = quantity.min or 0.0, quantity.max or 0.0
-    found: list[float] = []
+    figures: list[float] = []
     for rate in sorted(rates, reverse=True):
         bought = float(f"{rate:.{_BOUGHT_DIGITS}g}")
         bought = least if (1 - NEAR) * least <= bought < least else bought
-        is_new = all(abs(bought / other - 1) > NEAR for other in found)
+        is_new = all(abs(bought / other - 1) > NEAR for other in figures)
         if least <= bought <= most and is_new:
-            found.append(bought)
-    return [None, *found[:_BOUGHT_MOST]]
+            figures.append(bought)
+    return [None, *figures[:_BOUGHT_MOST]]
 
 
 def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
@@ -254,7 +254,7 @@ def _fit(
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
         # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
         is_between = mean is not None and least < level.iops < mean < _REFILLED * least
-        cap = min(caps, key=lambda one: abs(level.iops / one.iops - 1), default=None)
+        cap = min(caps, key=lambda bound: abs(level.iops / bound.iops - 1), default=None)
         beside = "no cap" if cap is None else f"{format_iops(cap.iops)}, {best:.1%} off"
         words = f"{level.name}: {format_iops(level.iops)} IOPS of {beside}"
         is_fit = best <= NEAR or is_between
@@ -265,12 +265,12 @@ def _fit(
         if level.fell_from is None or level.after_s is None:
             continue
         lasts, before = expected.lasts_s, expected.begin.iops
-        said = f"{level.name}: fell after {format_duration_s(level.after_s)}"
+        fell = f"{level.name}: fell after {format_duration_s(level.after_s)}"
         if lasts is None:
-            misses.append(f"{said}, and this disk has no bucket")
+            misses.append(f"{fell}, and this disk has no bucket")
             cost += _MISSED
             continue
-        arithmetic = f"{said}, by arithmetic {format_duration_s(lasts)}"
+        arithmetic = f"{fell}, by arithmetic {format_duration_s(lasts)}"
         near = abs(level.after_s / lasts - 1) <= _NEAR_FALL
         near = near and abs(level.fell_from / before - 1) <= _NEAR_FALL
         (fits if near else misses).append(arithmetic)
@@ -299,7 +299,7 @@ def _fit(
 
 def _tightest(state: ExpectedLevel) -> Bound | None:
     """Return the tightest cap of a level; a range and a latency are none."""
-    caps = (one for one in state.bounds if one.limit not in _NOT_CAPS and not one.is_range)
+    caps = (bound for bound in state.bounds if bound.limit not in _NOT_CAPS and not bound.is_range)
     return next(caps, None)
 
 

@@ -45,14 +45,14 @@ def on_some_disks(
             unknown=(*way.unknown, _CREDIT),
         )
     known: dict[int, tuple[StepLoad, Expectation | None]] = {}
-    found: list[Expectation] = []
+    expectations: list[Expectation] = []
     steps, at = [], 0.0
     for run, of_round, step in turns:
         if step.index not in known:
             known[step.index] = _of_step(plan, books, step)
         asked, expected = known[step.index]
-        if expected is not None and expected not in found:
-            found.append(expected)
+        if expected is not None and expected not in expectations:
+            expectations.append(expected)
         rate = expected.begin.iops if expected is not None else None
         seconds = asked.stage.seconds
         if math.isinf(seconds):
@@ -67,12 +67,12 @@ def on_some_disks(
                 start_s=at,
                 seconds=seconds,
                 mean_iops=rate,
-                load=None if expected is None else found.index(expected),
+                load=None if expected is None else expectations.index(expected),
             )
         )
         at += seconds
     return PlanExpectation(
-        expectations=tuple(found),
+        expectations=tuple(expectations),
         steps=tuple(steps),
         seconds=at,
         sources=way.sources,

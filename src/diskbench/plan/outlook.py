@@ -113,7 +113,7 @@ def outlook(
     blocks: Sequence[BlockOutlook],
 ) -> MatrixOutlook:
     """Return the document of a matrix whose blocks were checked."""
-    of_block = {one.block: one for one in blocks}
+    of_block = {block.block: block for block in blocks}
     planned = [cell for cell in cells if of_block[cell.block].problem is None]
     tasks = [
         Task(cell.cell.provider, cell.partition, of_block[cell.block].trial_s, cell.machine)
@@ -124,7 +124,7 @@ def outlook(
         cell.key: (begin, begin + task.seconds)
         for cell, begin, task in zip(planned, begins, tasks, strict=True)
     }
-    in_round = dict.fromkeys((one.key for one in cells), -1)
+    in_round = dict.fromkeys((cell.key for cell in cells), -1)
     if matrix.order == "random":
         in_round = rounds(cells, seed)
     makespan = max((end for _, end in times.values()), default=0.0)
@@ -141,14 +141,14 @@ def outlook(
         blocks=tuple(blocks),
         cells=tuple(
             CellOutlook(
-                position=one.position,
-                round=in_round[one.key] + 1,
-                key=one.key,
-                block=of_block[one.block].number,
-                starts_s=times.get(one.key, (None, None))[0],
-                ends_s=times.get(one.key, (None, None))[1],
+                position=cell.position,
+                round=in_round[cell.key] + 1,
+                key=cell.key,
+                block=of_block[cell.block].number,
+                starts_s=times.get(cell.key, (None, None))[0],
+                ends_s=times.get(cell.key, (None, None))[1],
             )
-            for one in cells
+            for cell in cells
         ),
         at_once=_most_at_once(times.values()),
         makespan_s=makespan,
@@ -225,19 +225,19 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
             kinds.setdefault(("machines", ""), []).append(1)
             if block.vcpus is not None:
                 family = re.match(r"[a-z]*", block.instance_type or "")
-                of = family[0] if family else ""
-                kinds.setdefault((f"{spot}vcpus", of), []).append(block.vcpus)
+                where = family[0] if family else ""
+                kinds.setdefault((f"{spot}vcpus", where), []).append(block.vcpus)
             if block.disks:
                 kinds.setdefault(("disks", ""), []).append(block.disks)
                 kinds.setdefault(("disk-gib", block.disk or ""), []).append(
                     block.disk_gib * block.disks
                 )
-        for (kind, of), amounts in kinds.items():
+        for (kind, where), amounts in kinds.items():
             yield Need(
                 provider=here[0].provider,
                 region=here[0].region or "",
                 kind=kind,
-                of=of,
+                of=where,
                 amount=math.fsum(sorted(amounts, reverse=True)[:count]),
             )
 

@@ -216,5 +216,5 @@ def _promise(
         if expected is not None:
             credit = {gate.limit: 1.0 for gate in path.gates if gate.capacity}
             promises.append(StepPromise(expected, credit=credit, is_guess=True, until=disk.until))
-    fitting = [one for one in promises if iops is not None and one.is_near(iops)]
+    fitting = [promise for promise in promises if iops is not None and promise.is_near(iops)]
     return next(iter(fitting or promises), None)

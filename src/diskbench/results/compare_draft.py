@@ -58,7 +58,9 @@ def is_one_machine(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> bool:
     """Whether all figures are of blocks on a single machine. Blocks are then the samples, and what
     they say covers this machine only; otherwise machines are the samples."""
     figures = [*a, *b]
-    return all(figure.block for figure in figures) and len({one.machine for one in figures}) == 1
+    return (
+        all(figure.block for figure in figures) and len({figure.machine for figure in figures}) == 1
+    )
 
 
 def _block(figure: TrialFigure) -> str:

@@ -58,27 +58,27 @@ def compare_metrics(
 ) -> Comparison:
     """As `compare_selections`, of several metrics, in the order of the steps. A metric that a side
     lacks is left out where there is another. Raises as `compare_selections`."""
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     lacking: InvalidValue | None = None
     for metric in metrics:
         try:
-            found.append(
+            comparisons.append(
                 compare_selections(
                     database, a, b, metric=metric, pool=pool, within=within, evidence=evidence
                 )
             )
         except NoFigure as error:
             lacking = lacking or error
-    if not found:
+    if not comparisons:
         raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
-    first = found[0]
+    first = comparisons[0]
     lines = dict.fromkeys(
-        (one.block, one.step, one.direction) for of in found for one in of.compared
+        (line.block, line.step, line.direction) for each in comparisons for line in each.compared
     )
     order = {line: at for at, line in enumerate(lines)}
-    compared = [one for of in found for one in of.compared]
-    compared.sort(key=lambda one: order[one.block, one.step, one.direction])
-    left = dict.fromkeys(one for of in found for one in of.not_compared)
+    compared = [line for each in comparisons for line in each.compared]
+    compared.sort(key=lambda line: order[line.block, line.step, line.direction])
+    left = dict.fromkeys(words for each in comparisons for words in each.not_compared)
     return first.model_copy(update={"compared": tuple(compared), "not_compared": tuple(left)})
 
 

@@ -81,18 +81,18 @@ def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) 
         line = FigureLine(*figure.ours, rw=None, block_bytes=None, iodepth=None)
         known[line] = figure
         subject = (("profile", tool),)
-        of_theirs += [replace(one, line=line, subject=subject) for one in pair[0]]
-        of_ours += [replace(one, line=line, subject=subject) for one in pair[1]]
-    for of in dict.fromkeys((one.line.step, one.line.direction) for one in theirs):
-        if of not in seen:
-            why = f"{' '.join(of)} of {tool} has no counterpart among our steps"
+        of_theirs += [replace(figure, line=line, subject=subject) for figure in pair[0]]
+        of_ours += [replace(figure, line=line, subject=subject) for figure in pair[1]]
+    for place in dict.fromkeys((figure.line.step, figure.line.direction) for figure in theirs):
+        if place not in seen:
+            why = f"{' '.join(place)} of {tool} has no counterpart among our steps"
             left.append(NotCompared(block=block, why=why))
     sides = (of_theirs, of_ours) if theirs_first else (of_ours, of_theirs)
     return Aligned(*sides, fidelity=known, left=left)
 
 
 def _at(figures: Sequence[TrialFigure], place: tuple[str, str]) -> list[TrialFigure]:
-    return [one for one in figures if (one.line.step, one.line.direction) == place]
+    return [figure for figure in figures if (figure.line.step, figure.line.direction) == place]
 
 
 def _other_blocks(theirs: Sequence[TrialFigure], ours: Sequence[TrialFigure]) -> str:

@@ -39,23 +39,27 @@ def promises_of(
     provider = runs_of[0][0].provider if runs_of else ""
     day = _day(runs_of[0][0]) if runs_of else None
     ways = hint.ways(books, provider, day) if hint is not None else ()
-    found = [_from_hint(runs_of, plan, way) for way in ways]
+    versions = [_from_hint(runs_of, plan, way) for way in ways]
     stated = (hint.measured_on if hint is not None else None) or day
-    if len(found) < 2:
+    if len(versions) < 2:
         until = ways[0].limits.until if ways and ways[0].limits else None
         why = f"limits until {until}, which held on {stated}" if until else ""
-        return {key: replace(one, chosen=why) for key, one in found[0].items()} if found else {}
+        return (
+            {key: replace(promise, chosen=why) for key, promise in versions[0].items()}
+            if versions
+            else {}
+        )
     rates = _rates(runs_of)
-    near = [fits(promises, rates) for promises in found]
-    at = max(range(len(found)), key=near.__getitem__)
-    if all(_promised(promises) == _promised(found[at]) for promises in found):
-        return found[at]  # what changed of its limits is not what this load meets
-    why = _chosen_words(ways[at].limits, near[at], len(rates), len(found))
-    return {key: replace(one, chosen=why) for key, one in found[at].items()}
+    near = [fits(promises, rates) for promises in versions]
+    at = max(range(len(versions)), key=near.__getitem__)
+    if all(_promised(promises) == _promised(versions[at]) for promises in versions):
+        return versions[at]  # what changed of its limits is not what this load meets
+    why = _chosen_words(ways[at].limits, near[at], len(rates), len(versions))
+    return {key: replace(promise, chosen=why) for key, promise in versions[at].items()}
 
 
 def _promised(promises: Mapping[tuple[str, int], StepPromise]) -> list[tuple[float, float]]:
-    levels = [(one.expected.begin, one.expected.lasting) for one in promises.values()]
+    levels = [(promise.expected.begin, promise.expected.lasting) for promise in promises.values()]
     return [(begin.iops, lasting.iops) for begin, lasting in levels]
 
 
@@ -105,11 +109,13 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
     return promises
 
 
-def _differs(foreseen: Expectation, found: Expectation, seconds: float) -> bool:
+def _differs(foreseen: Expectation, afterwards: Expectation, seconds: float) -> bool:
     """Whether credit lasts for longer or shorter, by a tenth of the step."""
     lasted = [
-        min(one.lasts_s if one.lasts_s is not None else seconds, seconds) if one.bursts else 0.0
-        for one in (foreseen, found)
+        min(expected.lasts_s if expected.lasts_s is not None else seconds, seconds)
+        if expected.bursts
+        else 0.0
+        for expected in (foreseen, afterwards)
     ]
     return abs(lasted[0] - lasted[1]) > _TENTH * seconds
 

@@ -34,7 +34,9 @@ def keep_judged(
         of_runs.setdefault(verdict.run_id, {})[verdict.step] = verdict
     headlines = {}
     for run_id, by_step in of_runs.items():
-        chosen = headline_step([_load(one, results.get(run_id, ())) for one in by_step.values()])
+        chosen = headline_step(
+            [_load(judged, results.get(run_id, ())) for judged in by_step.values()]
+        )
         if chosen is not None:
             verdict = by_step[chosen.step]
             headlines[run_id] = Headline(

@@ -63,12 +63,12 @@ def imported(
     kept = KeptRuns(store)
     batch: list[_Read] = []
     for source in sources:
-        found = read_source(source)
+        report = read_source(source)
         manifests = import_source(
-            store, source, labels=labels, version=version, imported=found, kept=kept
+            store, source, labels=labels, version=version, imported=report, kept=kept
         )
         batch += [
-            (source, manifest, _rows(store, source, manifest, found), _compared(manifest, found))
+            (source, manifest, _rows(store, source, manifest, report), _compared(manifest, report))
             for manifest in manifests
         ]
         if sum(1 + len(rows.steps) for _, _, rows, _ in batch) >= _ROWS_AT_ONCE:
@@ -78,12 +78,12 @@ def imported(
 
 
 def _rows(
-    store: EvidenceStore, source: ImportSource, manifest: Manifest, found: Imported
+    store: EvidenceStore, source: ImportSource, manifest: Manifest, report: Imported
 ) -> RunRows:
     """The rows of a run of a file that was just read."""
     if manifest.imported is not None and manifest.imported.name != source.name:
         return rows_of(store, manifest)  # imported before, under another name
-    return RunRows(*rows_of_import(store, manifest, found))
+    return RunRows(*rows_of_import(store, manifest, report))
 
 
 def _written(
@@ -105,16 +105,16 @@ def _written(
         )
 
 
-def _compared(manifest: Manifest, found: Imported) -> tuple[StepAudit, ...]:
+def _compared(manifest: Manifest, report: Imported) -> tuple[StepAudit, ...]:
     """The steps of a run of another tool whose bytes, I/Os and block were compared."""
     index = manifest.imported.index if manifest.imported is not None else 0
     holds = AuditCheck(name="bytes", holds=True, message="bytes are I/Os times block")
     return tuple(
         StepAudit(
-            run_id=manifest.run_id, step_index=of.step.index, step=of.step.name, checks=(holds,)
+            run_id=manifest.run_id, step_index=step.step.index, step=step.step.name, checks=(holds,)
         )
-        for of in found.runs[index].steps
-        if of.compared
+        for step in report.runs[index].steps
+        if step.compared
     )
 
 

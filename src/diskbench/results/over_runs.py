@@ -38,27 +38,34 @@ def over_runs(runs_of: RunsOf) -> OverRuns:
         for group in groups:
             if group.iops:
                 series.setdefault(group.name, []).append((number, group.iops))
-    found = joint_courses(series)
+    courses_of = joint_courses(series)
     courses: dict[tuple[str, str], RunStretch] = {}
     variation: dict[tuple[str, str], float] = {}
-    for name, of in series.items():
-        levels = found[name] or (None,) * len(of)
+    for name, values_of in series.items():
+        levels = courses_of[name] or (None,) * len(values_of)
         alike: dict[RunStretch | None, list[float]] = {}
-        for (_, value), level in zip(of, levels, strict=True):
+        for (_, value), level in zip(values_of, levels, strict=True):
             alike.setdefault(level, []).append(value)
         vary = {
             level: stdev(values) / fmean(values)
             for level, values in alike.items()
             if len(values) >= FEWEST_FLAT
         }
-        for (number, _), level in zip(of, levels, strict=True):
+        for (number, _), level in zip(values_of, levels, strict=True):
             key = runs_of[number][0].run_id, name
             if level is not None:
                 courses[key] = level
             if level in vary:
                 variation[key] = vary[level]
-    least = {name: least_variation([value for _, value in of]) for name, of in series.items()}
-    return OverRuns(courses, variation, {n: one for n, one in least.items() if one is not None})
+    least = {
+        name: least_variation([value for _, value in values_of])
+        for name, values_of in series.items()
+    }
+    return OverRuns(
+        courses,
+        variation,
+        {n: variation_of for n, variation_of in least.items() if variation_of is not None},
+    )
 
 
 def disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:

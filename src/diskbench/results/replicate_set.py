@@ -55,12 +55,14 @@ def replicates_of(
     left_out: list[str] = []
     trials = {figure.trial_id for _, figure in figures}
     judge = _Judge(database, evidence) if len(trials) <= MOST_JUDGED else None
-    for (subject, line, metric), of in sorted(groups.items(), key=lambda item: _place(item[1])):
-        lines += _lines(words(subject) or "all", line, metric, of, pool, flagged, judge)
-        if spanning := sum(figure.spans_cliff for figure in of):
+    for (subject, line, metric), of_line in sorted(
+        groups.items(), key=lambda item: _place(item[1])
+    ):
+        lines += _lines(words(subject) or "all", line, metric, of_line, pool, flagged, judge)
+        if spanning := sum(figure.spans_cliff for figure in of_line):
             left_out.append(
-                f"{line.step} {line.direction}: {spanning} of {len(of)} trials ended between two "
-                "levels"
+                f"{line.step} {line.direction}: {spanning} of {len(of_line)} trials ended "
+                "between two levels"
             )
     return Replicates(
         asked=asked,

@@ -27,7 +27,7 @@ def counted_otherwise(group: StepGroup, load: Load | None) -> tuple[Reason, ...]
         return ()
     ios = device = moved = device_bytes = 0
     by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
-    for row in (row for of in group.rounds for row in of):
+    for row in (row for rows in group.rounds for row in rows):
         samples = by_index.get(row.step_index)
         if samples is None or row.direction not in ("read", "write"):
             return ()

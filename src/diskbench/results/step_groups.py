@@ -92,12 +92,12 @@ class StepGroup:
     @property
     def seconds(self) -> float:
         """Seconds that all rounds ran together."""
-        ran = sum(max(row.runtime_ns or 0 for row in of) / NS_PER_S for of in self.rounds)
+        ran = sum(max(row.runtime_ns or 0 for row in rows) / NS_PER_S for rows in self.rounds)
         return ran or (self.phases.seconds if self.phases else 0.0)
 
     @cached_property
     def _figure(self) -> Figure | None:
-        return step_figure(counted(row for of in self.rounds for row in of), None)
+        return step_figure(counted(row for rows in self.rounds for row in rows), None)
 
     @property
     def _course(self) -> StepPhases:
@@ -153,7 +153,7 @@ READS_OF_TEN = 0.9
 
 def _of_gobonniego(group: StepGroup) -> Load | None:
     """Buffered I/O: sequential writes or reads, or random I/O with one request per thread."""
-    row = next((row for of in group.rounds for row in of), None)
+    row = next((row for rows in group.rounds for row in rows), None)
     if row is None or row.block_bytes is None:
         return None
     random = (row.rw or "").startswith("rand")

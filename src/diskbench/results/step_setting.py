@@ -33,7 +33,9 @@ def setting_of(
     memory_bytes: int | None,
 ) -> Setting:
     """The setting of a step; `others` are name, load and IOPS of the other steps of its run."""
-    written = sum(row.bytes or 0 for of in group.rounds for row in of if row.direction == "write")
+    written = sum(
+        row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
+    )
     like = load.model_copy(update={"depth": None}) if load else None
     return Setting(
         load=load,

@@ -55,7 +55,7 @@ def _read(
     for _, figure in figures:
         if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
             blocks[block_of[figure.trial_id]][figure.line].append(figure)
-    count = {block: sum(of == block for of in block_of.values()) for block in blocks}
+    count = {block: sum(of_block == block for of_block in block_of.values()) for block in blocks}
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 

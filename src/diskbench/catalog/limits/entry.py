@@ -306,12 +306,12 @@ class DiskEntry(Frozen):
         """Return what may have held on a day (`2018-03-16`; a year or a month will do), the latest
         first: one version where the dates tell, else those on both sides; all of them without a
         day."""
-        past = [self._as_of(one) for one in reversed(self.earlier)]
+        past = [self._as_of(version) for version in reversed(self.earlier)]
         if day is None:
             return (self, *past)
         if self.since is None or day >= self.since:
             return (self,)
-        held = [one for one in self.earlier if day <= one.until]
+        held = [version for version in self.earlier if day <= version.until]
         if held:
             return (self._as_of(held[0]),)
         return (self, *past[:1])

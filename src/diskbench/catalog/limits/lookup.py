@@ -115,16 +115,16 @@ def dated_limits(
     entry = book.disks.get(disk_type)
     if entry is None:
         raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
-    found, refused = [], None
+    versions, refused = [], None
     for version in entry.versions(day):
         dated = book.model_copy(update={"disks": {**book.disks, disk_type: version}})
         try:
-            found.append(limits_of(dated, disk_type, size_gib, iops, throughput))
+            versions.append(limits_of(dated, disk_type, size_gib, iops, throughput))
         except InvalidValue as error:  # what is sold today was not sold then
             refused = refused or error
-    if not found and refused is not None:
+    if not versions and refused is not None:
         raise refused
-    return tuple(found)
+    return tuple(versions)
 
 
 def custom_limits(

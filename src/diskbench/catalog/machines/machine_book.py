@@ -136,7 +136,7 @@ class MachineBook(Frozen):
 
     @model_validator(mode="after")
     def _every_source_is_listed(self) -> MachineBook:
-        check_sources({name: one.source for name, one in self._figures()}, self.sources)
+        check_sources({name: figure.source for name, figure in self._figures()}, self.sources)
         return self
 
     def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:

@@ -61,32 +61,34 @@ def outlook_of(
         nullcontext(providers) if providers else Providers() as asked,
         ThreadPoolExecutor(max_workers=min(AT_ONCE, len(firsts) or 1)) as pool,
     ):
-        looked = list(pool.map(lambda cell: _resolved(cell, books, asked, offline=offline), firsts))
+        resolved = list(
+            pool.map(lambda cell: _resolved(cell, books, asked, offline=offline), firsts)
+        )
     blocks = [
         _block(number, first, counts[first.block], result)
-        for number, (first, result) in enumerate(zip(firsts, looked, strict=True), start=1)
+        for number, (first, result) in enumerate(zip(firsts, resolved, strict=True), start=1)
     ]
     return outlook(file.matrix, file.source, seed, cells, blocks)
 
 
 @dataclass(frozen=True)
-class _Looked:
+class _Resolved:
     plan: Plan | None = None
     asked: bool = False
     notes: tuple[str, ...] = ()
     problem: DiskbenchError | None = None
 
 
-def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: bool) -> _Looked:
+def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: bool) -> _Resolved:
     try:
         renter = providers.renter(cell.cell.provider)
         if renter is None:
-            return _Looked(_there(cell.cell, books))
+            return _Resolved(_there(cell.cell, books))
         rental, asked, notes = resolve_rental(renter, cell.cell, books, offline=offline)
         plan = draft(cell.cell, find_profile(cell.cell.profile), rental, new_id(), books)
     except DiskbenchError as error:
-        return _Looked(problem=error)
-    return _Looked(plan, asked, notes)
+        return _Resolved(problem=error)
+    return _Resolved(plan, asked, notes)
 
 
 def _there(cell: Cell, books: Books) -> Plan:
@@ -97,7 +99,7 @@ def _there(cell: Cell, books: Books) -> Plan:
     return plan.model_copy(update={"expectation": expectation})
 
 
-def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> BlockOutlook:
+def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved) -> BlockOutlook:
     base = BlockOutlook(
         number=number,
         block=first.block,
@@ -106,12 +108,12 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
         route=first.route,
         replicates=replicates,
         runs=first.cell.runs,
-        asked=looked.asked,
+        asked=resolved.asked,
     )
-    plan = looked.plan
+    plan = resolved.plan
     if plan is None:
-        assert looked.problem is not None
-        problem = problem_of(looked.problem)
+        assert resolved.problem is not None
+        problem = problem_of(resolved.problem)
         problem = problem.model_copy(
             update={"message": in_fields(problem.message), "advice": in_fields(problem.advice)}
         )
@@ -122,7 +124,7 @@ def _block(number: int, first: MatrixCell, replicates: int, looked: _Looked) -> 
         "cost": cost_of_plan(plan),
         "expectation": plan.expectation,
         "credit": credit_of(plan.expectation),
-        "notes": (*looked.notes, *plan.notes),
+        "notes": (*resolved.notes, *plan.notes),
     }
     rental = plan.rental
     if rental is not None:

@@ -50,12 +50,12 @@ def spent_by(
 
 def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:
     """The cost in US dollars of shared machines while no cell used them."""
-    found = leases_by_machine(database, campaign_id)
+    leases = leases_by_machine(database, campaign_id)
     return sum(
         max(
             spent_usd([machine], now, assume_price_usd_per_hour=assumed)
             - spent_usd(turns, now, assume_price_usd_per_hour=assumed),
             0.0,
         )
-        for machine, turns in found
+        for machine, turns in leases
     )

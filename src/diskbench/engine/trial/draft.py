@@ -104,7 +104,7 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, book
 def _assumed_facts(rental: Rental) -> HostFacts:
     """The facts that are expected of the machine, as far as planning needs them."""
     disk, spec = rental.disk, rental.spec
-    found = DiskFacts(
+    disk_facts = DiskFacts(
         name=disk.type if disk else "",
         path="",
         size_bytes=disk.size_gib * GIB * (disk.count if spec.stripe else 1) if disk else None,
@@ -113,8 +113,8 @@ def _assumed_facts(rental: Rental) -> HostFacts:
         cpu=CpuFacts(count=rental.cores or _ASSUMED_CORES),
         memory_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
         memory_available_bytes=rental.memory_bytes or _ASSUMED_MEMORY,
-        disk=found,
-        other_disks=() if spec.stripe else (found,) * (spec.count - 1),
+        disk=disk_facts,
+        other_disks=() if spec.stripe else (disk_facts,) * (spec.count - 1),
     )
 
 

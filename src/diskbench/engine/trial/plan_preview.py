@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Looked:
+class Previewed:
     """The plans, each with whether its provider was asked; and the cells that cannot be measured,
     each with its error."""
 
@@ -35,7 +35,7 @@ class Looked:
 
 def preview(
     request: Request, books: Books, *, install_fio: bool = False, offline: bool = False
-) -> Looked:
+) -> Previewed:
     """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
     request as a whole."""
     profile = find_profile(request.profile)
@@ -48,14 +48,14 @@ def preview(
     prepared = Preparation(wanted, profile, books, install_fio=install_fio, timing=timing).result()
     for host in prepared.hosts.values():
         host.close()
-    return Looked([(plan, True) for plan in prepared.plans], prepared.refused)
+    return Previewed([(plan, True) for plan in prepared.plans], prepared.refused)
 
 
 def _rented(
     renter: Renter, wanted: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
-) -> Looked:
+) -> Previewed:
     """The plans of rented machines, one for all replicates, because their rental is the same."""
-    looked = Looked()
+    previewed = Previewed()
     for cell in wanted:
         check_rentable(renter, cell, profile)
         if cell.replicate:
@@ -64,8 +64,8 @@ def _rented(
             rental, was_asked, notes = resolve_rental(renter, cell, books, offline=offline)
             plan = draft(cell, profile, rental, new_id(), books)
         except DiskbenchError as error:
-            looked.refused.append((cell, error))
+            previewed.refused.append((cell, error))
         else:
             noted = plan.model_copy(update={"notes": (*notes, *plan.notes)})
-            looked.plans.append((noted, was_asked))
-    return looked
+            previewed.plans.append((noted, was_asked))
+    return previewed

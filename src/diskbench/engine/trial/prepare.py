@@ -125,8 +125,8 @@ def plan_on_host(
     reason why it cannot be measured."""
     host = host_at(cell.address or "")
     try:
-        found: Probed = probe(host, cell, install_fio=install_fio)
-        plan = make_plan(cell, profile, found.facts, names, version=__version__)
+        probed: Probed = probe(host, cell, install_fio=install_fio)
+        plan = make_plan(cell, profile, probed.facts, names, version=__version__)
         parses(host, plan)
     except BaseException:
         host.close()

@@ -63,14 +63,16 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
 
 def _with_others(facts: HostFacts, host: Host, spec: TargetSpec) -> HostFacts:
     """The facts with the further disks of the target, and whether any of them is measured now."""
-    found = [gather(host, disk.path, device=True) for disk in spec.others]
+    others = [gather(host, disk.path, device=True) for disk in spec.others]
     more = {
-        key: list(dict.fromkeys(one for each in (facts, *found) for one in each.extra.get(key, ())))
+        key: list(
+            dict.fromkeys(name for each in (facts, *others) for name in each.extra.get(key, ()))
+        )
         for key in ("disks", "busy")
     }
     return facts.model_copy(
         update={
-            "other_disks": tuple(each.disk or NO_DISK for each in found),
+            "other_disks": tuple(each.disk or NO_DISK for each in others),
             "extra": facts.extra | {key: values for key, values in more.items() if values},
         }
     )

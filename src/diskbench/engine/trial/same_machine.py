@@ -40,7 +40,7 @@ def _shared(plan: Plan, other: Plan) -> str:
     """What two plans share, and what that means for their figures; empty for nothing."""
     if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
         return ""
-    names = " and ".join(sorted(one.address or "this machine" for one in (plan, other)))
+    names = " and ".join(sorted(each.address or "this machine" for each in (plan, other)))
     if not _same_kernel(plan, other):
         disk = _same_identity(plan, other)
         return f"{names} reach one disk ({disk}): {_HALVED}" * bool(disk)
@@ -71,25 +71,29 @@ def _same_identity(plan: Plan, other: Plan) -> str:
     """The name by which two machines reach one disk: the export of a file server, or a disk's WWN
     or serial number; empty where none says so. Names that every machine may have do not count."""
     if plan.facts.network_filesystem and other.facts.network_filesystem:
-        exports = {one.facts.mount.source for one in (plan, other) if one.facts.mount}
+        exports = {each.facts.mount.source for each in (plan, other) if each.facts.mount}
         export = next(iter(exports)) if len(exports) == 1 else ""
         return "" if export.startswith(_OWN) else export
-    one, two = plan.facts.disk, other.facts.disk
-    if one is None or two is None or "QEMU" in f"{one.vendor} {one.model}":
+    own, theirs = plan.facts.disk, other.facts.disk
+    if own is None or theirs is None or "QEMU" in f"{own.vendor} {own.model}":
         return ""  # QEMU numbers the disks of every guest alike
-    if one.wwn and one.wwn == two.wwn:
-        return one.wwn
-    is_same = (one.model, one.size_bytes, one.serial) == (two.model, two.size_bytes, two.serial)
-    return one.serial if one.serial and len(one.serial) >= _LEAST_SERIAL and is_same else ""
+    if own.wwn and own.wwn == theirs.wwn:
+        return own.wwn
+    is_same = (own.model, own.size_bytes, own.serial) == (
+        theirs.model,
+        theirs.size_bytes,
+        theirs.serial,
+    )
+    return own.serial if own.serial and len(own.serial) >= _LEAST_SERIAL and is_same else ""
 
 
 def _disks(plan: Plan) -> list[str]:
-    found = plan.facts.extra.get("disks")
-    return [str(disk) for disk in found] if isinstance(found, list) else []
+    disks = plan.facts.extra.get("disks")
+    return [str(disk) for disk in disks] if isinstance(disks, list) else []
 
 
 def _machine(plan: Plan, other: Plan) -> str:
-    ids = [one.facts.extra.get("machine_id") for one in (plan, other)]
+    ids = [each.facts.extra.get("machine_id") for each in (plan, other)]
     if ids[0] and ids[0] == ids[1]:
         return "machine (machine id and boot id agree)"
     return "kernel (boot id agrees)"

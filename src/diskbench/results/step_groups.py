@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,9 @@ from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.units import KIB, MIB, NS_PER_S
 
 if TYPE_CHECKING:
-    from diskbench.analysis.figure import Figure
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, StepResult
-    from diskbench.model.spec import Plan
+    from diskbench.model.spec import Plan, Role
     from diskbench.results.step_evidence import StepEvidence
 
 _NOT_JUDGED = frozenset({"fill", "canary"})
@@ -27,82 +25,29 @@ _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
 
 
-@dataclass
+@dataclass(frozen=True)
 class StepGroup:
-    """One step, its rounds together. Its figures are computed when they are first asked for, after
-    `groups_of` has put together all that belongs to it."""
+    """One step of a run, its rounds together.
 
-    results: list[StepResult] = field(default_factory=list)
-    kept: list[StepEvidence] = field(default_factory=list)
-    phases: StepPhases | None = None
+    `index` is the step index of the first round, `of_round` the number of that round; None for a
+    step that is not repeated. `is_judged`: it measures the disk; steps that fill it and canaries do
+    not. `rows` are those of all rounds, `rounds` the merged rows of each round in which something
+    was done, in order. `iops` and `bytes_per_s` are as fio counted them, in all directions; of a
+    repeated step the median of its last five rounds. `seconds` is how long all rounds ran together.
+    """
 
-    @property
-    def index(self) -> int:
-        """The step index of the first round."""
-        if self.results:
-            return self.results[0].step_index
-        return self.kept[0].step.index if self.kept else self._course.step_index
-
-    @property
-    def name(self) -> str:
-        """The name of the step."""
-        if self.results:
-            return self.results[0].step
-        return self.kept[0].step.name if self.kept else self._course.step
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether the step measures the disk; steps that fill it and canaries do not."""
-        if self.results:
-            return self.results[0].role not in _NOT_JUDGED
-        return not self.kept or self.kept[0].step.role not in _NOT_JUDGED
-
-    @property
-    def of_round(self) -> int | None:
-        """The number of the first round; None for a step that is not repeated."""
-        if self.results:
-            return self.results[0].round
-        return self.kept[0].step.round if self.kept else None
-
-    @property
-    def rows(self) -> list[Measurement]:
-        """The rows of all rounds."""
-        return [row for result in self.results for row in result.measurements]
-
-    @cached_property
-    def rounds(self) -> list[list[Measurement]]:
-        """The merged rows of each round in which something was done, in order."""
-        by_index: dict[int, list[Measurement]] = {}
-        for row in self.rows:
-            if row.scope == "step" and row.direction != "sync" and row.did_io:
-                by_index.setdefault(row.step_index, []).append(row)
-        return [by_index[index] for index in sorted(by_index)]
-
-    @property
-    def iops(self) -> float | None:
-        """IOPS as fio counted them, in all directions; of a repeated step the median of its last
-        five rounds."""
-        return self._figure.iops if self._figure else None
-
-    @property
-    def bytes_per_s(self) -> float | None:
-        """Bytes a second, computed as `iops`."""
-        return self._figure.bytes_per_s if self._figure else None
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that all rounds ran together."""
-        ran = sum(max(row.runtime_ns or 0 for row in rows) / NS_PER_S for rows in self.rounds)
-        return ran or (self.phases.seconds if self.phases else 0.0)
-
-    @cached_property
-    def _figure(self) -> Figure | None:
-        return step_figure(counted(row for rows in self.rounds for row in rows), None)
-
-    @property
-    def _course(self) -> StepPhases:
-        assert self.phases is not None, "a group holds something"
-        return self.phases
+    results: tuple[StepResult, ...]
+    kept: tuple[StepEvidence, ...]
+    phases: StepPhases | None
+    index: int
+    name: str
+    is_judged: bool
+    of_round: int | None
+    rows: tuple[Measurement, ...]
+    rounds: tuple[tuple[Measurement, ...], ...]
+    iops: float | None
+    bytes_per_s: float | None
+    seconds: float
 
 
 def groups_of(
@@ -110,20 +55,62 @@ def groups_of(
 ) -> list[StepGroup]:
     """The steps of one run in order, without those that have neither I/O nor phases. Steps that
     fill the disk are included (`is_judged` is False), because they use up credit, too."""
-    groups: dict[tuple[str, int | None], StepGroup] = {}
+    parts: dict[tuple[str, int | None], _Parts] = {}
 
-    def of(name: str, index: int, of_round: int | None) -> StepGroup:
-        return groups.setdefault((name, index if of_round is None else None), StepGroup())
+    def of(step: str, index: int, of_round: int | None, role: Role | None) -> _Parts:
+        """The parts of a step; the first one that is found says what the step is."""
+        place = (step, index if of_round is None else None)
+        return parts.setdefault(place, _Parts(step, index, of_round, role))
 
     for result in sorted(results, key=lambda result: result.step_index):
-        of(result.step, result.step_index, result.round).results.append(result)
+        of(result.step, result.step_index, result.round, result.role).results.append(result)
     for evidence in kept:
         step = evidence.step
-        of(step.name, step.index, step.round).kept.append(evidence)
+        of(step.name, step.index, step.round, step.role).kept.append(evidence)
     for course in phases:
-        of(course.step, course.step_index, course.rounds).phases = course
-    active = [group for group in groups.values() if group.rounds or group.phases]
+        of(course.step, course.step_index, course.rounds, None).phases = course
+    groups = [_group(part) for part in parts.values()]
+    active = [group for group in groups if group.rounds or group.phases]
     return sorted(active, key=lambda group: group.index)
+
+
+@dataclass
+class _Parts:
+    """What belongs to one step, while it is put together. `role` is None where only its phases are
+    known."""
+
+    step: str
+    index: int
+    of_round: int | None
+    role: Role | None
+    results: list[StepResult] = field(default_factory=list)
+    kept: list[StepEvidence] = field(default_factory=list)
+    phases: StepPhases | None = None
+
+
+def _group(parts: _Parts) -> StepGroup:
+    rows = tuple(row for result in parts.results for row in result.measurements)
+    by_index: dict[int, list[Measurement]] = {}
+    for row in rows:
+        if row.scope == "step" and row.direction != "sync" and row.did_io:
+            by_index.setdefault(row.step_index, []).append(row)
+    rounds = tuple(tuple(by_index[index]) for index in sorted(by_index))
+    figure = step_figure(counted(row for of_round in rounds for row in of_round), None)
+    ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
+    return StepGroup(
+        results=tuple(parts.results),
+        kept=tuple(parts.kept),
+        phases=parts.phases,
+        index=parts.index,
+        name=parts.step,
+        is_judged=parts.role not in _NOT_JUDGED,
+        of_round=None if parts.role is None else parts.of_round,
+        rows=rows,
+        rounds=rounds,
+        iops=figure.iops if figure else None,
+        bytes_per_s=figure.bytes_per_s if figure else None,
+        seconds=ran_s or (parts.phases.seconds if parts.phases else 0.0),
+    )
 
 
 def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:

@@ -11,7 +11,7 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.plan.as_disk import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.step_evidence import StepEvidence
-from diskbench.results.step_groups import StepGroup
+from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.units import NS_PER_S
 
 HOUR = RANDOM.replace("runtime=60", "runtime=3600")
@@ -29,7 +29,7 @@ def group(plan, run_id: str, iops: float, seconds: int, began: str, ended: str) 
         step_index=0, step=step.name, role="measure", started_at=began, finished_at=ended,
         fio_exit=0, fio_version="", measurements=(row,),
     )  # fmt: skip
-    return StepGroup([result], [StepEvidence(step)])
+    return groups_of([result], [StepEvidence(step)], ())[0]
 
 
 def promised(second: str, *, iops: float = 3000.0) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence
-from diskbench.results.step_groups import StepGroup
+from diskbench.results.step_groups import groups_of
 
 MIB = 2**20
 
@@ -42,7 +42,7 @@ def group(device_ios, *, device_bytes=100 * MIB):
     )
     samples = SampleSummary(seconds=1, device_read_ios=device_ios, device_read_bytes=device_bytes)
     step = Step(index=0, name="seq", job="", expected_s=1)
-    return StepGroup(results=[result], kept=[StepEvidence(step, samples=samples)])
+    return groups_of([result], [StepEvidence(step, samples=samples)], ())[0]
 
 
 DIRECT = Load(block_bytes=MIB, depth=8, random=False)

@@ -12,6 +12,8 @@ from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.networks import check_cidr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from diskbench.model.rental import RentSpec
     from diskbench.plugin import Plugin
 
@@ -72,6 +74,26 @@ def check_count(spec: RentSpec, most: int) -> None:
         raise InvalidValue(
             f"--count {spec.count} is too many", advice=f"at most {most}", field="count"
         )
+
+
+def check_one_root(spec: RentSpec) -> None:
+    """Refuse several root disks. Raises InvalidValue."""
+    if spec.count > 1:
+        raise InvalidValue(
+            f"--count {spec.count}: a machine has one root disk",
+            advice="leave --count out",
+            field="count",
+        )
+
+
+def refuse_options(given: Mapping[str, object], why: str, *, advice: str) -> None:
+    """Refuse options that do not fit the disk: `given` has their values by flag, None where the
+    option was not typed, and `why` follows the flag in the message. Raises InvalidValue."""
+    for name, value in given.items():
+        if value is not None:
+            words = f"{value:g}" if isinstance(value, float) else str(value)
+            typed = name if value is True else f"{name} {words}"
+            raise InvalidValue(f"{typed} {why}", advice=advice, field=field_of(name))
 
 
 def check_ssh(spec: RentSpec, kept: str) -> None:

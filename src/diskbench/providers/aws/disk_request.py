@@ -11,11 +11,12 @@ from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import (
     check_count,
     check_lab,
+    check_one_root,
     check_ssh,
+    refuse_options,
     size_asked,
     whole_throughput,
     with_disk,
@@ -94,12 +95,7 @@ def wanted(spec: RentSpec | None) -> AwsDiskRequest:
 
 
 def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
-    if spec.count > 1:
-        raise InvalidValue(
-            f"--count {spec.count}: a machine has one root disk",
-            advice="leave --count out",
-            field="count",
-        )
+    check_one_root(spec)
     volumes = _volume_types()
     if named and named not in volumes:
         raise UnknownName("type of a root disk", named, volumes, field="disk")
@@ -132,17 +128,15 @@ def _volume_types() -> list[str]:
 
 
 def _come_with_machine(spec: RentSpec) -> None:
-    for flag, value in (
-        ("--size", spec.size_gib),
-        ("--iops", spec.iops),
-        ("--throughput", spec.throughput_mib_per_s),
-    ):
-        if value is not None:
-            raise InvalidValue(
-                f"{flag} {value:g} does not go with --disk {INSTANCE_STORE}",
-                advice="these disks come with the machine: choose by --instance-type",
-                field=field_of(flag),
-            )
+    refuse_options(
+        {
+            "--size": spec.size_gib,
+            "--iops": spec.iops,
+            "--throughput": spec.throughput_mib_per_s,
+        },
+        f"does not go with --disk {INSTANCE_STORE}",
+        advice="these disks come with the machine: choose by --instance-type",
+    )
 
 
 def _check_form(spec: RentSpec) -> None:

@@ -10,8 +10,14 @@ from diskbench.catalog.limits.terms import bursting_limits, check_bursting, tier
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, size_asked, whole_throughput, with_disk
+from diskbench.providers.asked import (
+    check_count,
+    check_one_root,
+    refuse_options,
+    size_asked,
+    whole_throughput,
+    with_disk,
+)
 from diskbench.providers.azure.form import check_form
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.plugin import PLUGIN
@@ -137,12 +143,7 @@ def _checked(asked: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
 
 
 def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
-    if spec.count > 1:
-        raise InvalidValue(
-            f"--count {spec.count}: a machine has one OS disk",
-            advice="leave --count out",
-            field="count",
-        )
+    check_one_root(spec)
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if named in DATA_ONLY:
         raise InvalidValue(
@@ -158,20 +159,18 @@ def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
 
 def _local(spec: RentSpec) -> AzureDiskRequest:
     azure = AzureOptions.of(spec)
-    for flag, value in (
-        ("--size", spec.size_gib),
-        ("--iops", spec.iops),
-        ("--throughput", spec.throughput_mib_per_s),
-        ("--cache", azure.cache),
-        ("--performance-tier", azure.performance_tier),
-        ("--bursting", azure.bursting or None),
-    ):
-        if value is not None:
-            raise InvalidValue(
-                f"{flag} does not go with --disk {spec.disk}",
-                advice="this disk comes with the machine: choose by --instance-type",
-                field=field_of(flag),
-            )
+    refuse_options(
+        {
+            "--size": spec.size_gib,
+            "--iops": spec.iops,
+            "--throughput": spec.throughput_mib_per_s,
+            "--cache": azure.cache,
+            "--performance-tier": azure.performance_tier,
+            "--bursting": azure.bursting or None,
+        },
+        f"does not go with --disk {spec.disk}",
+        advice="this disk comes with the machine: choose by --instance-type",
+    )
     return AzureDiskRequest(kind="local", type=TEMPORARY, count=spec.count, caching=None)
 
 

@@ -11,8 +11,14 @@ from diskbench.catalog.machines.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_count, size_asked, whole_throughput, with_disk
+from diskbench.providers.asked import (
+    check_count,
+    check_one_root,
+    refuse_options,
+    size_asked,
+    whole_throughput,
+    with_disk,
+)
 from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.gcp.typed import check_form
 
@@ -126,34 +132,25 @@ def _whole(value: float | None) -> int | None:
 
 
 def _root(spec: RentSpec, named: str) -> GcpDiskRequest:
-    if spec.count > 1:
-        raise InvalidValue(
-            f"--count {spec.count}: a machine has one root disk",
-            advice="leave --count out",
-            field="count",
-        )
+    check_one_root(spec)
     if named and named not in BOOT_TYPES:
         raise UnknownName("type of a root disk", named, BOOT_TYPES, field="disk")
     if named and spec.size_gib is not None:
         return _provisioned(spec, "root", named, spec.size_gib)
-    for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
-        if value is not None:
-            raise InvalidValue(
-                f"{flag} {value:g} needs type and size of the root disk",
-                advice="as: --disk root:hyperdisk-balanced --size 100",
-                field=field_of(flag),
-            )
+    refuse_options(
+        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
+        "needs type and size of the root disk",
+        advice="as: --disk root:hyperdisk-balanced --size 100",
+    )
     return GcpDiskRequest(kind="root", type=named, size_gib=spec.size_gib)
 
 
 def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
-    for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
-        if value is not None:
-            raise InvalidValue(
-                f"{flag} {value:g} does not go with --disk {LOCAL_SSD}",
-                advice="its performance follows from the machine",
-                field=field_of(flag),
-            )
+    refuse_options(
+        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
+        f"does not go with --disk {LOCAL_SSD}",
+        advice="its performance follows from the machine",
+    )
     each = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, each}:
         raise InvalidValue(

@@ -53,7 +53,6 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.cli.run_results import show_results
     from diskbench.engine.matrix.execute import execute
     from diskbench.engine.trial.interrupt import interruptible
     from diskbench.engine.trial.release import left_behind, where
@@ -89,6 +88,8 @@ def drive(
                 endings = execute(session, plans, watcher, stop, take_over=take_over)
             finally:
                 displays[0].close()
+        from diskbench.cli.run_results import show_results  # what draws: not before fio has ended
+
         return show_results(session, endings, show)
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,22 +12,9 @@ from diskbench.cli import results_import
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import table_width, terminal_width
+from diskbench.cli.terminal import terminal_width
 from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import unguarded
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.catalog.prices.cost import TrialCost
-    from diskbench.model.audit import StepAudit
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult
-    from diskbench.model.run import Run
-    from diskbench.model.verdict import Verdict
-    from diskbench.store.query import Filter
 
 app = typer.Typer(
     help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
@@ -63,6 +50,7 @@ def list_(
 
     `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
     """
+    from diskbench.cli.results_list import print_runs, print_trials
     from diskbench.cli.stores import database
     from diskbench.results.selection import chosen
 
@@ -71,9 +59,9 @@ def list_(
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:
-        _list_trials(engine, wanted, most)
+        print_trials(engine, wanted, most)
     else:
-        _list_runs(engine, wanted, most, output)
+        print_runs(engine, wanted, most, output)
 
 
 @app.command()
@@ -149,7 +137,7 @@ def show(
         sys.stdout.write(rows_as_csv(engine, these, evidence=store))
         return
     from diskbench.cli.letters import is_unicode
-    from diskbench.cli.results_show import print_runs
+    from diskbench.cli.results_show import print_document, print_runs
     from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.terminal.run_plots import print_plots
     from diskbench.report.terminal.screen import screen
@@ -169,8 +157,7 @@ def show(
     suspended = is_abandoned(engine, run.trial_id)
     trial = read_trial(engine, runs, kept, open_books(), hint=labels, suspended=suspended)
     if output == "json":
-        costs = [] if trial.cost is None else [trial.cost]
-        _print_document(runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits)
+        print_document(trial)
         return
     print_runs(trial, verbose=verbose)
     several = len(runs) > 1
@@ -268,72 +255,6 @@ def _ask(what: str) -> None:
     if not sys.stdin.isatty():
         raise InvalidValue(f"cannot ask whether to delete {what}", advice="add --yes")
     typer.confirm(f"Delete {what} permanently?", abort=True, err=True)
-
-
-def _print_document(
-    runs: Sequence[Run],
-    steps: Mapping[str, Sequence[StepResult]] | None = None,
-    costs: Sequence[TrialCost] | None = None,
-    phases: Sequence[StepPhases] | None = None,
-    verdicts: Sequence[Verdict] | None = None,
-    audits: Sequence[StepAudit] | None = None,
-) -> None:
-    from diskbench.store.document import results_document
-    from diskbench.store.export import json_text
-
-    print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
-
-
-def _list_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> None:
-    from diskbench.report.terminal.trial_list import legend, trial_lines
-    from diskbench.results.headlines import listed
-
-    trials, total = listed(engine, wanted, limit=most, at_work=_at_work)
-    if not trials:
-        _say_nothing(engine, filtered=bool(wanted))
-        return
-    lines = trial_lines(trials, width=table_width())
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    for line in legend(trials):
-        _say(line)
-    if total > len(trials):
-        _say(f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all")
-
-
-def _list_runs(engine: Engine, wanted: Sequence[Filter], most: int | None, output: Output) -> None:
-    from diskbench.model.run import run_columns
-    from diskbench.report.terminal.run_list import run_lines
-    from diskbench.results.headlines import with_suspended
-    from diskbench.store.export import csv_text, run_fields
-    from diskbench.store.query import find_runs
-
-    runs = with_suspended(find_runs(engine, wanted, limit=most), engine, _at_work)
-    if output == "json":
-        _print_document(runs)
-    elif output == "csv":
-        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
-    elif not runs:
-        _say_nothing(engine, filtered=bool(wanted))
-    else:
-        sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
-
-
-def _say_nothing(engine: Engine, *, filtered: bool) -> None:
-    from diskbench.store.query import count_runs
-
-    total = count_runs(engine) if filtered else 0
-    _say(
-        f"no run matches, of {total:,} in all"
-        if total
-        else "no runs yet: measure with 'diskbench run'"
-    )
-
-
-def _at_work(engine: Engine) -> Collection[str]:
-    """The trials that a live process works on."""
-    from diskbench.engine.matrix.executor import trials_at_work
-
-    return trials_at_work(engine)
 
 
 def _write(path: Path, data: bytes) -> None:

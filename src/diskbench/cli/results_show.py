@@ -44,6 +44,18 @@ def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
         console.print(Text(f"cost  {view.trial.cost}"))
 
 
+def print_document(trial: StoredTrial) -> None:
+    """The runs of a trial as one JSON document, with what the trial cost."""
+    from diskbench.store.document import results_document
+    from diskbench.store.export import json_text
+
+    costs = [] if trial.cost is None else [trial.cost]
+    document = results_document(
+        trial.runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits
+    )
+    print(json_text(document))
+
+
 def print_timing(
     trial_id: str, seconds: Mapping[str, float], output: Literal["table", "json", "csv"]
 ) -> None:

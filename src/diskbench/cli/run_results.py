@@ -1,12 +1,33 @@
-"""What `run` and `resume` print at their end: results to stdout, everything else to stderr."""
+"""What `run` and `resume` print at their end: results to stdout, everything else to stderr.
+
+Imported when fio has ended, so that a run begins without waiting for what draws its result.
+"""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.cli.foreground import worst
+from diskbench.model.ids import short
+from diskbench.report.assemble.next_step import GO_ON, go_on
+from diskbench.report.assemble.trial_facts import trial_facts
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.junit import junit_report
+from diskbench.report.terminal.audit_text import audit_line, audit_style
+from diskbench.report.terminal.brief_text import print_brief, print_brief_hosts
+from diskbench.report.terminal.progress import names_of
+from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.tables import print_view
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.stored_trial import read_trial
+from diskbench.store.document import results_document
+from diskbench.store.export import json_text
+from diskbench.store.query import Filter, find_runs
+from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,10 +44,6 @@ if TYPE_CHECKING:
 def stored_trial(session: Session, trial_id: str, *, suspended: bool = False) -> StoredTrial:
     """A trial that ended in this process, from its rows and its evidence. `suspended`: `diskbench
     resume` continues it. Raises StoreUnavailable."""
-    from diskbench.results.run_evidence import EvidenceOfRuns
-    from diskbench.results.stored_trial import read_trial
-    from diskbench.store.query import Filter, find_runs
-
     runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
     kept = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
     return read_trial(session.database, runs, kept, session.books, suspended=suspended)
@@ -50,9 +67,6 @@ class EndedTrials:
 
     def view(self, ending: TrialEnding) -> TrialView:
         """The trial as every output format shows it."""
-        from diskbench.report.assemble.trial_facts import trial_facts
-        from diskbench.report.assemble.trial_view import trial_view
-
         trial_id = ending.plan.trial_id
         if trial_id not in self._views:
             self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
@@ -98,9 +112,6 @@ def _print_tables(
 
 def _print_document(trials: Sequence[StoredTrial]) -> None:
     """All runs as one JSON document."""
-    from diskbench.store.document import results_document
-    from diskbench.store.export import json_text
-
     document = results_document(
         [run for trial in trials for run in trial.runs],
         {run_id: steps for trial in trials for run_id, steps in trial.steps.items()},
@@ -113,11 +124,6 @@ def _print_document(trials: Sequence[StoredTrial]) -> None:
 
 def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
     """Several machines side by side."""
-    from diskbench.model.ids import short
-    from diskbench.report.terminal.brief_text import print_brief_hosts
-    from diskbench.report.terminal.progress import names_of
-    from diskbench.report.terminal.screen import screen
-
     names = names_of([ending.plan for ending in measured])
     named = [(name, trials.view(ending)) for name, ending in zip(names, measured, strict=True)]
     console, asked = screen(), short(measured[0].plan.campaign_id)
@@ -127,12 +133,6 @@ def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
 
 def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
-    from rich.text import Text
-
-    from diskbench.report.terminal.audit_text import audit_line, audit_style
-    from diskbench.report.terminal.brief_text import print_brief
-    from diskbench.report.terminal.screen import screen
-    from diskbench.report.terminal.tables import print_view
 
     console = screen()
     (print_view if verbose else print_brief)(view, console=console)
@@ -151,8 +151,6 @@ def print_problems(ending: TrialEnding) -> None:
             printed.add(run.problem)
             print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
     if ending.suspended is not None:
-        from diskbench.report.assemble.next_step import GO_ON, go_on
-
         print_error(ending.suspended, prefix=name)
         print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
     if ending.not_released is not None:
@@ -165,9 +163,6 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
     measured = [ending for ending in endings if ending.refused is None]
     if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
         return 0
-    from diskbench.report.junit import junit_report
-    from diskbench.report.terminal.progress import names_of
-    from diskbench.whole_file import write_whole
 
     views = [trials.view(ending) for ending in measured]
     if show.junit is not None:

@@ -1,0 +1,66 @@
+"""What `diskbench results list` prints."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal
+
+from diskbench.cli.terminal import table_width
+from diskbench.engine.matrix.executor import trials_at_work
+from diskbench.model.run import run_columns
+from diskbench.report.terminal.run_list import run_lines
+from diskbench.report.terminal.trial_list import legend, trial_lines
+from diskbench.results.headlines import listed, with_suspended
+from diskbench.store.document import results_document
+from diskbench.store.export import csv_text, json_text, run_fields
+from diskbench.store.query import count_runs, find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.store.query import Filter
+
+
+def print_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> None:
+    """The trials that meet the conditions, newest first, one line each."""
+    trials, total = listed(engine, wanted, limit=most, at_work=trials_at_work)
+    if not trials:
+        _say_nothing(engine, filtered=bool(wanted))
+        return
+    lines = trial_lines(trials, width=table_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    for line in legend(trials):
+        print(line, file=sys.stderr)
+    if total > len(trials):
+        newest = f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all"
+        print(newest, file=sys.stderr)
+
+
+def print_runs(
+    engine: Engine,
+    wanted: Sequence[Filter],
+    most: int | None,
+    output: Literal["table", "json", "csv"],
+) -> None:
+    """The runs that meet the conditions, newest first, with all their columns."""
+    runs = with_suspended(find_runs(engine, wanted, limit=most), engine, trials_at_work)
+    if output == "json":
+        print(json_text(results_document(runs)))
+    elif output == "csv":
+        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
+    elif not runs:
+        _say_nothing(engine, filtered=bool(wanted))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
+
+
+def _say_nothing(engine: Engine, *, filtered: bool) -> None:
+    total = count_runs(engine) if filtered else 0
+    text = (
+        f"no run matches, of {total:,} in all"
+        if total
+        else "no runs yet: measure with 'diskbench run'"
+    )
+    print(text, file=sys.stderr)

@@ -16,12 +16,12 @@ from diskbench.model.ids import short
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.junit import junit_report
 from diskbench.report.terminal.audit_text import audit_line, audit_style
 from diskbench.report.terminal.brief_text import print_brief, print_brief_hosts
 from diskbench.report.terminal.progress import names_of
 from diskbench.report.terminal.screen import screen
 from diskbench.report.terminal.tables import print_view
+from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial
 from diskbench.store.document import results_document
@@ -79,8 +79,6 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     if show.output == "table":
         _print_tables(session, endings, trials, show)
     elif show.output == "csv":
-        from diskbench.results.exported_rows import rows_as_csv
-
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
     else:
@@ -166,6 +164,8 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
 
     views = [trials.view(ending) for ending in measured]
     if show.junit is not None:
+        from diskbench.report.junit import junit_report  # imports an XML library
+
         write_whole(show.junit, junit_report(views))
     names = names_of([ending.plan for ending in measured])
     return say_missed(zip(names, (view.missed for view in views), strict=True))

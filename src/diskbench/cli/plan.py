@@ -27,12 +27,14 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     Takes the options of `diskbench run`. Rents nothing.
     """
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.run_until import check_until, outlook_until
+    from diskbench.cli.run_until import check_until
     from diskbench.engine.trial.plan_preview import preview
     from diskbench.results.refreshed_catalogue import open_books
 
     until = check_until(typed)
     if until is not None:
+        from diskbench.cli.until_matrix import outlook_until
+
         typer.echo(outlook_until(typed, until), nl=False)
         return
     command = asked_for(typed)

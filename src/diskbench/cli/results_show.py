@@ -6,6 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from rich.text import Text
+
+from diskbench.report.assemble.trial_facts import trial_facts
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.terminal.audit_text import audit_style
+from diskbench.report.terminal.brief_text import print_brief
+from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.tables import print_view
+from diskbench.store.document import results_document
+from diskbench.store.export import csv_text, json_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,15 +27,6 @@ def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
     """The result of a trial in short, then each run that did not end well; with `verbose` all of
     it, how each run ended, where its evidence is and whether its figures agree. What the trial cost
     comes last."""
-    from rich.text import Text
-
-    from diskbench.report.assemble.trial_facts import trial_facts
-    from diskbench.report.assemble.trial_view import trial_view
-    from diskbench.report.terminal.audit_text import audit_style
-    from diskbench.report.terminal.brief_text import print_brief
-    from diskbench.report.terminal.screen import screen
-    from diskbench.report.terminal.tables import print_view
-
     console, view = screen(), trial_view(trial_facts(trial))
     (print_view if verbose else print_brief)(view, console=console)
     for run in view.runs:
@@ -46,9 +48,6 @@ def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
 
 def print_document(trial: StoredTrial) -> None:
     """The runs of a trial as one JSON document, with what the trial cost."""
-    from diskbench.store.document import results_document
-    from diskbench.store.export import json_text
-
     costs = [] if trial.cost is None else [trial.cost]
     document = results_document(
         trial.runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits
@@ -63,8 +62,6 @@ def print_timing(
 
     `rent` and `release` are what its provider took. What is inside another span is indented.
     """
-    from diskbench.store.export import csv_text
-
     beyond = sum(s for name, s in seconds.items() if not _is_inside(name)) - seconds.get(_FIO, 0.0)
     if output == "json":
         print(json.dumps({"format": 1, "trial_id": trial_id, "seconds": dict(seconds)}))

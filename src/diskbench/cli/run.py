@@ -17,7 +17,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
     from diskbench.cli.asked import asked_for
     from diskbench.cli.foreground import Show
-    from diskbench.cli.run_until import check_until, start_until
+    from diskbench.cli.run_until import check_until
     from diskbench.cli.start import TypedStores, start
 
     show = Show(
@@ -30,6 +30,8 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     stores = TypedStores(typed["database_url"], typed["evidence_url"])
     until = check_until(typed)
     if until is not None:
+        from diskbench.cli.until_matrix import start_until
+
         start_until(typed, until, show, stores)
     command = asked_for(typed)
     start(

@@ -131,7 +131,6 @@ def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
 
 def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
-
     console = screen()
     (print_view if verbose else print_brief)(view, console=console)
     line = audit_line(audits)

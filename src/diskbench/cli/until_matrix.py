@@ -1,0 +1,170 @@
+"""The matrix of one block that `run --until-ci` is: made of the options, measured and shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from diskbench.cli.asked import provider_of
+from diskbench.cli.foreground import leave
+from diskbench.cli.matrix_foreground import foreground, in_background
+from diskbench.cli.opened import close_at_end
+from diskbench.cli.stores import opened
+from diskbench.cli.terminal import print_json
+from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
+from diskbench.engine.matrix.matrix_file import MatrixFile, rents, seed_of
+from diskbench.engine.matrix.matrix_outlook import outlook_of
+from diskbench.engine.matrix.matrix_status import standing
+from diskbench.errors import InvalidValue
+from diskbench.model.matrix import CellFields, Limits, Matrix
+from diskbench.model.options import own_options
+from diskbench.plan.cells import key_values
+from diskbench.plan.matrix import expand
+from diskbench.providers.registry import Providers
+from diskbench.report.terminal.compare_text import wrapped
+from diskbench.report.terminal.matrix_text import render_outlook
+from diskbench.report.terminal.replicates_text import replicate_lines
+from diskbench.report.terminal.until_text import until_words
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.replicate_set import replicates_of
+from diskbench.store.campaigns import find_campaign
+from diskbench.store.profile_file import find_profile
+from diskbench.store.query import Filter
+from diskbench.units import format_share, parse_duration_s
+from diskbench.visible import json_escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from diskbench.cli.foreground import Show
+    from diskbench.cli.run_until import Until
+    from diskbench.cli.start import TypedStores
+    from diskbench.engine.session import Session
+    from diskbench.store.campaigns import CampaignRow
+
+_LIMITS = {
+    "max_cost": "budget_usd",
+    "assume_price": "assume_price_usd_per_hour",
+    "max_replicates": "max_replicates",
+    "deadline": "deadline_s",
+}
+"""Option of `run` → field of a matrix's limits."""
+_NOT_FIELDS = frozenset(
+    {*_LIMITS, "until_ci", "replicates", "output", "quiet", "verbose", "detach", "install_fio",
+     "timing", "database_url", "evidence_url", "set_", "label", "promise", "host"}
+)  # fmt: skip
+
+
+def start_until(
+    typed: Mapping[str, Any], until: Until, show: Show, stores: TypedStores
+) -> NoReturn:
+    """Everything that `run --until-ci` does; ends the process with its exit code."""
+    file, books, providers = matrix_of(typed, until), open_books(), Providers()
+    close_at_end(providers.close)
+    seed = seed_of(file.matrix)
+    seen = outlook_of(file, books, seed=seed, offline=False, providers=providers)
+    _check_block(seen.blocks[0].problem)
+    check_outlook(seen)
+    if not show.quiet:
+        print(render_outlook(seen), file=sys.stderr)
+    session = opened(stores.database_url, stores.evidence_url, books, providers)
+    campaign = begin_campaign(session.database, file, seen, own_queue=True)
+    if typed["detach"]:
+        in_background(session, campaign)
+        leave(0)
+    code = foreground(session, campaign, None, quiet=show.quiet)
+    print_until(session, campaign, show)
+    leave(code)
+
+
+def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
+    """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
+    file, books = matrix_of(typed, until), open_books()
+    seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
+    _check_block(seen.blocks[0].problem)
+    if typed["output"] == "json":
+        return json_escaped(seen.model_dump_json(indent=2)) + "\n"
+    return render_outlook(seen)
+
+
+def _check_block(problem: Any) -> None:  # noqa: ANN401 - a Problem, whose import is a heavy one
+    """Say what is wrong in the words of `run`, not in those of a matrix."""
+    if problem is not None:
+        raise InvalidValue(problem.message, advice=problem.advice or "")
+
+
+def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
+    """The matrix of one block that the options of `run` say. Raises UserError."""
+    provider = provider_of(typed)
+    if not rents(provider):
+        raise InvalidValue(
+            f"--until-ci {format_share(until.share)} needs a new machine and disk for each "
+            f"replicate, and --provider {provider} rents none",
+            advice="use --runs to repeat on one machine; its runs are not independent samples",
+            field="provider",
+        )
+    profile = typed["profile"]
+    find_profile(profile)
+    if "/" in profile or "." in profile:
+        profile = str(Path(profile).absolute())
+    known = {*CellFields.model_fields, *(option.name for option in own_options(provider))}
+    fields = {
+        name: value
+        for name, value in typed.items()
+        if name in known and name not in _NOT_FIELDS and value is not None
+    }
+    fields = {name: value for name, value in fields.items() if value is not False}
+    fields |= {"provider": provider, "profile": profile}
+    if typed["host"]:
+        fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
+    if typed["set_"]:
+        fields["parameters"] = dict(key_values("--set", typed["set_"]))
+    if typed["label"]:
+        fields["labels"] = dict(key_values("--label", typed["label"]))
+    limits: dict[str, Any] = {
+        field: typed[name] for name, field in _LIMITS.items() if typed[name] is not None
+    }
+    if "deadline_s" in limits:
+        limits["deadline_s"] = parse_duration_s(limits["deadline_s"])
+    limits |= {
+        "until_ci": until.share, "min_replicates": until.least, "max_replicates": until.most,
+    }  # fmt: skip
+    matrix = Matrix(
+        name=f"until-ci-{provider}",
+        title=f"replicates until their interval is within {format_share(until.share)}",
+        defaults=CellFields.model_validate(_unlike_defaults(fields)),
+        include=(CellFields(provider=provider),),
+        limits=Limits.model_validate(limits),
+    )
+    expand(matrix, seed=0)
+    text = json.dumps(matrix.model_dump(mode="json", exclude_defaults=True), indent=2)
+    return MatrixFile(matrix, "diskbench run --until-ci", text, str(Path.cwd()))
+
+
+def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the options that were not typed, whose defaults are no fields of a cell."""
+    usual = {"runs": 1, "count": 1}
+    return {name: value for name, value in fields.items() if usual.get(name) != value}
+
+
+def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
+    """What the replicates say together, and whether the interval is narrow enough."""
+    name = campaign.campaign_id
+    these = [Filter("campaign_id", "=", name)]
+    if show.output == "csv":
+        from diskbench.results.exported_rows import rows_as_csv
+
+        sys.stdout.write(rows_as_csv(session.database, these))
+        return
+    replicates = replicates_of(session.database, these, asked=name)
+    (until,) = standing(session.database, find_campaign(session.database, name)).until
+    if show.output == "json":
+        print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))
+        return
+    for line in replicate_lines(replicates):
+        print(line)
+    print()
+    for line in wrapped("", until_words(until), 80):
+        print(line)

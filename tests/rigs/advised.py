@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 
 import diskbench
 from diskbench.cli.lazy import COMMANDS, load
-from diskbench.cli.run_options import provider_in
+from diskbench.cli.run_command import provider_in
 from diskbench.plugins import plugin_names
 
 SOURCE = Path(diskbench.__file__).parent

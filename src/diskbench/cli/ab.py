@@ -12,7 +12,7 @@ import typer
 
 from diskbench.cli.compare import ComparedAs, MoreFigures
 from diskbench.cli.panels import PanelledCommand
-from diskbench.cli.run_options import common_options, taking
+from diskbench.cli.run_command import common_options, taking
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from diskbench.cli.panels import PanelledCommand
-from diskbench.cli.run_options import RunCommand, with_run_options
+from diskbench.cli.run_command import RunCommand, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width

@@ -107,7 +107,7 @@ def _known() -> dict[str, Sequence[str]]:
     from diskbench.catalog.limits.entry import clouds
     from diskbench.catalog.limits.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
-    from diskbench.plan.cells import FILESYSTEMS
+    from diskbench.plan.requested_target import FILESYSTEMS
     from diskbench.plan.matrix_model import own_values
     from diskbench.providers.registry import provider_names
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diskbench.cli.run_options import RunCommand, help_end, with_run_options
+from diskbench.cli.run_command import RunCommand, help_end, with_run_options
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.cli.run_options import RunCommand, help_end, with_run_options
+from diskbench.cli.run_command import RunCommand, help_end, with_run_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

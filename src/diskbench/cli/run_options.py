@@ -1,35 +1,22 @@
-"""The options of `diskbench run` and `diskbench plan`: common ones, those of renting, and the own
-options of the provider that the command line names.
-
-Every command line is read with the options of its provider alone. Help shows the most used common
-options; `--provider NAME --help` shows all that this provider takes.
-"""
+"""The options of `diskbench run` and `diskbench plan` that no provider owns: common ones, and those
+of renting (cli/run_command.py reads a command line with them)."""
 
 from __future__ import annotations
 
-import inspect
-import typing
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from diskbench.cli.foreground import Output
-from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.plugins import plugin, plugin_names
+from diskbench.plugins import plugin_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
-    from typer._click import Context
-
-    from diskbench.model.options import Option
-    from diskbench.plugin import Plugin
-
-_WHAT, _HOW, _SHOW = "What is measured", "How it is measured", "What is printed and kept"
-_RENT = "Renting"
+WHAT, _HOW, _SHOW = "What is measured", "How it is measured", "What is printed and kept"
+RENT = "Renting"
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -41,14 +28,14 @@ def _panel(panel: str) -> Callable[..., Any]:
     return option
 
 
-_what, _how, _show, _rent = map(_panel, (_WHAT, _HOW, _SHOW, _RENT))
+_what, _how, _show, _rent = map(_panel, (WHAT, _HOW, _SHOW, RENT))
 
 
 def _starting_with(incomplete: str) -> list[str]:
     return [name for name in plugin_names() if name.startswith(incomplete)]
 
 
-def _common(
+def common(
     provider: Annotated[
         str | None,
         _what(
@@ -185,7 +172,7 @@ def _common(
     """Options that `run` always takes."""
 
 
-def _renting(
+def renting(
     iops: Annotated[
         int | None, _rent("IOPS to provision, where the type sells them.", metavar="N")
     ] = None,
@@ -236,187 +223,3 @@ def _renting(
     ] = None,
 ) -> None:
     """Options of `run` that say what to rent, whoever rents it out."""
-
-
-_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
-"""Common options that plain help leaves out."""
-_THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
-"""Common options that name a machine or a disk which is there: nothing to a provider that rents."""
-_OF_RENTERS = frozenset({"disk", "region", "max_cost", "replicates", "until_ci"})
-"""Common options that only a provider which rents takes."""
-_WITH_UNTIL = frozenset({"max_replicates", "deadline"})
-
-
-def provider_in(arguments: Sequence[str]) -> str | None:
-    """The provider that a command line names; None where it names none."""
-    name = None
-    for position, word in enumerate(arguments):
-        if word == "--":
-            break
-        if word == "--provider" and position + 1 < len(arguments):
-            name = arguments[position + 1]
-        elif word.startswith("--provider="):
-            name = word.removeprefix("--provider=")
-    return name
-
-
-def with_run_options(
-    command: Callable[..., None], arguments: Sequence[str], *more: inspect.Parameter
-) -> Callable[..., None]:
-    """`command`, which takes all options by their names, with the options that `run` has for the
-    provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
-    name = provider_in(arguments)
-    chosen = None if name is None else plugin(name)
-    return taking(command, [*_parameters(chosen), *more])
-
-
-def taking(
-    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
-) -> Callable[..., None]:
-    """`command`, which takes all options by their names, as a function with these `parameters`."""
-
-    def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        command(**options)
-
-    typed.__name__, typed.__doc__ = command.__name__, command.__doc__
-    typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer's way
-    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return typed
-
-
-def common_options(*names: str) -> Iterator[inspect.Parameter]:
-    """Some of the options that `run` always takes, for another command that measures."""
-    return (parameter for parameter in _of(_common) if parameter.name in names)
-
-
-def help_end(arguments: Sequence[str]) -> str | None:
-    """What stands below the help: how to see the options that it does not show."""
-    if provider_in(arguments) is not None:
-        return None
-    names = plugin_names()
-    return (
-        "These are the options used most. All that a provider takes: diskbench run --provider NAME "
-        f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
-    )
-
-
-class RunCommand(PanelledCommand):
-    """A command with the options of `run`: an option of another provider is refused by name."""
-
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Read `args`. Raises InvalidValue for an option that other providers have."""
-        from typer._click.exceptions import NoSuchOption
-
-        before = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except NoSuchOption as error:
-            _refuse_foreign(error.option_name, before)
-            raise
-
-
-def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
-    """Raise InvalidValue when an option is another provider's, and say whose."""
-    from diskbench.model.options import all_options
-    from diskbench.plan.rent_options import foreign_option
-
-    known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
-    if known:
-        provider = provider_in(arguments) or ("ssh" if "--host" in arguments else "local")
-        value = None if known[0][1].kind is bool else _value_of(flag, arguments)
-        typed = flag if value is None else f"{flag} {value}"
-        owners = [name for name, _ in known]
-        raise foreign_option(typed, provider, owners, flag[2:].replace("-", "_"))
-
-
-def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
-    """What was typed for an option, as `--flag VALUE` or `--flag=VALUE`; None for nothing."""
-    for word, following in zip(arguments, (*arguments[1:], None), strict=True):
-        if word == flag:
-            return following
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
-    return None
-
-
-def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
-    """The options for a provider; for none those that every provider takes, whoever it is."""
-    own = [] if plugin is None else list(_own(plugin))
-    common = [_shown(parameter, plugin, common=True) for parameter in _of(_common)]
-    renting = [_shown(parameter, plugin, common=False) for parameter in _of(_renting)]
-    first = [parameter for parameter in common if _panel_of(parameter) in (_WHAT, _RENT)]
-    last = [parameter for parameter in common if parameter not in first]
-    replaced = {parameter.name for parameter in own}
-    shared = [parameter for parameter in (*first, *renting) if parameter.name not in replaced]
-    yield from (*shared, *own, *last)
-
-
-def _panel_of(parameter: inspect.Parameter) -> str | None:
-    panel: str | None = typing.get_args(parameter.annotation)[1].rich_help_panel
-    return panel
-
-
-def _of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
-    types = typing.get_type_hints(function, include_extras=True)
-    for parameter in inspect.signature(function).parameters.values():
-        yield parameter.replace(
-            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
-        )
-
-
-def _shown(
-    parameter: inspect.Parameter, plugin: Plugin | None, *, common: bool
-) -> inspect.Parameter:
-    """The option, hidden from help where it means nothing, in the provider's own units."""
-    kind, option = typing.get_args(parameter.annotation)
-    option = copy(option)
-    if plugin is None:
-        option.hidden = parameter.name in _RARE or not common
-    else:
-        option.hidden = not _means(parameter.name, plugin, common=common)
-        unit = "MiB/s" if plugin.throughput_unit_bytes == 2**20 else "MB/s (10^6 bytes)"
-        if parameter.name == "size" and plugin.rents:
-            option.help = "Size of the disk to rent, in whole GiB (2^30)."
-        option.help = (option.help or "").format(unit=unit)
-    return parameter.replace(annotation=Annotated[kind, option])
-
-
-def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
-    """Whether an option means something to a provider."""
-    if name in plugin.refuses:
-        return False
-    if name == "promise":
-        return plugin.promise_by_owner
-    if plugin.rents:
-        return name not in _THERE
-    return common and name not in _OF_RENTERS | _WITH_UNTIL
-
-
-def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
-    from diskbench.model.options import own_options
-
-    for option in own_options(plugin.name):
-        yield own_parameter(option, option.about, option.panel)
-
-
-def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Parameter:
-    """A provider's own option as Typer reads it, under a panel of the help; None or False where it
-    is not typed."""
-
-    def values(incomplete: str) -> list[str]:
-        return [value for value in own.values if value.startswith(incomplete)]
-
-    option = typer.Option(
-        own.flag,
-        help=about,
-        metavar=None if own.kind is bool else own.metavar or "N",
-        rich_help_panel=panel,
-        autocompletion=values if own.values else None,
-    )
-    is_switch = own.kind is bool
-    return inspect.Parameter(
-        own.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=False if is_switch else None,
-        annotation=Annotated[bool if is_switch else own.kind | None, option],
-    )

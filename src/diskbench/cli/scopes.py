@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diskbench.cli.run_options import own_parameter
+from diskbench.cli.run_command import own_parameter
 from diskbench.model.options import all_options
 from diskbench.plugins import plugins
 

@@ -1,4 +1,4 @@
-"""What diskbench tells on stderr: events with fields, for a person or (JSON) for a program.
+"""Events on stderr: a message with fields, for a person or (JSON) for a program.
 
 A module logs with `logging.getLogger(__name__).info("fio started", extra={"run": run_id})`; every
 field given in `extra` is shown. Secrets are never fields.
@@ -44,7 +44,7 @@ class _Stderr(logging.Handler):
         try:
             text = _as_json(record) if self.chosen == "json" else _as_text(record, sys.stderr)
             sys.stderr.write(OwnText(f"{text}\n"))
-        except Exception:  # noqa: BLE001 - as every logging handler: telling must not break doing
+        except Exception:  # noqa: BLE001 - as every logging handler: logging must not end what is logged
             self.handleError(record)
 
 
@@ -76,7 +76,7 @@ def debugging() -> bool:
 
 
 def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
-    """Tell an error and what to do about it, in the chosen format."""
+    """Print an error and what to do about it, in the chosen format."""
     if _format() == "json":
         record = {"time": _now(), "level": "error", "event": message, "kind": kind}
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)

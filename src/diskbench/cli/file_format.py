@@ -16,8 +16,8 @@ Name = TypeVar("Name", bound=str)
 
 def file_format(path: Path, typed: Name | None, known: Sequence[Name]) -> Name | None:
     """The format that was typed, else the one of `known` that the suffix of the file says; None
-    where neither tells. Raises InvalidValue where both tell and differ: a file would be read for
-    what it is not."""
+    if neither is known. Raises InvalidValue where both are known and differ: the
+    file would be read in the wrong format."""
     suffix = path.suffix.lower().removeprefix(".")
     by_suffix = next((name for name in known if name == suffix), None)
     if typed is not None and by_suffix is not None and typed != by_suffix:

@@ -121,8 +121,8 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
 
 
 def give_back_terminal(progress: Progress) -> None:
-    """Close the display from a signal handler: in a thread, since whoever was interrupted may hold
-    what closing needs, and for a second at most."""
+    """Close the display from a signal handler: in a thread, since the interrupted code may hold
+    the lock that closing needs, and for a second at most."""
     closing = threading.Thread(target=progress.close, daemon=True)
     closing.start()
     closing.join(1.0)
@@ -131,7 +131,7 @@ def give_back_terminal(progress: Progress) -> None:
 
 
 def worst(codes: Sequence[int]) -> int:
-    """The exit code that tells the most serious of `codes`; 0 for none."""
+    """The most serious of `codes`; 0 if there are no codes."""
     return next((code for code in _SEVERITY if code in codes), 0)
 
 

@@ -1,7 +1,7 @@
 """Commands that are imported when they are run, not when they are listed.
 
 `diskbench --help` and shell completion know every command's name and one line about it from
-COMMANDS; its module, and all that imports, is loaded when somebody asks for that command.
+COMMANDS; its module, and all that imports, is loaded when that command is run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ COMMANDS: dict[str, str] = {
     "version": "Print the version of diskbench.",
 }
 """Command → its line in the help. The module is `diskbench.cli.<command>`; what is mounted is its
-`app` (a typer.Typer) or, where there is none, the function named like the command."""
+`app` (a typer.Typer) or, without one, the function named like the command."""
 
 
 class LazyGroup(TyperGroup):
@@ -67,7 +67,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """The real command that `args` begin with; a name that is none gets the nearest ones."""
+        """The real command that `args` begin with; for an unknown name the nearest ones."""
         name, *rest = args
         if name in COMMANDS:
             command = load(name, rest)

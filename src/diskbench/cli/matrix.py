@@ -107,8 +107,8 @@ def _known() -> dict[str, Sequence[str]]:
     from diskbench.catalog.limits.entry import clouds
     from diskbench.catalog.limits.lookup import disk_types
     from diskbench.fio.profiles import shipped_names
-    from diskbench.plan.requested_target import FILESYSTEMS
     from diskbench.plan.matrix_model import own_values
+    from diskbench.plan.requested_target import FILESYSTEMS
     from diskbench.providers.registry import provider_names
 
     sold = [name for cloud in clouds() for name in disk_types(cloud)]

@@ -58,7 +58,7 @@ def with_conditions(file: MatrixFile, fail_if: Sequence[str]) -> MatrixFile:
 def foreground(
     session: Session, campaign: CampaignRow, output: Output | None, *, quiet: bool
 ) -> int:
-    """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
+    """Run a matrix in this process to its end, or until it is asked to stop; the exit code. In the
     end it is printed as `output`; None leaves that to the caller."""
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import worst

@@ -127,7 +127,7 @@ def _value_of(flag: str, arguments: Sequence[str]) -> str | None:
 
 
 def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
-    """The options for a provider; for none those that every provider takes, whoever it is."""
+    """The options for a provider; without one those that every provider takes."""
     own = [] if plugin is None else list(_own(plugin))
     of_all = [_shown(parameter, plugin, common=True) for parameter in _of(common)]
     of_renting = [_shown(parameter, plugin, common=False) for parameter in _of(renting)]

@@ -222,4 +222,4 @@ def renting(
         str | None, _rent("Another API endpoint, for example an emulator.", metavar="URL")
     ] = None,
 ) -> None:
-    """Options of `run` that say what to rent, whoever rents it out."""
+    """Options of `run` that say what to rent, of every renting provider."""

@@ -1,6 +1,7 @@
 """`diskbench run --until-ci`: replicates of one cell until their interval is narrow (MR-7).
 
-It is a matrix of one block, so that it lasts: killed, 'diskbench matrix resume' goes on with it.
+It is a matrix of one block, so that 'diskbench matrix resume' continues it after its
+process was killed.
 """
 
 from __future__ import annotations

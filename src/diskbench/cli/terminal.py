@@ -12,8 +12,8 @@ PIPED_WIDTH = 80
 
 
 def terminal_width() -> int:
-    """The columns of the terminal on standard output; 80 where it is none, so that what is piped
-    is the same wherever it is piped from."""
+    """The columns of the terminal on standard output; 80 where it is not a terminal, so that
+    piped output never depends on a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 

@@ -108,7 +108,7 @@ def checked(
 
 def _refuse_several(profile: Profile, overrides: Mapping[str, str], target: FioTarget) -> None:
     """Raise ProfileError with all mistakes of a plain job file where it has several; a single one
-    is told by the stage that finds it."""
+    is reported by the stage that finds it."""
     if profile.is_template:
         return
     faults = mistakes(profile, overrides, _context(target), target)

@@ -169,7 +169,7 @@ CreditEnd = Literal["before", "at", "after"]
 
 class BeyondCredit(Frozen):
     """What a plan shows of the rate that lasts. `ends` is where its last load ends: `before` the
-    credit is used up, `at` that time or so soon after it that the lasting rate cannot be told, or
+    credit is used up, `at` that time or so soon after it that the lasting rate cannot be seen, or
     `after` it. `lasts_s` is how long full buckets bear a load of such blocks, which then falls from
     `begin_iops` to `lasting_iops`; `needed_s` is how long the load must run, and `flags` are the
     options of `run` for that."""

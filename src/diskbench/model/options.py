@@ -63,7 +63,7 @@ def option(
     `about` is its line in the help and in the schema. `flag` is what is typed (default: the field's
     name); `values` are proposed by shell completion. `of_disk` says that the option describes the
     disk and not the machine, so that cells which differ in it may share one machine. `scopes` says
-    that it also tells where leases are listed: `gc` and `doctor` take it, too.
+    that it also says where leases are listed: `gc` and `doctor` take it, too.
     """
     extra: Any = {
         "flag": flag,

@@ -93,7 +93,7 @@ class Step(Frozen):
 
     `job` is the exact job file that fio is given. `round` counts the passes of a loop from 1.
     `filled` is how often what it reads was written before; None where it reads nothing, and in
-    plans made before this was told.
+    plans made before this was recorded.
     """
 
     index: int

@@ -132,7 +132,7 @@ def nearest(value: str, known: Iterable[str]) -> str | None:
 
 
 def _number_in(value: object, name: str) -> float | None:
-    """Return the number that `20g` or `3.0` may stand for; None if there is none."""
+    """Return the number that `20g` or `3.0` may stand for; None for other texts."""
     if name not in {"int", "float"} or isinstance(value, bool):
         return None
     number = _LEADING_NUMBER.match(str(value).strip())

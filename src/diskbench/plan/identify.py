@@ -298,7 +298,7 @@ def _fit(
 
 
 def _tightest(state: ExpectedLevel) -> Bound | None:
-    """Return the tightest cap of a level; a range and a latency are none."""
+    """Return the tightest cap of a level; a range and a latency are not caps."""
     caps = (bound for bound in state.bounds if bound.limit not in _NOT_CAPS and not bound.is_range)
     return next(caps, None)
 

@@ -62,7 +62,7 @@ def _is_fresh(plan: Plan | None, run: Run) -> bool:
 
 def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
     """Return the seconds between the end of the step before and the beginning of each step; 0 where
-    nothing tells."""
+    it is not known."""
     pauses = []
     over: str | None = None
     for group in groups:

@@ -69,7 +69,7 @@ def over_runs(runs_of: RunsOf) -> OverRuns:
 
 
 def disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
-    """A doubt where runs lie so far apart that none stands for the rest, and no fall tells why."""
+    """A doubt where runs lie so far apart that none stands for the rest, without a fall."""
     if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
         return ()
     words = f"its runs vary by at least {least:.0%}, and no fall explains it"

@@ -7,16 +7,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, UnknownName
-from diskbench.fio.audit import audit_warnings
 from diskbench.store.audits import run_audits
 from diskbench.store.phases import run_phases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Warning  # noqa: A004 - the field's word
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
@@ -74,16 +72,6 @@ def phases_of(
     except DiskbenchError as error:
         warn("phases", run_id, error)
         return ()
-
-
-def audit_doubts(audits: Sequence[StepAudit], known: Sequence[Warning]) -> list[Warning]:
-    """The doubts of audits that are not among the `known` warnings: rows that an older version
-    wrote contain no doubts about the logs."""
-    known_doubts = {(warning.code, warning.step, warning.message) for warning in known}
-    doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
-    return [
-        doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known_doubts
-    ]
 
 
 def warn(what: str, run_id: str, error: DiskbenchError) -> None:

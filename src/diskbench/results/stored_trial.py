@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.row_figures import courses_by_step, levelled_rows
 from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
+from diskbench.fio.audit import audit_warnings
 from diskbench.fio.run_spread import run_warnings
 from diskbench.plan.as_disk import hint_of
 from diskbench.results.headlines import keep_judged
-from diskbench.results.run_evidence import audit_doubts, warn
+from diskbench.results.run_evidence import warn
 from diskbench.results.verdicts import judge
 from diskbench.store.leases import load_lease
 from diskbench.store.rows import find_plan, load_results
@@ -95,7 +96,7 @@ def read_trial(
         plan=plan,
         steps=steps,
         measurements=tuple(row for of_run in measured for row in of_run),
-        doubts=(*doubts, *audit_doubts(audits, doubts)),
+        doubts=(*doubts, *_audit_doubts(audits, doubts)),
         phases=flat,
         verdicts=verdicts,
         audits=audits,
@@ -165,3 +166,13 @@ def _cost(
         emulated=plan.emulated,
         ended=lease.released_at is not None,
     )
+
+
+def _audit_doubts(audits: Sequence[StepAudit], known: Sequence[Doubt]) -> list[Doubt]:
+    """The doubts of audits that are not among the `known` warnings: rows that an older version
+    wrote contain no doubts about the logs."""
+    known_doubts = {(warning.code, warning.step, warning.message) for warning in known}
+    doubts = [doubt for audit in audits for doubt in audit_warnings(audit.checks, audit.step)]
+    return [
+        doubt for doubt in doubts if (doubt.code, doubt.step, doubt.message) not in known_doubts
+    ]

@@ -249,7 +249,7 @@ _DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
 
 class EarlierLimits(SourcedFigure):
     """Figures that a type had up to and including the day `until`, where they differ from today's;
-    `without` names figures that it did not have. `source` tells both dates and figures."""
+    `without` names figures that it did not have. `source` gives both dates and figures."""
 
     until: str = Field(pattern=_DAY)
     iops: Quantity | None = None
@@ -269,7 +269,7 @@ class DiskEntry(Frozen):
     writes where they differ. `unknown` says why there are no figures.
 
     The figures are known to hold from the day `from` on (None: for as long as the type exists), and
-    `earlier` holds those of before, oldest first. No source tells of the days between two."""
+    `earlier` holds those of before, oldest first. The days between two are not known."""
 
     model_config = ConfigDict(populate_by_name=True)
 

@@ -89,7 +89,7 @@ class LeaseLike(Protocol):
     `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
 
     @property
-    def lease_id(self) -> str: ...  # noqa: D102 - told above
+    def lease_id(self) -> str: ...  # noqa: D102 - see above
 
     @property
     def hourly_usd(self) -> float | None: ...  # noqa: D102

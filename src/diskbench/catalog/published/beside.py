@@ -27,7 +27,7 @@ _IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "ra
 @dataclass(frozen=True)
 class Beside:
     """One figure with ours, over so many runs. `runtime_s` is how long the step took on average;
-    None where no row tells."""
+    None where no row says so."""
 
     figure: Published
     ours: float

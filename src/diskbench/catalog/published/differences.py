@@ -17,7 +17,7 @@ _MARKS = {
     "imported": "ours was imported: another program measured it, on a disk that was not checked",
 }
 _RUNTIME_FACTOR = 2.0
-"""Steps that lasted more than twice or less than half as long are told of. Our choice."""
+"""Steps that lasted more than twice or less than half as long are mentioned. Our choice."""
 _MEMORY_FACTOR = 1.25
 """The same of memory. Our choice."""
 _CACHES = {

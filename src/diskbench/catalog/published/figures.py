@@ -60,7 +60,7 @@ class Published(Frozen):
 
     `profile` and `step` are what repeats the workload, `parameters` the profile's where they are
     not its defaults. Direction `total` is reads and writes together. `size_gib` None: not known.
-    `busiest_core` is how busy one core was, as a fraction, where the post tells.
+    `busiest_core` is how busy one core was, as a fraction, where the post says so.
     """
 
     id: str

@@ -23,7 +23,7 @@ def interruptible(
     """Ask all to stop at the first SIGINT or SIGTERM; at the second print `left()`, suspend all
     trials and raise Suspended in the main thread.
 
-    `on_first` tells the user that the run is being stopped.
+    `on_first` says to the user that the run is being stopped.
     """
 
     def handle() -> None:

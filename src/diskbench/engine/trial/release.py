@@ -90,7 +90,7 @@ def end_unfinished(session: Session, plan: Plan, problem: Problem, state: RunSta
 
 
 def end_released(session: Session, plan: Plan) -> None:
-    """End a trial whose lease was given back by somebody else than its own process: its unfinished
+    """End a trial whose lease was given back by another process than its own: its unfinished
     runs count as cancelled, and nobody can resume it."""
     end_unfinished(session, plan, RELEASED, "cancelled")
     end_run_cell(session.database, plan.trial_id)

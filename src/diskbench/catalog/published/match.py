@@ -10,8 +10,9 @@ A figure matches a run when all of these agree, in this order:
     size         within a factor of 2 where both are known
 
 The two factors are our choice. What is not known on either side does not part them: it is listed
-as a reason why they may differ. Of several machines that match, those of the run's own instance type are
-preferred. Where nothing matches, the nearest figures are those that part latest in this order.
+as a reason why they may differ. Of several machines that match, those of the run's own instance
+type are preferred. Where nothing matches, the nearest figures are those that part latest in this
+order.
 """
 
 from __future__ import annotations

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
-from diskbench.cli.matrix_foreground import (
-    Output,
-    foreground,
-    in_background,
-    print_standing,
-    shown_while,
-    with_conditions,
-    with_money,
-)
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.errors import InvalidValue
@@ -25,6 +16,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Output = Literal["table", "json"]
 Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
@@ -68,6 +60,8 @@ def run(
 ) -> None:
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.foreground import leave
+    from diskbench.cli.matrix_foreground import foreground, in_background
+    from diskbench.cli.matrix_typed import with_conditions, with_money
     from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
@@ -111,6 +105,7 @@ def resume(
 ) -> None:
     """Resume a matrix whose process ended; finished cells are not measured again."""
     from diskbench.cli.foreground import leave
+    from diskbench.cli.matrix_foreground import foreground
     from diskbench.store.campaigns import find_campaign
 
     session = opened(database_url, evidence_url)
@@ -126,6 +121,7 @@ def status(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the state of every cell, the money spent and the expected end."""
+    from diskbench.cli.matrix_display import print_standing, shown_while
     from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
@@ -164,6 +160,7 @@ def retry(
 ) -> None:
     """Measure again the cells that failed, were refused or were cancelled."""
     from diskbench.cli.foreground import leave
+    from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.store.campaigns import find_campaign
 

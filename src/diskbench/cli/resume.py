@@ -41,7 +41,6 @@ def resume(
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
-    from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
     from diskbench.engine.trial.extend import check_lasts
@@ -69,5 +68,9 @@ def resume(
     if not (plans or matrices or swept or refused):
         print("nothing to resume: no run was abandoned", file=sys.stderr)
     form = None if output == "csv" else output
-    codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
+    codes = []
+    if matrices:
+        from diskbench.cli.matrix_foreground import foreground  # not for a run alone
+
+        codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
     leave(worst([code, sweep_code(swept), *refused, *codes]))

@@ -65,7 +65,7 @@ def add(
     """Add a schedule for a matrix; an existing name is changed."""
     from datetime import UTC, datetime
 
-    from diskbench.cli.matrix_foreground import with_money
+    from diskbench.cli.matrix_typed import with_money
     from diskbench.engine.matrix.matrix_file import load_matrix
     from diskbench.engine.schedule.schedules import add_schedule
 
@@ -200,7 +200,7 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 
 def print_last(engine: sa.Engine, seen: ScheduleStanding) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
-    from diskbench.cli.matrix_foreground import print_standing
+    from diskbench.cli.matrix_display import print_standing
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.store.campaigns import find_campaign
 

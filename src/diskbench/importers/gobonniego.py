@@ -6,18 +6,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.rows import ALL_JOBS
 from diskbench.importers.form import (
     Format,
     Imported,
     ImportedRun,
     ImportedStep,
     check_json,
-    check_rates,
+    row,
     step_of,
 )
 from diskbench.limits import COUNTER, JOBS
-from diskbench.model.result import Direction, Measurement
+from diskbench.model.result import Direction
 from diskbench.units import NS_PER_S
 from diskbench.visible import unstorable, unstorable_words
 
@@ -75,28 +74,23 @@ def _gobonniego_run(result: Mapping[str, Any], where: str, run_id: str, jobs: in
         else:
             size = _count(result, f"{prefix}_bytes", where)
             ios = -(-size // block)
-        check_rates(ios, size, runtime_ns / NS_PER_S, where=f"{where}: {name}")
         step = step_of(index, name)
-        row = Measurement(
+        measured = row(
             run_id=run_id,
-            step_index=index,
-            step=name,
-            role="measure",
-            scope="step",
-            job=ALL_JOBS,
-            job_index=-1,
-            jobs=jobs,
+            step=step,
             direction=direction,
-            rw=rw,
-            block_bytes=block,
-            iodepth=1,
+            where=f"{where}: {name}",
             ios=ios,
-            bytes=size,
-            runtime_ns=runtime_ns,
+            size=size,
+            seconds=runtime_ns / NS_PER_S,
             iops=ios * NS_PER_S / runtime_ns,
             bytes_per_s=size * NS_PER_S / runtime_ns,
+            rw=rw,
+            block=block,
+            jobs=jobs,
+            depth=1,
         )
-        steps.append(ImportedStep(step, (row,)))
+        steps.append(ImportedStep(step, (measured,)))
     started = result.get("start_time")
     return ImportedRun(tuple(steps), started_at=_iso(started, where) if started else None)
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from diskbench.cli.background import in_background
 from diskbench.cli.events import emit_problem
 from diskbench.cli.failures import report
 from diskbench.cli.foreground import worst
 from diskbench.cli.matrix_display import print_standing, shown_while
 from diskbench.cli.run_results import say_missed, stored_trial
-from diskbench.cli.start import session_environment
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.matrix_status import standing
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.trial.interrupt import interruptible
 from diskbench.errors import StoreUnavailable
-from diskbench.private import append_private, log_directory
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import find_campaign
@@ -131,23 +129,14 @@ def _judge(session: Session, last: MatrixStanding) -> int:
     return say_missed(missed)
 
 
-def in_background(session: Session, campaign: CampaignRow) -> None:
-    """Hand the matrix to a process of its own that outlives this terminal; print its id."""
-    log = log_directory() / f"{campaign.campaign_id}.log"
-    command = [sys.executable, "-m", "diskbench", "matrix", "resume", campaign.campaign_id]
-    with append_private(log) as sink:
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,
-            env=session_environment(session, session.evidence.url),
-        )
-    print(campaign.campaign_id)
+def continue_detached(session: Session, campaign: CampaignRow) -> None:
+    """Hand the matrix to a process of its own; print its id."""
+    name = campaign.campaign_id
+    log = in_background(["matrix", "resume", name], session, session.evidence.url, name=name)
+    print(name)
     print(
         f"running in the background; progress: {log}\n"
-        f"  see:  diskbench matrix status --watch {campaign.campaign_id}\n"
-        f"  stop: diskbench matrix cancel {campaign.campaign_id}",
+        f"  see:  diskbench matrix status --watch {name}\n"
+        f"  stop: diskbench matrix cancel {name}",
         file=sys.stderr,
     )

@@ -60,7 +60,7 @@ def run(
 ) -> None:
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.foreground import leave
-    from diskbench.cli.matrix_foreground import foreground, in_background
+    from diskbench.cli.matrix_foreground import continue_detached, foreground
     from diskbench.cli.matrix_typed import with_conditions, with_money
     from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
@@ -91,7 +91,7 @@ def run(
         )
         leave(0)
     if detach:
-        in_background(session, campaign)
+        continue_detached(session, campaign)
         leave(0)
     leave(foreground(session, campaign, output, quiet=quiet))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,7 +104,7 @@ def start(
         hold_to(limit, prepared.plans)
     if detach:
         save_all(session, prepared, owner=None)
-        go_on_in_background(prepared.plans, session, settings.evidence_url)
+        _continue_detached(prepared.plans, session, settings.evidence_url)
         leave(refused)
     code = drive(
         session,
@@ -187,33 +185,17 @@ def report_refused(prepared: Prepared) -> int:
     return worst([error.exit_code for _, error in prepared.refused])
 
 
-def go_on_in_background(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
-    """Hand the trials to a process of their own that outlives this terminal; print their ids."""
-    from diskbench.private import append_private, log_directory
+def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
+    """Hand the trials to a process of their own; print their ids."""
+    from diskbench.cli.background import in_background
 
-    log = log_directory() / f"{plans[0].campaign_id}.log"
-    environment = session_environment(session, evidence_url)
-    with append_private(log) as sink:
-        subprocess.Popen(
-            [sys.executable, "-m", "diskbench", "resume", *(plan.trial_id for plan in plans)],
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,
-            env=environment,
-        )
-    for plan in plans:
-        print(plan.trial_id)
+    ids = [plan.trial_id for plan in plans]
+    log = in_background(["resume", *ids], session, evidence_url, name=plans[0].campaign_id)
+    for trial_id in ids:
+        print(trial_id)
     print(
         f"running in the background; progress: {log}\n"
-        f"  see:  diskbench status {plans[0].trial_id}\n"
-        f"  stop: diskbench cancel {plans[0].trial_id}",
+        f"  see:  diskbench status {ids[0]}\n"
+        f"  stop: diskbench cancel {ids[0]}",
         file=sys.stderr,
     )
-
-
-def session_environment(session: Session, evidence_url: str) -> dict[str, str]:
-    """The environment that makes another process open the same stores; not its arguments, which
-    everybody may read."""
-    url = session.database.url.render_as_string(hide_password=False)
-    return os.environ | {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": evidence_url}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from diskbench.cli.asked import provider_of
 from diskbench.cli.foreground import leave
-from diskbench.cli.matrix_foreground import foreground, in_background
+from diskbench.cli.matrix_foreground import continue_detached, foreground
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.stores import opened
 from diskbench.cli.terminal import print_json
@@ -72,7 +72,7 @@ def start_until(
     session = opened(stores.database_url, stores.evidence_url, books, providers)
     campaign = begin_campaign(session.database, file, seen, own_queue=True)
     if typed["detach"]:
-        in_background(session, campaign)
+        continue_detached(session, campaign)
         leave(0)
     code = foreground(session, campaign, None, quiet=show.quiet)
     print_until(session, campaign, show)

@@ -17,7 +17,7 @@ from diskbench.units import KIB, MIB, NS_PER_S
 if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, StepResult
-    from diskbench.model.spec import Plan, Role
+    from diskbench.model.spec import Plan
     from diskbench.results.step_evidence import StepEvidence
 
 _NOT_JUDGED = frozenset({"fill", "canary"})
@@ -57,7 +57,7 @@ def groups_of(
     fill the disk are included (`is_judged` is False), because they use up credit, too."""
     parts: dict[tuple[str, int | None], _Parts] = {}
 
-    def of(step: str, index: int, of_round: int | None, role: Role | None) -> _Parts:
+    def of(step: str, index: int, of_round: int | None, role: str | None) -> _Parts:
         """The parts of a step; the first one that is found says what the step is."""
         place = (step, index if of_round is None else None)
         return parts.setdefault(place, _Parts(step, index, of_round, role))
@@ -82,7 +82,7 @@ class _Parts:
     step: str
     index: int
     of_round: int | None
-    role: Role | None
+    role: str | None
     results: list[StepResult] = field(default_factory=list)
     kept: list[StepEvidence] = field(default_factory=list)
     phases: StepPhases | None = None

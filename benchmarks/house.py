@@ -90,6 +90,7 @@ def way_figures(walked: way.Way) -> Figures:
         "way: functions called from another file": walked.crossed(),
         "way: … from another room, no methods": walked.between(),
         "way: … of cli, engine, results, plan and ports": walked.stations(),
+        "way: … of those, called by a library alone": walked.called_back(),
     }
 
 

@@ -14,6 +14,9 @@ Functions that only importing a module calls are left out.
     between   functions at the top of a module that are called from another room (first folder)
     stations  crossed ones of the orchestrating rooms alone (`ORCHESTRATION`): cli, engine, results,
               plan and ports; what a provider, fio, a host or a store does below is theirs
+    called back
+              stations that no other file of ours calls: a thread, a context manager, the workflow
+              engine or the command line's library enters them
 
 Run as a program, it is the profiled command itself:
 
@@ -98,6 +101,16 @@ class Way:
         """`crossed`, of the orchestrating rooms."""
         return len(
             [c for c in self.calls if c.callers - {c.path} and c.path.startswith(ORCHESTRATION)]
+        )
+
+    def called_back(self) -> int:
+        """Those of `stations` that only code of somebody else calls from outside their file."""
+        return len(
+            [
+                call
+                for call in self.calls
+                if call.callers - {call.path} == {""} and call.path.startswith(ORCHESTRATION)
+            ]
         )
 
 

@@ -24,11 +24,11 @@ RunsOf = Sequence[tuple["Run", Sequence["StepGroup"]]]
 @dataclass(frozen=True)
 class OverRuns:
     """The level of each run of each step, by run and step; how much five or more runs at that level
-    vary, as a fraction of their mean; and by how much all runs of a step vary at least (95 %)."""
+    vary, as a fraction of their mean; and the doubts of runs that disagree."""
 
     courses: Mapping[tuple[str, str], RunStretch]
     variation: Mapping[tuple[str, str], float]
-    apart: Mapping[str, float]
+    doubts: Mapping[tuple[str, str], tuple[Reason, ...]]
 
 
 def over_runs(runs_of: RunsOf) -> OverRuns:
@@ -61,15 +61,17 @@ def over_runs(runs_of: RunsOf) -> OverRuns:
         name: least_variation([value for _, value in values_of])
         for name, values_of in series.items()
     }
-    return OverRuns(
-        courses,
-        variation,
-        {n: variation_of for n, variation_of in least.items() if variation_of is not None},
-    )
+    doubts = {}
+    for run, groups in runs_of:
+        for group in groups:
+            key = run.run_id, group.name
+            doubts[key] = _disagree(courses.get(key), least.get(group.name))
+    return OverRuns(courses, variation, doubts)
 
 
-def disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
-    """A doubt where runs lie so far apart that none stands for the rest, without a fall."""
+def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
+    """A doubt where runs vary by so much (at least `least`) that none stands for the rest, and no
+    fall explains it."""
     if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
         return ()
     words = f"its runs vary by at least {least:.0%}, and no fall explains it"

@@ -21,7 +21,7 @@ from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
 from diskbench.results.headlines import keep_judged
 from diskbench.results.other_disk import with_other_disk
-from diskbench.results.over_runs import disagree, over_runs
+from diskbench.results.over_runs import over_runs
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.step_counts import counted_otherwise
 from diskbench.results.step_evidence import StepEvidence, read_steps
@@ -134,7 +134,7 @@ def _of_run(
         names = _like(group, load)
         setting = replace(setting, is_like_bucket=bool(names))
         known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
-        known += disagree(measured.course, of_runs.apart.get(group.name))
+        known += of_runs.doubts[run_id, group.name]
         if plan is None:
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))

@@ -155,6 +155,7 @@ def test_a_function_of_both_commands_counts_once():
     assert walked.crossed() == 4
     assert walked.between() == 1
     assert walked.stations() == 2
+    assert walked.called_back() == 1
 
 
 def recorded(package: Path, run: str) -> dict[str, Any]:

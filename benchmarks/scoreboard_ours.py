@@ -14,7 +14,7 @@ from diskbench.analysis.synthetic import Noise, settling, steps
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.limits.expect import expect_on
 from diskbench.model.expectation import Load
-from diskbench.plan.as_disk import Hint, ways_of_words
+from diskbench.plan.as_disk import Hint, limit_paths_of_words
 from diskbench.plan.expected_afterwards import PastStep, recalled
 from diskbench.plan.published_verdict import published_verdict
 
@@ -121,7 +121,7 @@ def _promise(row, load, past):
     if "disk" not in row:
         return [None] * len(past)
     day = row.get("measured_on", "2026-03-10")
-    path = ways_of_words(row["disk"], row.get("machine"), SHIPPED, day=day)[0].path
+    path = limit_paths_of_words(row["disk"], row.get("machine"), SHIPPED, day=day)[0].path
     if "credit" in row:
         left = row["credit"]
         expected = expect_on(path, load, credit=[gate.capacity * left for gate in path.gates])

@@ -18,7 +18,7 @@ from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
-from diskbench.plan.as_disk import Hint, ways_of_words
+from diskbench.plan.as_disk import Hint, limit_paths_of_words
 
 
 def judge(case: dict[str, Any]) -> Verdict:
@@ -59,7 +59,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
     """The promise of the case's disk, with the credit that the case names."""
     if "disk" not in case or load is None:
         return None
-    path = ways_of_words(case["disk"], case.get("machine"), SHIPPED)[0].path
+    path = limit_paths_of_words(case["disk"], case.get("machine"), SHIPPED)[0].path
     left = case.get("credit", 1.0)
     credit = tuple(gate.capacity * left for gate in path.gates)
     expected = expect_on(path, load, credit=credit)

@@ -161,7 +161,7 @@ def hint(
         raise InvalidValue(
             "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
         )
-    note.way(open_books())
+    note.limit_path(open_books())
     return note
 
 

@@ -15,7 +15,7 @@ from diskbench.catalog.limits.lookup import dated_limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
-from diskbench.plan.limit_path import Way, promised_way
+from diskbench.plan.limit_path import LimitPath, promised_limit_path
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
@@ -31,9 +31,9 @@ _CACHES: dict[str, Cache] = {
 _MORE = frozenset({"iops", "throughput", "cache"})
 
 
-def ways_of_words(
+def limit_paths_of_words(
     words: str, machine: str | None, books: Books, *, day: str | None = None
-) -> tuple[Way, ...]:
+) -> tuple[LimitPath, ...]:
     """Return the paths to the disk that the user typed, through a machine type of the same cloud if
     it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
     known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
@@ -41,17 +41,19 @@ def ways_of_words(
     cloud, disk_type, size_gib, more = _read(words)
     figures = {name: _number(words, more[name]) for name in ("iops", "throughput") if name in more}
     versions = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
-    return tuple(_way(words, disk_limits, more, cloud, machine, books) for disk_limits in versions)
+    return tuple(
+        _limit_path(words, disk_limits, more, cloud, machine, books) for disk_limits in versions
+    )
 
 
-def _way(
+def _limit_path(
     words: str,
     disk_limits: DiskLimits,
     more: Mapping[str, str],
     cloud: str,
     machine: str | None,
     books: Books,
-) -> Way:
+) -> LimitPath:
     cache = more.get("cache", "none").lower().replace("-", "")
     if cache not in _CACHES:
         raise InvalidValue(
@@ -62,7 +64,7 @@ def _way(
     sources = [source.words() for source in disk_limits.sources] + [
         gate.source for gate in on.gates
     ]
-    return Way(
+    return LimitPath(
         path_of(CatalogDisk(disk_limits, 1, _CACHES[cache]), on),
         disk_limits,
         tuple(dict.fromkeys(sources)),
@@ -117,19 +119,21 @@ class Hint(Frozen):
         """Return the values as labels of a run."""
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
-    def way(self, books: Books, provider: str = "") -> Way | None:
+    def limit_path(self, books: Books, provider: str = "") -> LimitPath | None:
         """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
         its catalogue says how requests are counted. Raises InvalidValue, UserError."""
-        return next(iter(self.ways(books, provider)), None)
+        return next(iter(self.limit_paths(books, provider)), None)
 
-    def ways(self, books: Books, provider: str = "", day: str | None = None) -> tuple[Way, ...]:
+    def limit_paths(
+        self, books: Books, provider: str = "", day: str | None = None
+    ) -> tuple[LimitPath, ...]:
         """Return the paths that the disk may have had on the day of the measurement, the latest
-        first; `day` is that of the run, unless the user stated one. Raises as `way`."""
+        first; `day` is that of the run, unless the user stated one. Raises as `limit_path`."""
         if self.as_disk is not None:
             on = self.measured_on or day
-            return ways_of_words(self.as_disk, self.as_machine, books, day=on)
+            return limit_paths_of_words(self.as_disk, self.as_machine, books, day=on)
         if self.promise is not None:
-            return (promised_way(read_promise(self.promise), provider),)
+            return (promised_limit_path(read_promise(self.promise), provider),)
         return ()
 
 

@@ -26,7 +26,7 @@ from diskbench.model.expectation import (
 )
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.beyond_credit import beyond_credit
-from diskbench.plan.limit_path import Way, way_of
+from diskbench.plan.limit_path import LimitPath, limit_path_of
 from diskbench.plan.loads import StepLoad, asked_by
 from diskbench.plan.on_some_disks import loads_all, on_some_disks
 
@@ -42,38 +42,40 @@ if TYPE_CHECKING:
 _Turn = tuple[int, int | None, "Step"]
 
 
-def expectation_of(plan: Plan, books: Books, way: Way | None = None) -> PlanExpectation | None:
-    """Return what a plan should measure, on the path `way` instead of its own if given; None if
+def expectation_of(
+    plan: Plan, books: Books, limit_path: LimitPath | None = None
+) -> PlanExpectation | None:
+    """Return what a plan should measure, on `limit_path` instead of its own path if given; None if
     the path is unknown."""
-    way = way or way_of(plan, books)
-    if way is None:
+    limit_path = limit_path or limit_path_of(plan, books)
+    if limit_path is None:
         return None
     turns = list(in_turn(plan))
     if not loads_all(plan):
-        partial = on_some_disks(plan, books, way, turns)
-        return partial.model_copy(update={"price": _price(plan, books, way)})
-    asked = _asked(plan, turns, way)
-    course = simulate(way.path, [step_load.stage for step_load in asked])
-    book = _Book(way.path)
+        partial = on_some_disks(plan, books, limit_path, turns)
+        return partial.model_copy(update={"price": _price(plan, books, limit_path)})
+    asked = _asked(plan, turns, limit_path)
+    course = simulate(limit_path.path, [step_load.stage for step_load in asked])
+    book = _Book(limit_path.path)
     steps = tuple(
-        _step(turn, number, step_load, course, way, book)
+        _step(turn, number, step_load, course, limit_path, book)
         for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
     )
     return PlanExpectation(
         expectations=tuple(book.found),
         steps=tuple(_without_repeats(steps)),
-        credits=_credits(turns, asked, course, way.path),
+        credits=_credits(turns, asked, course, limit_path.path),
         beyond=beyond_credit(
             plan,
-            way.path,
+            limit_path.path,
             course,
             [step for _, _, step in turns],
             [step_load.stage.load if step_load.is_one else None for step_load in asked],
         ),
         seconds=sum(step_load.seconds for step_load in steps),
-        price=_price(plan, books, way),
-        sources=way.sources,
-        unknown=way.unknown,
+        price=_price(plan, books, limit_path),
+        sources=limit_path.sources,
+        unknown=limit_path.unknown,
     )
 
 
@@ -89,7 +91,7 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
                 yield run, of_round, step
 
 
-def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[StepLoad]:
+def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[StepLoad]:
     disk = plan.facts.disk
     ahead = disk.read_ahead_kb if disk else None
     whole = plan.target.capacity_bytes
@@ -99,10 +101,12 @@ def _asked(plan: Plan, turns: Sequence[_Turn], way: Way) -> list[StepLoad]:
         if step.index in known:
             continue
         step_load = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
-        if way.holds_credit and step.role == "fill":
+        if limit_path.holds_credit and step.role == "fill":
             step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
         known[step.index] = step_load
-        expected = expect_on(way.path, step_load.stage.load) if step_load.stage.load else None
+        expected = (
+            expect_on(limit_path.path, step_load.stage.load) if step_load.stage.load else None
+        )
         if expected is not None:
             rates[step.name] = expected.begin.iops
     return [known[step.index] for _, _, step in turns]
@@ -142,7 +146,12 @@ def _brief(expected: Expectation) -> Expectation:
 
 
 def _step(
-    turn: _Turn, number: int, asked: StepLoad, course: Simulation, way: Way, book: _Book
+    turn: _Turn,
+    number: int,
+    asked: StepLoad,
+    course: Simulation,
+    limit_path: LimitPath,
+    book: _Book,
 ) -> StepExpectation:
     run, of_round, step = turn
     legs = course.of_stage(number)
@@ -150,7 +159,7 @@ def _step(
     load = asked.stage.load if asked.is_one else None
     credit = course.credit[number]
     shares: dict[LimitName, float] = {}
-    for gate, balance in zip(way.path.gates, credit, strict=True):
+    for gate, balance in zip(limit_path.path.gates, credit, strict=True):
         if gate.capacity:
             share = balance / gate.capacity
             shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
@@ -212,7 +221,7 @@ def _credits(
     return tuple(ranges)
 
 
-def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:
+def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
     rental = plan.rental
     if rental is None or rental.disk is None or rental.scope.provider in EMULATED_PROVIDERS:
         return None
@@ -220,4 +229,4 @@ def _price(plan: Plan, books: Books, way: Way) -> DiskPrice | None:
     if region is None:
         return None
     tier = rental.spec.text("performance_tier")
-    return disk_price(books, rental.catalogue, rental.disk, region, way.limits, tier=tier)
+    return disk_price(books, rental.catalogue, rental.disk, region, limit_path.limits, tier=tier)

@@ -44,7 +44,7 @@ _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
 
 
 @dataclass(frozen=True)
-class Way:
+class LimitPath:
     """A path, the sources of its figures, and what is unknown about it. `limits` are those of one
     disk; None if it is in no catalogue. `holds_credit`: filling the disk spends no burst credit."""
 
@@ -55,13 +55,13 @@ class Way:
     holds_credit: bool = False
 
 
-def way_of(plan: Plan, books: Books, *, disks: int | None = None) -> Way | None:
+def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> LimitPath | None:
     """Return the path to a plan's disk, or to all of its disks, or to `disks` of them; None if none
     of its limits is known. Limits of several disks are summed; those of the machine are not."""
     rental, promise = plan.rental, plan.cell.promise
     count = disks or max(len(plan.target.disks), 1)
     if rental is None:
-        return promised_way(promise, plan.cell.provider, count) if promise else None
+        return promised_limit_path(promise, plan.cell.provider, count) if promise else None
     if disks is not None and rental.disk is not None:
         rental = rental.model_copy(update={"disk": rental.disk.model_copy(update={"count": disks})})
     limit = rental.spec.number("iops_limit")
@@ -70,17 +70,17 @@ def way_of(plan: Plan, books: Books, *, disks: int | None = None) -> Way | None:
     rented = _rented(rental, books)
     if rented is not None and rented.path.gates:
         return rented
-    return promised_way(promise, rental.catalogue, count) if promise is not None else None
+    return promised_limit_path(promise, rental.catalogue, count) if promise is not None else None
 
 
-def promised_way(promise: Promise, cloud: str, count: int = 1) -> Way:
+def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPath:
     """Return the path to a disk with the limits that its owner promised, or to `count` such disks;
     requests are counted by the rule of `cloud`."""
     figures = {"iops": promise.iops, "mb_per_s": promise.mb_per_s}
     of_all = promise.model_copy(
         update={name: value * count for name, value in figures.items() if value is not None}
     )
-    return Way(promised_path(of_all, _accounting(cloud)), sources=("--promise",))
+    return LimitPath(promised_path(of_all, _accounting(cloud)), sources=("--promise",))
 
 
 def _accounting(cloud: str) -> IoAccounting | None:
@@ -89,7 +89,7 @@ def _accounting(cloud: str) -> IoAccounting | None:
     return book.accounting.rule() if book and book.accounting else None
 
 
-def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> Way:
+def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) -> LimitPath:
     """Return the path to disks with an IOPS limit set on each, and their promised limits."""
     cloud, count = rental.catalogue, rental.disk.count if rental.disk else 1
     book = known_catalogue(cloud)
@@ -103,12 +103,14 @@ def _limited(limit: float, rental: Rental, promise: Promise | None, disks: int) 
         source=f"--iops-limit{source_words}",
     )
     if promise is None:
-        return Way(Path((gate,)), sources=(gate.source,))
-    way = promised_way(promise, cloud, disks)
-    return Way(Path((gate, *way.path.gates)), sources=(gate.source, *way.sources))
+        return LimitPath(Path((gate,)), sources=(gate.source,))
+    limit_path = promised_limit_path(promise, cloud, disks)
+    return LimitPath(
+        Path((gate, *limit_path.path.gates)), sources=(gate.source, *limit_path.sources)
+    )
 
 
-def _rented(rental: Rental, books: Books) -> Way | None:
+def _rented(rental: Rental, books: Books) -> LimitPath | None:
     if rental.disk is None:
         return None
     cloud, spec = rental.catalogue, rental.spec
@@ -144,7 +146,7 @@ def _rented(rental: Rental, books: Books) -> Way | None:
     unknown = (machine.unknown,) if machine.unknown else ()
     if not disk.pools:
         unknown = (*unknown, f"limits of {rental.disk.type}")
-    return Way(path, disk, tuple(dict.fromkeys(sources)), unknown, rental.holds_credit)
+    return LimitPath(path, disk, tuple(dict.fromkeys(sources)), unknown, rental.holds_credit)
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.expect import expect_on
 from diskbench.model.expectation import Expectation, PlanExpectation, StepExpectation
-from diskbench.plan.limit_path import way_of
+from diskbench.plan.limit_path import limit_path_of
 from diskbench.plan.loads import asked_by
 from diskbench.plan.several_disks import disks_loaded
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.model.spec import Plan, Step
-    from diskbench.plan.limit_path import Way
+    from diskbench.plan.limit_path import LimitPath
     from diskbench.plan.loads import StepLoad
 
 _CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
@@ -34,15 +34,15 @@ def loads_all(plan: Plan) -> bool:
 
 
 def on_some_disks(
-    plan: Plan, books: Books, way: Way, turns: Sequence[tuple[int, int | None, Step]]
+    plan: Plan, books: Books, limit_path: LimitPath, turns: Sequence[tuple[int, int | None, Step]]
 ) -> PlanExpectation:
-    """The expectation of a plan whose steps do not all load every disk; `way` is the path to all
-    disks together, `turns` are its steps in order with their run and round."""
-    if any(gate.capacity for gate in way.path.gates):
+    """The expectation of a plan whose steps do not all load every disk; `limit_path` is that to
+    all disks together, `turns` are its steps in order with their run and round."""
+    if any(gate.capacity for gate in limit_path.path.gates):
         return PlanExpectation(
             seconds=sum(step.expected_s for _, _, step in turns),
-            sources=way.sources,
-            unknown=(*way.unknown, _CREDIT),
+            sources=limit_path.sources,
+            unknown=(*limit_path.unknown, _CREDIT),
         )
     known: dict[int, tuple[StepLoad, Expectation | None]] = {}
     expectations: list[Expectation] = []
@@ -75,8 +75,8 @@ def on_some_disks(
         expectations=tuple(expectations),
         steps=tuple(steps),
         seconds=at,
-        sources=way.sources,
-        unknown=way.unknown,
+        sources=limit_path.sources,
+        unknown=limit_path.unknown,
     )
 
 
@@ -89,6 +89,6 @@ def _of_step(plan: Plan, books: Books, step: Step) -> tuple[StepLoad, Expectatio
         disks=len(plan.target.disks),
     )
     number, load = disks_loaded(step), asked.stage.load
-    way = way_of(plan, books, disks=number) if number else None
-    expected = expect_on(way.path, load) if way and load and asked.is_one else None
+    limit_path = limit_path_of(plan, books, disks=number) if number else None
+    expected = expect_on(limit_path.path, load) if limit_path and load and asked.is_one else None
     return asked, expected

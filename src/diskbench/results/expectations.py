@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.plan.expected_afterwards import PastStep, recalled
-from diskbench.plan.limit_path import way_of
+from diskbench.plan.limit_path import limit_path_of
 from diskbench.plan.step_lookup import expected_of, place_of
 from diskbench.results.step_groups import StepGroup, load_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
-    from diskbench.plan.limit_path import Way
+    from diskbench.plan.limit_path import LimitPath
 
 _TENTH = 0.1
 
@@ -38,11 +38,11 @@ def promises_of(
         return _planned(runs_of, plan, books)
     provider = runs_of[0][0].provider if runs_of else ""
     day = _day(runs_of[0][0]) if runs_of else None
-    ways = hint.ways(books, provider, day) if hint is not None else ()
-    versions = [_from_hint(runs_of, plan, way) for way in ways]
+    limit_paths = hint.limit_paths(books, provider, day) if hint is not None else ()
+    versions = [_from_hint(runs_of, plan, limit_path) for limit_path in limit_paths]
     stated = (hint.measured_on if hint is not None else None) or day
     if len(versions) < 2:
-        until = ways[0].limits.until if ways and ways[0].limits else None
+        until = limit_paths[0].limits.until if limit_paths and limit_paths[0].limits else None
         why = f"limits until {until}, which held on {stated}" if until else ""
         return (
             {key: replace(promise, chosen=why) for key, promise in versions[0].items()}
@@ -54,7 +54,7 @@ def promises_of(
     at = max(range(len(versions)), key=near.__getitem__)
     if all(_promised(promises) == _promised(versions[at]) for promises in versions):
         return versions[at]  # what changed of its limits is not what this load meets
-    why = _chosen_words(ways[at].limits, near[at], len(rates), len(versions))
+    why = _chosen_words(limit_paths[at].limits, near[at], len(rates), len(versions))
     return {key: replace(promise, chosen=why) for key, promise in versions[at].items()}
 
 
@@ -96,11 +96,11 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
     """The promises of the plan; where a bucket had more or less credit when a step began than was
     foreseen, by what was really done, and in which time, those that follow from that."""
     promises = _foreseen(runs_of, plan)
-    way = way_of(plan, books) if plan.rental is not None else None
-    if way is None or not any(gate.capacity for gate in way.path.gates):
+    limit_path = limit_path_of(plan, books) if plan.rental is not None else None
+    if limit_path is None or not any(gate.capacity for gate in limit_path.path.gates):
         return promises
-    keys, done = _as_done(runs_of, plan, way)
-    for (key, seconds), step in zip(keys, recalled(way.path, done), strict=True):
+    keys, done = _as_done(runs_of, plan, limit_path)
+    for (key, seconds), step in zip(keys, recalled(limit_path.path, done), strict=True):
         foreseen = promises.get(key)
         if step is None:
             break  # what it did to the credit is not known
@@ -121,7 +121,7 @@ def _differs(foreseen: Expectation, afterwards: Expectation, seconds: float) -> 
 
 
 def _as_done(
-    runs_of: RunsOf, plan: Plan, way: Way
+    runs_of: RunsOf, plan: Plan, limit_path: LimitPath
 ) -> tuple[list[tuple[tuple[str, int], float]], list[PastStep]]:
     """The steps as they were done, with the idle time before each."""
     keys, done = [], []
@@ -133,7 +133,7 @@ def _as_done(
             over = ended if ended is not None else over
             keys.append(((run.run_id, group.index), group.seconds))
             is_fill = bool(group.results) and group.results[0].role == "fill"
-            held = way.holds_credit and is_fill
+            held = limit_path.holds_credit and is_fill
             load = load_of(group, plan, run.provider)
             done.append(PastStep(load, group.iops, group.seconds, idle, held))
     return keys, done
@@ -162,7 +162,9 @@ def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]
     return promises
 
 
-def _from_hint(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, int], StepPromise]:
+def _from_hint(
+    runs_of: RunsOf, plan: Plan | None, limit_path: LimitPath
+) -> dict[tuple[str, int], StepPromise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
         began = _seconds(run.started_at)
@@ -176,11 +178,11 @@ def _from_hint(runs_of: RunsOf, plan: Plan | None, way: Way) -> dict[tuple[str, 
             done.append(PastStep(load, iops, group.seconds, idle))
         if began is not None:
             over = began + sum(group.seconds for group in groups)
-    source = BY_OWNER if way.sources == (BY_OWNER,) else "catalogue"
-    until = way.limits.until if way.limits else None
+    source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"
+    until = limit_path.limits.until if limit_path.limits else None
     return {
         key: StepPromise(step.expected, source, step.credit, is_guess=True, until=until)
-        for key, step in zip(keys, recalled(way.path, done), strict=True)
+        for key, step in zip(keys, recalled(limit_path.path, done), strict=True)
         if step is not None
     }
 

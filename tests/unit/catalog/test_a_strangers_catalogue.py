@@ -106,7 +106,7 @@ on = path_of(CatalogDisk(quick), machine_of(books, "acme", "small", "quick"))
 cached = path_of(CatalogDisk(quick, 1, "read-only"), machine_of(books, "acme", "small", "quick"))
 own = CatalogDisk(limits("acme", "scratch", 1))
 scratch = path_of(own, machine_of(books, "acme", "small", "scratch"))
-way = Hint(as_disk="acme:quick:100", as_machine="small").way(books)
+way = Hint(as_disk="acme:quick:100", as_machine="small").limit_path(books)
 print(json.dumps({
     "bare": expect_on(path_of(CatalogDisk(quick), machine_of(books, "acme", None, "quick")), small)
     .begin.iops,

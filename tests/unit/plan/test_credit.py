@@ -14,7 +14,7 @@ from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.credit import Credit, credit_of
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.limit_path import Way
+from diskbench.plan.limit_path import LimitPath
 from diskbench.units import GIB
 
 GP2_20 = limits("aws", "gp2", 20)
@@ -48,7 +48,9 @@ def outlook(
         memory_bytes=int(memory_gib * GIB),
     )
     plan = draft(cell, found, rental, "campaign", SHIPPED)
-    return credit_of(expectation_of(plan, SHIPPED, Way(Path(disk_gates(of, time_scale=scale)))))
+    return credit_of(
+        expectation_of(plan, SHIPPED, LimitPath(Path(disk_gates(of, time_scale=scale))))
+    )
 
 
 def job(options: str, seconds: float) -> str:

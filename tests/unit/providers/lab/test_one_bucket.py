@@ -29,7 +29,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.plan.expected_afterwards import PastStep, recalled
-from diskbench.plan.limit_path import way_of
+from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
 from diskbench.providers.lab.loops import LoopDevice
@@ -113,8 +113,8 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     filled, measured = plan.expectation.steps
     expected = plan.expectation.of(measured)
     assert expected is not None
-    way = way_of(plan, SHIPPED)
-    assert way is not None
+    limit_path = limit_path_of(plan, SHIPPED)
+    assert limit_path is not None
 
     lab = _lab(plan, found, scale)
     lab.hold_credit(on=False)
@@ -125,7 +125,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     series = np.array(lab.run(block, seconds=seconds))
 
     # What the plan says that the step gets, and when, is what the lab gives.
-    course = simulate(way.path, [Stage(expected.load, seconds=seconds)])
+    course = simulate(limit_path.path, [Stage(expected.load, seconds=seconds)])
     planned_blocks = sum(leg.iops * leg.seconds for leg in course.legs)
     assert series.sum() == pytest.approx(planned_blocks, rel=0.03)
     if filled.load is not None:
@@ -133,7 +133,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     assert measured.credit == dict.fromkeys(measured.credit, 1.0)  # the fill spent nothing
     assert series[3] == pytest.approx(expected.begin.iops, rel=0.06)
     assert np.median(series[-20:]) == pytest.approx(expected.lasting.iops, rel=0.06)
-    _same_balances(lab, way.path, course.left)
+    _same_balances(lab, limit_path.path, course.left)
 
     # The verdict on what the lab gave names what the plan names.
     judged = _judged(series, block, StepPromise(expected, credit=measured.credit))
@@ -153,10 +153,10 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
     rates = [PastStep(expected.load, float(one), 1.0) for one in series]
-    after = recalled(way.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
+    after = recalled(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
     assert after is not None
     for limit, share in after.credit.items():
-        gate = next(g for g in way.path.gates if g.limit == limit and g.capacity)
+        gate = next(g for g in limit_path.path.gates if g.limit == limit and g.capacity)
         key = "0/iops" if gate.counts == "ios" else "0/bytes"
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
         near = 0.04 + _nearly(gate) / gate.capacity
@@ -211,12 +211,12 @@ def _of(path: Way, limit: str) -> Allowance | None:
 
 def _last_empty_s(plan: Plan) -> float:
     """When, under the plan's measured load from full, the last bucket that it uses is empty."""
-    way = way_of(plan, SHIPPED)
-    assert way is not None
+    limit_path = limit_path_of(plan, SHIPPED)
+    assert limit_path is not None
     assert plan.expectation is not None
     expected = plan.expectation.of(plan.expectation.steps[1])
     assert expected is not None
-    course = simulate(way.path, [Stage(expected.load)])
+    course = simulate(limit_path.path, [Stage(expected.load)])
     return max((one.at_s for one in course.emptied), default=0.0)
 
 
@@ -240,23 +240,23 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
 
 
 def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
-    way = way_of(plan, SHIPPED)
-    assert way is not None
-    assert way.limits is not None
+    limit_path = limit_path_of(plan, SHIPPED)
+    assert limit_path is not None
+    assert limit_path.limits is not None
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
     names = DeviceNames("/dev/x", ())
-    (disk,) = ordered(LabDisk("vol", names, loop, way.limits), scale)
+    (disk,) = ordered(LabDisk("vol", names, loop, limit_path.limits), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
-    rule = way.limits.accounting
+    rule = limit_path.limits.accounting
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
 
 
 def _full(plan: Plan) -> dict[str, float]:
-    way = way_of(plan, SHIPPED)
-    assert way is not None
+    limit_path = limit_path_of(plan, SHIPPED)
+    assert limit_path is not None
     return {
         f"0/{'iops' if gate.counts == 'ios' else 'bytes'}": gate.capacity
-        for gate in way.path.gates
+        for gate in limit_path.path.gates
         if gate.capacity
     }
 

@@ -13,6 +13,7 @@ from diskbench.catalog.limits.bucket import (
     of_duration,
 )
 from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.limits.sold import check_ratio, check_within, refuse_given
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.disk import CUSTOM
 from diskbench.units import KIB, MIB
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         LatencyFigure,
         Place,
         Quantity,
-        RatioLimit,
     )
 
 Covers = Literal["both", "read", "write"]
@@ -157,7 +157,7 @@ def limits_of(
         raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
     if disk.size_gib is not None:
         sold = disk.size_gib
-        _within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
+        check_within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
     pools, tier = (
         _tier_pools(disk, disk_type, size_gib, iops, throughput)
         if disk.tiers is not None
@@ -191,8 +191,8 @@ def _tier_pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[tuple[SharedLimits, ...], str]:
     assert disk.tiers is not None
-    _not_sold(name, "iops", iops)
-    _not_sold(name, "throughput", throughput)
+    refuse_given(name, "iops", iops)
+    refuse_given(name, "throughput", throughput)
     row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
     seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
     pool = SharedLimits(
@@ -207,13 +207,13 @@ def _pools(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> tuple[SharedLimits, ...]:
     if disk.iops is None and disk.throughput is None:
-        _not_sold(name, "iops", iops)
-        _not_sold(name, "throughput", throughput)
+        refuse_given(name, "iops", iops)
+        refuse_given(name, "throughput", throughput)
         return ()
     asked = _asked(disk.throughput, name, "throughput", size_gib, throughput)
     operations = _iops(disk, name, size_gib, iops, asked)
-    _check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
-    _check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
+    check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
+    check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
     reads = SharedLimits(
         "read" if disk.apart else "both",
         _ranged(_allowance(operations, disk.iops_burst, size_gib), disk.iops),
@@ -235,7 +235,7 @@ def _iops(
     disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
 ) -> float | None:
     if disk.iops is None:
-        _not_sold(name, "iops", iops)
+        refuse_given(name, "iops", iops)
         return None
     asked = _asked(disk.iops, name, "iops", size_gib, iops)
     return asked if asked is not None else disk.iops.value(size_gib, throughput)
@@ -246,7 +246,7 @@ def _asked(
 ) -> float | None:
     """Return the provisioned value: as requested, or the default; None if the type has none."""
     if quantity is None or not quantity.provisioned:
-        _not_sold(name, field, value)
+        refuse_given(name, field, value)
         return None
     chosen = value if value is not None else quantity.default_value(size_gib)
     if chosen is None:
@@ -258,7 +258,7 @@ def _asked(
     assert quantity.min is not None
     assert quantity.max is not None
     sold = (quantity.min, quantity.max, quantity.unit or "IOPS")
-    _within(name, f"--{field}", chosen, *sold, field=field)
+    check_within(name, f"--{field}", chosen, *sold, field=field)
     return chosen
 
 
@@ -293,48 +293,3 @@ def _ranged(allowance: Allowance | None, quantity: Quantity | None) -> Allowance
     least, most = quantity.range
     unit = quantity.unit_bytes
     return replace(allowance, least=least * unit, most=most * unit)
-
-
-def _check_ratio(
-    ratio: RatioLimit | None,
-    name: str,
-    what: str,
-    value: float | None,
-    size_gib: float,
-    iops: float | None,
-) -> None:
-    if ratio is None or value is None or value <= ratio.free:
-        return
-    if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
-        raise InvalidValue(
-            f"{name}: {value:,g} {what} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
-            advice=f"at most {ratio.max_per_gib:g} per GiB: "
-            f"{ratio.max_per_gib * size_gib:,.0f} for this size",
-            field=what.lower(),
-        )
-    if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
-        raise InvalidValue(
-            f"{name}: a {what} of {value:,g} is too much for {iops:,g} IOPS",
-            advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
-            field=what.lower(),
-        )
-
-
-def _not_sold(name: str, field: str, value: float | None) -> None:
-    if value is not None:
-        raise InvalidValue(
-            f"{name} takes no --{field}: its performance follows from type and size",
-            advice=f"leave --{field} out, or choose a type that provisions it",
-            field=field,
-        )
-
-
-def _within(
-    name: str, what: str, value: float, low: float, high: float, unit: str, *, field: str
-) -> None:
-    if not low <= value <= high:
-        raise InvalidValue(
-            f"{name}: {what} {value:,g} {unit} is not sold",
-            advice=f"it goes from {low:,g} to {high:,g} {unit}",
-            field=field,
-        )

@@ -112,7 +112,3 @@ def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:
         name="host-cache",
         evidence=(f"host caching is on, and the disk itself allows at most {most}",),
     )
-
-
-def _figure(stretch: Stretch, setting: Setting) -> str:
-    return shown_rate(rate(stretch, setting) or 0.0, setting)

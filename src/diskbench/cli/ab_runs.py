@@ -52,7 +52,7 @@ def measure_in_turn(
 ) -> None:
     """Do the runs of the series that are not done yet. Ends the command where a run fails or is
     interrupted, with its exit code; raises InvalidValue where a command fails."""
-    wanted = turns(series.sides, series.blocks, done_before(database, series.name))
+    wanted = turns(series.sides, series.blocks, _done_before(database, series.name))
     _say_plan(series, len(wanted), expected_s, quiet=typed["quiet"])
     for number, turn in enumerate(wanted, 1):
         if not typed["quiet"]:
@@ -72,7 +72,7 @@ def measure_in_turn(
             leave(code if code > 0 else INTERRUPTED)
 
 
-def done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
+def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
     """How many runs of each turn of a series are done."""
     from diskbench.store.query import Filter, find_runs
 

@@ -151,7 +151,7 @@ def doctor(
 ) -> None:
     """Check this machine, the stores and providers; rents nothing. Exit 2: a problem."""
     if print_policy is not None:
-        print(policy_of(print_policy))
+        print(_policy_of(print_policy))
         return
     from diskbench.engine.doctor import (
         examine_machine,
@@ -177,7 +177,7 @@ def doctor(
     _print(findings, output)
 
 
-def policy_of(name: str) -> str:
+def _policy_of(name: str) -> str:
     """The policy of a provider. Raises UnknownName for one that needs none."""
     from diskbench.errors import UnknownName
     from diskbench.plugins import working

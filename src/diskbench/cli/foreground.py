@@ -72,7 +72,7 @@ def drive(
 
     def left() -> str:
         for display in displays:
-            give_back_terminal(display)
+            _give_back_terminal(display)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
         ids = " ".join(p.trial_id for p in plans)
         give_back = f"  give back:  diskbench gc {ids}"
@@ -120,7 +120,7 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
     return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
 
 
-def give_back_terminal(progress: Progress) -> None:
+def _give_back_terminal(progress: Progress) -> None:
     """Close the display from a signal handler: in a thread, since the interrupted code may hold
     the lock that closing needs, and for a second at most."""
     closing = threading.Thread(target=progress.close, daemon=True)

@@ -79,7 +79,7 @@ def start(
     # Threads that look at hosts render profiles: two that import it at once can find half of it.
     import_module("jinja2.sandbox")
     try:
-        answer = preview_command(
+        answer = _preview_command(
             providers, cells(request), profile, books, install_fio=install_fio, timing=timing
         )
         # The hosts answer while this process imports and opens what it stores into.
@@ -93,7 +93,7 @@ def start(
         with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
         for plan in prepared.plans
     ]
-    refused = report_refused(prepared)
+    refused = _report_refused(prepared)
     if not prepared.plans:
         leave(refused)
     if not show.quiet:
@@ -101,16 +101,16 @@ def start(
 
         print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
     if limit.usd is not None:
-        hold_to(limit, prepared.plans)
+        _hold_to(limit, prepared.plans)
     if detach:
-        save_all(session, prepared, owner=None)
+        _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         leave(refused)
     code = drive(
         session,
         prepared.plans,
         show,
-        begin=lambda: save_all(session, prepared, owner=session.executor_id),
+        begin=lambda: _save_all(session, prepared, owner=session.executor_id),
     )
     if prepared.refused and not show.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
@@ -122,7 +122,7 @@ def start(
     leave(worst([code, refused]))
 
 
-def preview_command(
+def _preview_command(
     providers: Providers,
     cells: Sequence[Cell],
     profile: Profile,
@@ -146,7 +146,7 @@ def preview_command(
     return lambda: Prepared(plans=plans, refused=refused)
 
 
-def hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
     """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.errors import CostRefused
@@ -167,7 +167,7 @@ def warm_up() -> None:
         import_module(name)
 
 
-def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
+def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save every plan and keep its host connected."""
     from diskbench.engine.trial.save import save
 
@@ -177,7 +177,7 @@ def save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None
             session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
 
 
-def report_refused(prepared: Prepared) -> int:
+def _report_refused(prepared: Prepared) -> int:
     """Say which hosts will not be measured and why; returns the exit code that this means."""
     for cell, error in prepared.refused:
         several = len(prepared.refused) + len(prepared.plans) > 1

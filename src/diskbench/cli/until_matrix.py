@@ -61,7 +61,7 @@ def start_until(
     typed: Mapping[str, Any], until: Until, show: Show, stores: TypedStores
 ) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
-    file, books, providers = matrix_of(typed, until), open_books(), Providers()
+    file, books, providers = _matrix_of(typed, until), open_books(), Providers()
     close_at_end(providers.close)
     seed = seed_of(file.matrix)
     seen = outlook_of(file, books, seed=seed, offline=False, providers=providers)
@@ -75,13 +75,13 @@ def start_until(
         continue_detached(session, campaign)
         leave(0)
     code = foreground(session, campaign, None, quiet=show.quiet)
-    print_until(session, campaign, show)
+    _print_until(session, campaign, show)
     leave(code)
 
 
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
-    file, books = matrix_of(typed, until), open_books()
+    file, books = _matrix_of(typed, until), open_books()
     seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(seen.blocks[0].problem)
     if typed["output"] == "json":
@@ -95,7 +95,7 @@ def _check_block(problem: Any) -> None:  # noqa: ANN401 - a Problem, whose impor
         raise InvalidValue(problem.message, advice=problem.advice or "")
 
 
-def matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
+def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     """The matrix of one block that the options of `run` say. Raises UserError."""
     provider = provider_of(typed)
     if not rents(provider):
@@ -149,7 +149,7 @@ def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if usual.get(name) != value}
 
 
-def print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
+def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     """What the replicates say together, and whether the interval is narrow enough."""
     name = campaign.campaign_id
     these = [Filter("campaign_id", "=", name)]

@@ -35,7 +35,6 @@ _AVERAGE = re.compile(
     r"^\s*(?:[\d:.]+ *)?avg_(?P<first>\d{1,6})-(?P<last>\d{1,6}) +(?P<rest>[\dNa.+ -]+)$"
 )
 _DATE = re.compile(r"^(?P<date>[A-Z][a-z]{2} \d\d?, \d{4}) +interval ")
-_UNITS = re.compile(r"1000\*\*2")
 _FILES = re.compile(r"ReqstdOps|\.Interval\. ")
 _LONGEST: Final = {13: (7, 8), 12: (7,)}
 """Figures in a line → places of the longest responses; the deviation is behind them. 5.04.07: rate,

@@ -14,7 +14,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.ids import new_id
+from diskbench.engine.matrix.machine_release import let_go
+from diskbench.engine.trial.extend import ends_at, move_end
 from diskbench.engine.trial.keep_records import mark_released
+from diskbench.engine.trial.release import clean
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
@@ -23,10 +26,9 @@ from diskbench.plan.route import EVERYWHERE, serves
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import database_time, iso
-from diskbench.store.leases import Lease, load_lease, note_lease_error
+from diskbench.store.leases import Lease
 from diskbench.store.machines import (
     MachineRecord,
-    end_machine,
     find_machine,
     free_machine,
     give_machine,
@@ -47,10 +49,8 @@ if TYPE_CHECKING:
 
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
-    from diskbench.model.disk import Acquired
-    from diskbench.model.rental import Claim, Rental
     from diskbench.model.spec import Cell, Plan
-    from diskbench.ports import Provider, Renter, RentWatch
+    from diskbench.ports import Provider
 
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
@@ -82,19 +82,6 @@ def check_shared(renter: Provider, cell: Cell) -> None:
     renter.check_swap(cell)
 
 
-def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-    """The machine with its disks: newly rented, or the shared machine with new disks."""
-    if claim.turn == 1:
-        return renter.acquire(claim, rental, watch)
-    if not isinstance(renter, SwapsDisks):
-        raise InvalidValue(
-            f"--provider {renter.name} cannot give a machine other disks",
-            advice="leave reuse_host out of the matrix",
-            field="provider",
-        )
-    return renter.swap(claim, rental, watch)
-
-
 def placed(
     session: Session, row: CellRow, draft_in: Callable[[str | None], Plan], zone: str | None
 ) -> Plan:
@@ -120,8 +107,6 @@ def placed(
 def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     """Clean the machine of a trial that ended well, and keep it for the next cell that waits for
     it. False where no cell waits, or where the machine cannot be cleaned."""
-    from diskbench.engine.trial.release import clean
-
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
@@ -136,40 +121,6 @@ def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
     keep_machine(session.database, machine.lease_id, plan.acquired.facts.get("zone"))
     mark_released(session, plan.trial_id)
     return True
-
-
-def let_go(session: Session, machine: MachineRecord) -> None:
-    """Release a machine with all its disks, unless another trial was assigned to it meanwhile.
-    Raises ReleaseFailed naming what is left; its lease then stays open."""
-    lease = load_lease(session.database, machine.lease_id)
-    released = lease is not None and lease.state == "released"
-    if released or not end_machine(session.database, machine):
-        return
-    scope = machine.rental.scope
-    renter = session.providers.renter(scope.provider)
-    assert renter is not None
-    made = recorded(session.database, machine.lease_id)
-    try:
-        renter.release(machine.lease_id, scope, made=made)
-    except DiskbenchError as error:
-        note_lease_error(session.database, machine.lease_id, error.message)
-        raise
-    mark_released(session, machine.lease_id)
-
-
-def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
-    """Kinds and ids of all resources that were made for a lease, recorded when its machine was
-    acquired (Acquired.made); empty where it was not acquired."""
-    machine = find_machine(database, lease_id)
-    plan = find_plan(database, lease_id if machine is None else machine.trial_id)
-    return plan.acquired.made if plan is not None and plan.acquired is not None else ()
-
-
-def let_go_after(session: Session, plan: Plan) -> None:
-    """Release the shared machine of a trial, unless another trial uses it by now."""
-    machine = machine_of_trial(session.database, plan.trial_id)
-    if machine is not None:
-        let_go(session, machine)
 
 
 def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
@@ -267,8 +218,6 @@ def _is_alike(machine: MachineRecord, plan: Plan) -> bool:
 def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -> bool:
     """Whether the machine's lease lasts until the trial has ended. A lease that is too short is
     extended for all cells that may share the machine, where the provider can do that."""
-    from diskbench.engine.trial.extend import ends_at, move_end
-
     database = session.database
     ends = ends_at(session, machine.lease_id)
     if ends is None:

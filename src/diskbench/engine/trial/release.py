@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import tenacity
 
-from diskbench.engine.matrix.machine_reuse import let_go_after
+from diskbench.engine.matrix.machine_release import let_go_after
 from diskbench.engine.trial.keep_records import keep_trial_rows, mark_released
 from diskbench.errors import (
     ConnectionLost,

@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.matrix.machine_reuse import acquire
 from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.probe import check_parses, probe
-from diskbench.errors import Interrupted, ProfileError, RentalFailed
+from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.hosts.connect import host_at
 from diskbench.hosts.patience import patiently
 from diskbench.hosts.stripe import Member, stripe
@@ -25,6 +24,7 @@ from diskbench.model.spec import NamedDisk, TargetSpec
 from diskbench.plan.burst_time import drain_s
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
+    from diskbench.model.rental import Rental
     from diskbench.model.spec import Plan
-    from diskbench.ports import Host
+    from diskbench.ports import Host, Renter, RentWatch
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
@@ -62,7 +63,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
         )
     renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
-        acquired = acquire(renter, _claim(session, draft), draft.rental, onlooker)
+        acquired = _acquired(renter, _claim(session, draft), draft.rental, onlooker)
     if onlooker.stopping():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
@@ -85,6 +86,19 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     write_plan(evidence, plan)
     session.adopt(plan.trial_id, host)
     return plan
+
+
+def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+    """The machine with its disks: newly rented, or the shared machine with new disks."""
+    if claim.turn == 1:
+        return renter.acquire(claim, rental, watch)
+    if not isinstance(renter, SwapsDisks):
+        raise InvalidValue(
+            f"--provider {renter.name} cannot give a machine other disks",
+            advice="leave reuse_host out of the matrix",
+            field="provider",
+        )
+    return renter.swap(claim, rental, watch)
 
 
 def _plan_on_machine(

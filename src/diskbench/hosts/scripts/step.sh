@@ -24,7 +24,7 @@ exec 9<>alive
 read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
 shift 19 # to field 22 of proc(5): start time, which differs from that of a later process with its number
-boot=$(cat /proc/sys/kernel/random/boot_id)
+read -r boot </proc/sys/kernel/random/boot_id
 echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
     rm -f "pid.$$"
@@ -48,10 +48,6 @@ case $(date +%s.%N) in
     *) now() { date +%s.%N; } ;;
 esac
 
-plain() { # of the names read: those of files, since FIFOs and devices are read without end
-    while IFS= read -r name; do [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"; done
-}
-
 finish() { # fio's exit, reason
     { disk_report; [ ! -e new.beside ] || sort -u new.beside; } >lock.txt
     rm -f new.beside
@@ -61,8 +57,14 @@ finish() { # fio's exit, reason
     told_of_end >end.txt 9>&-
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e live.tsv -e 'ready\..*' | plain)
-    sha256sum $sums >SHA256SUMS 9>&-
+    status=$1 why=${2:-}
+    set --
+    for name in *; do
+        case $name in alive | pid | exit | stop | exit.new | SHA256SUMS | live.tsv | ready.*) continue ;; esac
+        # FIFOs and devices are read without end.
+        [ ! -f "$name" ] || [ -L "$name" ] || set -- "$@" "$name"
+    done
+    sha256sum -- "$@" >SHA256SUMS 9>&-
     # Signs of life are written to live.tsv until the other files are summed up. KILL: a child that
     # was only just forked still has this shell's trap, and forgets any other signal.
     kill -KILL "$beats" 2>/dev/null
@@ -70,7 +72,7 @@ finish() { # fio's exit, reason
     sha256sum live.tsv >>SHA256SUMS 9>&-
     keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"
     [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
-    echo "$1 $stopped $started $ended $keys ${2:-}" >exit.new
+    echo "$status $stopped $started $ended $keys $why" >exit.new
     mv -f exit.new exit
     exit 0
 }
@@ -112,6 +114,7 @@ files() { find "$work_dir" -xdev -type f 2>/dev/null; }
 
 cached_bytes() { # bytes of the test files in the cache; nothing where that cannot be counted
     command -v fincore >/dev/null 2>&1 || return 0
+    if [ -z "$(files)" ]; then echo 0; return 0; fi # before the first step
     files | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
 }
 
@@ -136,7 +139,8 @@ drop_caches() { # what was done and what it left goes to cache.txt
     else
         method=none
     fi
-    if [ -n "$work_dir" ]; then after=$(cached_bytes); else after=$(meminfo Buffers); fi
+    if [ "$before" = 0 ]; then after=0
+    elif [ -n "$work_dir" ]; then after=$(cached_bytes); else after=$(meminfo Buffers); fi
     echo "method $method"
     echo "what $([ -n "$work_dir" ] && echo files || echo buffers)"
     echo "before_bytes $before"
@@ -287,8 +291,7 @@ if may_start; then
     finished=$(reading)
     hold_checked_after || changed="changed: $reason"
     set -- $(between "$began" "$finished")
-    lasted=$1 moved=$2
-    ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
+    lasted=$1 moved=$2 ended=$3
     disk_beside >>new.beside 9>&-
     settled $readers || for kept in stdout.txt stderr.txt; do
         cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print

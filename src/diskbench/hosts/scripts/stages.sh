@@ -119,7 +119,7 @@ between() { # two readings "UPTIME UNIX" -> seconds by the uptime, what the cloc
         printf "%.2f %.3f %.6f\n", lasted, moved, from[2] + lasted
     }'
 }
-reading() { read -r up_exact up_rest </proc/uptime; echo "$up_exact $(now)"; }
+reading() { read -r up_exact up_rest </proc/uptime && now && reading="$up_exact $now"; } # -> $reading
 
 told_of_end() { # the facts of the end of the unit, for end.txt
     echo "boot_id $boot"

@@ -38,14 +38,14 @@ begin_beat
 started=0 ended=0 lasted=0 moved=0 oom_before=$(oom_kills)
 echo "$oom_before" >.oom
 
-# Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
+# -> $now, Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
 case $(date +%s.%N) in
     *[!0-9.]* | *.)
         read -r up0 rest </proc/uptime
         unix0=$(date +%s)
-        now() { awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime; }
+        now() { now=$(awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime); }
         ;;
-    *) now() { date +%s.%N; } ;;
+    *) now() { now=$(date +%s.%N); } ;;
 esac
 
 finish() { # fio's exit, reason
@@ -155,15 +155,17 @@ every_second() { while second; do echo; sleep 1; done; }
 
 canary() { # name of the file
     {
-        begin=$(now)
+        now
+        begin=$now
         read -r up_begin rest </proc/uptime
-        head -c 33554432 /dev/zero | sha256sum >/dev/null
+        head -c 8388608 /dev/zero | sha256sum >/dev/null
+        now
         # The uptime has hundredths only, so it is used only where the clock was moved.
         read -r up_end rest </proc/uptime
-        echo "cpu_s $(awk -v a="$begin" -v b="$(now)" -v c="$up_begin" -v d="$up_end" 'BEGIN {
+        awk -v a="$begin" -v b="$now" -v c="$up_begin" -v d="$up_end" 'BEGIN {
             s = b - a; u = d - c
-            printf "%.6f", ((s - u) * (s - u) > 0.0025) ? u : s
-        }')"
+            printf "checksum_8mib_s %.6f\n", ((s - u) * (s - u) > 0.0025) ? u : s
+        }'
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
             --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
             --output=new.null >/dev/null 2>&1
@@ -236,7 +238,8 @@ if may_start; then
     jobfile=$(hold_jobfile)
     kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
-    unix=$(now)
+    now
+    unix=$now
     read -r zero rest </proc/uptime
     # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
     (exec 9>&- && every_second) | (exec 9>&- >samples.txt && sample live.tsv) &
@@ -256,7 +259,8 @@ if may_start; then
     # ends are open, so that neither waits for the other.
     mkfifo pipe.fio pipe.stdout pipe.stderr
     exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
-    began=$(reading)
+    reading
+    began=$reading
     started=${began#* }
     (
         exec 9>&- </dev/null >pipe.stdout 2>pipe.stderr
@@ -288,7 +292,8 @@ if may_start; then
         if [ "$told" = 1 ] && past; then limit=${limit:-kill}; break; fi
         wait "$filter"
     done
-    finished=$(reading)
+    reading
+    finished=$reading
     hold_checked_after || changed="changed: $reason"
     set -- $(between "$began" "$finished")
     lasted=$1 moved=$2 ended=$3

@@ -75,22 +75,26 @@ disk_is_ours() { # words -> whether any of them is among $disks
     return 1
 }
 
+disk_forget() { c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=; }
+
+disk_line() { # key, value: a line of a claim -> $c_KEY
+    case $2 in *[!A-Za-z0-9:._/@\ ?-]*) return 0 ;; esac # not written by diskbench
+    case $1 in
+        ticket | pid | born | since | until | runs)
+            case $2 in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$1=\$2" ;; esac ;;
+        trial | user | disks | state) eval "c_$1=\$2" ;;
+    esac
+}
+
 disk_read() { # file of a claim -> its values in $c_…; they stay empty where the file is no claim
-    c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=
+    disk_forget
     [ -f "$1" ] && [ ! -L "$1" ] || return 1
-    while read -r key value; do
-        case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # not written by diskbench
-        case $key in
-            ticket | pid | born | since | until | runs)
-                case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
-            trial | user | disks | state) eval "c_$key=\$value" ;;
-        esac
-    done 2>/dev/null <<END
+    while read -r key value; do disk_line "$key" "$value"; done 2>/dev/null <<END
 $(dd if="$1" bs="$DISK_CLAIM_BYTES" count=1 2>/dev/null)
 END
 }
 
-disk_held() { # file, after disk_read -> whether the process of the claim exists, or its trial keeps its turn
+disk_held() { # file, after its lines were read -> whether the process of the claim exists, or its trial keeps its turn
     if command -v flock >/dev/null 2>&1; then
         if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
     elif [ -n "$c_pid" ]; then
@@ -108,17 +112,36 @@ disk_born() { # process -> its start time, which differs from that of a later pr
 }
 
 disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours
+    own_ticket=${1:-} own_claim=${2:-}
+    set --
     for file in "$place"/diskbench-*.claim; do
-        [ "$file" != "${2:-}" ] || continue
-        disk_read "$file" && { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || continue
-        disk_held "$file" || continue
-        if [ -z "$c_ticket" ]; then
-            [ -z "${1:-}" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
-        elif [ -z "${1:-}" ] || [ "$c_ticket" -lt "$1" ] ||
-            { [ "$c_ticket" = "$1" ] && expr "$file" \< "$2" >/dev/null; }; then
-            echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
-        fi
+        [ "$file" = "$own_claim" ] || [ ! -f "$file" ] || [ -L "$file" ] || set -- "$@" "$file"
     done
+    [ $# != 0 ] || return 0
+    # All at once: a machine may have a hundred. Of two files and more head names each.
+    head -c "$DISK_CLAIM_BYTES" "$@" /dev/null 2>/dev/null | {
+        file=
+        disk_forget
+        while read -r key value; do
+            if [ "$key" != '==>' ]; then disk_line "$key" "$value"; continue; fi
+            disk_rival
+            disk_forget
+            file=${value% <==}
+        done
+        disk_rival
+    } 2>/dev/null
+}
+
+disk_rival() { # $file, after its lines were read: a line when it lives, and is before $own_ticket where there is one
+    case $file in "$place"/diskbench-*.claim) ;; *) return 0 ;; esac
+    { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || return 0
+    disk_held "$file" || return 0
+    if [ -z "$c_ticket" ]; then
+        [ -z "$own_ticket" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
+    elif [ -z "$own_ticket" ] || [ "$c_ticket" -lt "$own_ticket" ] ||
+        { [ "$c_ticket" = "$own_ticket" ] && expr "$file" \< "$own_claim" >/dev/null; }; then
+        echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
+    fi
 }
 
 disk_claim() { # ticket runs until -> the claim is written anew; without a ticket it is being made

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.threshold_lines import ThresholdLine
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.terminal.progress import Progress
+    from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
 ViewOf = Callable[["TrialEnding"], "TrialView"]
@@ -107,6 +107,10 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
+    if quiet:
+        from diskbench.report.terminal.quiet import QuietProgress
+
+        return QuietProgress()
     from diskbench.report.terminal.progress import open_progress
     from diskbench.store.rows import load_plan
 
@@ -123,7 +127,7 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
         phases = phases_of(session.evidence, plan, [run])
         return next((step_phases for step_phases in phases if step_phases.step == step), None)
 
-    return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
+    return open_progress(plans, stream=sys.stderr, course_of=course_of)
 
 
 def told(session: Session, reports: Sequence[TrialEnding], show: Show) -> int:

@@ -7,13 +7,21 @@ quietly() { "$@" 2>/dev/null; }
 
 section clock; date +%s.%N
 section id
-user=$(id) # uid=NUMBER(NAME) gid=...
-user=${user#uid=} user=${user%%[ )]*}
-echo "${user%%(*}"
-case $user in *\(*) echo "${user#*(}" ;; *) echo ;; esac
+user=$(id) # uid=NUMBER(NAME) gid=..., without the name where the number has none
+user=${user#uid=}
+user_id=${user%%[( ]*}
+user=${user#"$user_id"}
+case $user in
+    \(*)
+        user=${user#?}
+        user=${user%%)*}
+        ;;
+    *) user= ;;
+esac
+printf '%s\n' "$user_id" "$user"
 uname -n
 section sudo
-if [ "${user%%(*}" = 0 ]; then echo root; elif quietly sudo -n true; then echo yes; else echo no; fi
+if [ "$user_id" = 0 ]; then echo root; elif quietly sudo -n true; then echo yes; else echo no; fi
 section uname; uname -r; uname -m
 # One process for all of these files: it costs what each of them would.
 awk 'function copy(title, file, pattern,   line, n) {

@@ -7,6 +7,8 @@ number is how many there were. Needs root.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,12 +46,16 @@ class CountedHost:
 
     server: Sshd
 
+    @property
+    def first(self) -> int:
+        """The first process of the namespace, sshd, by its number outside."""
+        around = self.server.pid
+        return int(Path(f"/proc/{around}/task/{around}/children").read_text().split()[0])
+
     def counts(self) -> Counts:
         """Everything that was started until now."""
-        around = self.server.pid
-        first = Path(f"/proc/{around}/task/{around}/children").read_text().split()[0]
         loadavg = subprocess.check_output(
-            ["nsenter", "--target", first, "--pid", "cat", "/proc/loadavg"], text=True
+            ["nsenter", "--target", str(self.first), "--pid", "cat", "/proc/loadavg"], text=True
         )
         log = (self.server.directory / "sshd.log").read_text()
         return Counts(
@@ -63,4 +69,9 @@ class CountedHost:
 def counted_host(directory: Path) -> Iterator[CountedHost]:
     """`running_sshd` in a PID namespace of its own, until the block ends."""
     with running_sshd(directory, around=_AROUND) as server:
-        yield CountedHost(server)
+        host = CountedHost(server)
+        try:
+            yield host
+        finally:
+            # unshare may block SIGTERM while it waits; a namespace ends with its first process.
+            os.kill(host.first, signal.SIGKILL)

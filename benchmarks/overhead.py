@@ -4,10 +4,14 @@ Hosts are real sshd on loopback addresses of this machine, already up. The floor
 with the same job, all hosts at once; diskbench is measured as a user runs it, a fresh process each
 time, the two interleaved. CPU is the controller's own (user + system, children included), memory
 its largest resident set. A busy machine stretches the seconds, and CPU by a quarter: its load is
-printed, and only figures of one sitting are compared. fio runs one step of 8 s; the job is
-rate-limited so that 32 of them fit two cores.
+printed, and only figures of one sitting are compared: the ratio to the floor is the median of
+the ratios of neighbours. fio runs one step of 8 s; the job is rate-limited so that 32 of them fit
+two cores.
 
-    python benchmarks/overhead.py [--hosts 1,8,32] [--repeats 3]
+What does not depend on the load is counted: what one run starts on its host. That takes root, for
+a PID namespace; without it the counts are left out.
+
+    python benchmarks/overhead.py [--hosts 1,8,32] [--repeats 3] [--json FILE]
 """
 
 from __future__ import annotations
@@ -22,12 +26,13 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.rigs.counted_host import Counts, counted_host  # noqa: E402 - the tests' own sshd
 from tests.rigs.sshd import Sshd, running_sshd  # noqa: E402 - the tests' own sshd
 
 RUNTIME_S = 8
@@ -105,59 +110,91 @@ def floor_command(directory: Path, profile: Path) -> str:
     return f"mkdir -p {directory} && cd {directory} && {fio} && rm -r {directory}"
 
 
-def compare(count: int, repeats: int) -> None:
-    """Print the medians for `count` hosts."""
+def environment(home: Path, config: str) -> dict[str, str]:
+    """The environment of a user whose OpenSSH configuration is `config`."""
+    (home / ".ssh").mkdir(parents=True, mode=0o700)
+    (home / ".ssh" / "config").write_text(config)
+    env = dict(os.environ) | {
+        "HOME": str(home),
+        "DISKBENCH_SSH_CONFIG": str(home / ".ssh" / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+    }
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
+    return env
+
+
+def run_command(profile: Path, target: Path, count: int) -> list[str]:
+    """The run of `profile` on the hosts bench0, bench1 ..., `count` of them."""
+    command = [
+        *(sys.executable, "-m", "diskbench", "run", "--provider", "ssh", "--quiet"),
+        *("--profile", str(profile), "--path", str(target), "--output", "json", "--timing"),
+        *("--if-busy", "share"),  # the hosts are one machine: they would measure in turn
+    ]
+    for i in range(count):
+        command += ["--host", f"bench{i}"]
+    return command
+
+
+def compare(count: int, repeats: int) -> dict[str, object]:
+    """Print the figures for `count` hosts, and return them."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         hosts: list[Sshd] = [
             stack.enter_context(running_sshd(directory / f"h{i}")) for i in range(count)
         ]
-        config = directory / "ssh_config"
-        config.write_text("".join(h.config_block(f"bench{i}") for i, h in enumerate(hosts)))
+        config = "".join(h.config_block(f"bench{i}") for i, h in enumerate(hosts))
+        env = environment(directory / "home", config)
         profile = directory / "overhead.fio"
         profile.write_text(PROFILE)
-        home = directory / "home"
-        (home / ".ssh").mkdir(parents=True, mode=0o700)
-        (home / ".ssh" / "config").write_text(config.read_text())
-        env = dict(os.environ) | {
-            "HOME": str(home),
-            "DISKBENCH_SSH_CONFIG": str(config),
-            "XDG_DATA_HOME": str(home / "data"),
-        }
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
         target = directory / "target"
         target.mkdir()
+        file = env["DISKBENCH_SSH_CONFIG"]
         floor = [
-            ["ssh", "-F", str(config), f"bench{i}", floor_command(target / f"f{i}", profile)]
+            ["ssh", "-F", file, f"bench{i}", floor_command(target / f"f{i}", profile)]
             for i in range(count)
         ]
-        ours = [
-            *(sys.executable, "-m", "diskbench", "run", "--provider", "ssh", "--quiet"),
-            *("--profile", str(profile), "--path", str(target), "--output", "json", "--timing"),
-            *("--if-busy", "share"),  # the hosts are one machine: they would measure in turn
-        ]
-        for i in range(count):
-            ours += ["--host", f"bench{i}"]
+        ours = run_command(profile, target, count)
         run_fresh([ours], env)  # makes the database, and compiles what no installer did
         floors, costs = [], []
         for _ in range(repeats):
             floors.append(run_fresh(floor, env))
             costs.append(run_fresh([ours], env))
-        show(count, floors, costs)
+        return show(count, floors, costs)
 
 
-def show(count: int, floors: list[Cost], costs: list[Cost]) -> None:
-    """One row a figure: diskbench, the floor, and the share of the best peer."""
+def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, object]:
+    """Print diskbench, the floor and the share of the best peer; all figures, for --json."""
 
-    def middle(rows: list[Cost], name: str) -> float:
-        return statistics.median(getattr(r, name) for r in rows)
+    def of(rows: list[Cost], name: str) -> dict[str, float]:
+        values = [float(getattr(r, name)) for r in rows]
+        return {"median": statistics.median(values), "least": min(values), "most": max(values)}
 
-    wall, floor = middle(costs, "beyond_s"), middle(floors, "beyond_s")
-    peer = PEER["wall"] if count == 1 else PEER[count]
+    ratios = [ours.beyond_s / floor.beyond_s for ours, floor in zip(costs, floors, strict=True)]
+    figures = {
+        "hosts": count,
+        "repeats": len(costs),
+        "beyond_s": of(costs, "beyond_s"),
+        "floor_s": of(floors, "beyond_s"),
+        "to_floor": {
+            "median": statistics.median(ratios),
+            "least": min(ratios),
+            "most": max(ratios),
+        },
+        "cpu_s": of(costs, "cpu_s"),
+        "floor_cpu_s": of(floors, "cpu_s"),
+        "rss_mb": of(costs, "rss_mb"),
+        "load_1m": os.getloadavg()[0],
+    }
+    wall, floor = of(costs, "beyond_s"), of(floors, "beyond_s")["median"]
+    ratio, cpu = statistics.median(ratios), of(costs, "cpu_s")
+    peer = PEER["wall"] if count == 1 else PEER.get(count)
+    of_peer = f"; {wall['median'] / peer:.2f} of the peer's {peer} s" if peer else ""
     print(
-        f"{count:>3} hosts: {wall:5.2f} s beyond fio (bare ssh {floor:.2f} s; "
-        f"{wall / peer:.2f} of the peer's {peer} s), CPU {middle(costs, 'cpu_s'):.2f} s, "
-        f"{middle(costs, 'rss_mb'):.0f} MB; load {os.getloadavg()[0]:.1f}"
+        f"{count:>3} hosts: {wall['median']:5.2f} s beyond fio ({wall['least']:.2f} to "
+        f"{wall['most']:.2f}), {ratio:.2f} times ({min(ratios):.2f} to {max(ratios):.2f}) the "
+        f"{floor:.2f} s of bare ssh{of_peer}\n"
+        f"    CPU {cpu['median']:.2f} s ({cpu['least']:.2f} to {cpu['most']:.2f}), "
+        f"{of(costs, 'rss_mb')['median']:.0f} MB; load {os.getloadavg()[0]:.1f}"
     )
     print(
         "    where it goes (--timing of the last run; summed over hosts, which run side by side):"
@@ -165,15 +202,40 @@ def show(count: int, floors: list[Cost], costs: list[Cost]) -> None:
     for line in costs[-1].said.splitlines():
         if line.strip().endswith(TIMED) and " s  " in line:
             print(f"    {line}")
+    return figures
+
+
+def count_on_host() -> Counts | None:
+    """What one run starts on its host, counted there; None without root."""
+    if os.geteuid() != 0:
+        return None
+    with tempfile.TemporaryDirectory() as name, counted_host(Path(name) / "sshd") as host:
+        directory = Path(name)
+        env = environment(directory / "home", host.server.config_block("bench0"))
+        profile, target = directory / "overhead.fio", directory / "target"
+        profile.write_text(PROFILE)
+        target.mkdir()
+        before = host.counts()
+        run_fresh([run_command(profile, target, 1)], env)
+        return host.counts().since(before)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hosts", default="1,8,32")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="write all figures to this file, too")
     args = parser.parse_args()
-    for count in (int(n) for n in args.hosts.split(",")):
-        compare(count, args.repeats)
+    counts = count_on_host()
+    if counts is not None:
+        print(
+            f"one run starts {counts.processes} processes and threads on its host, with fio's and "
+            f"sshd's own, by {counts.commands} commands over {counts.connections} connection"
+        )
+    figures = [compare(count, args.repeats) for count in (int(n) for n in args.hosts.split(","))]
+    if args.json is not None:
+        on_host = asdict(counts) if counts is not None else None
+        args.json.write_text(json.dumps({"on_host": on_host, "figures": figures}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def test_the_live_display_obeys_no_host(tmp_path):
         "guard_streams(); set_up('human')\n"
         "plans = [make_plan((f'01kq8z6rj0aaaaaaaaaaaaaaa{n}',)) for n in (1, 2)]\n"
         "plans = [p.model_copy(update={'address': HOSTILE}) for p in plans]\n"
-        "shown = open_progress(plans, quiet=False, stream=sys.stderr)\n"
+        "shown = open_progress(plans, stream=sys.stderr)\n"
         "for p in plans:\n"
         "    shown.step_started(p.trial_id, 0, make_step(0, HOSTILE))\n"
         "    shown.tick(p.trial_id, Tick(elapsed_s=1.0))\n"

@@ -9,7 +9,9 @@ from tests.rigs.plans import make_plan
 
 from diskbench.analysis.canary import Reading, off
 from diskbench.engine.trial.step_unit import unit_of
+from diskbench.fio.canary import parse_canary
 from diskbench.report.terminal.replicates_text import replicate_lines
+from diskbench.results.canaries import off_trials
 from diskbench.results.compare_runs import compare_selections
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
@@ -60,6 +62,26 @@ def test_different_canaries_are_not_mixed():
     assert off([*fleet([0.1] * 8), *fleet([4e6] * 8, "null IOPS")]) == {}
 
 
+@pytest.mark.parametrize(("line", "mib"), [("cpu_s 0.1", 32), ("checksum_8mib_s 0.1", 8)])
+def test_a_checksum_is_known_by_its_size(line, mib):
+    canary = parse_canary(f"{line}\n".encode())
+    assert (canary.cpu_s, canary.cpu_mib) == (0.1, mib)
+
+
+def test_checksums_of_two_sizes_are_two_fleets(database, evidence):
+    trials = []
+    for number in range(14):
+        word, seconds = ("checksum_8mib_s", 0.03) if number % 2 else ("cpu_s", 0.11)
+        canaries = (seconds, seconds)
+        trials.append(
+            coursed(
+                database, evidence, [100.0] * 3,
+                number=number, canaries=canaries, canary_word=word,
+            )
+        )  # fmt: skip
+    assert off_trials(database, trials, evidence) == {}
+
+
 def test_of_normal_noise_few_are_flagged():
     draw = random.Random(1)
     told = sum(len(off(fleet([draw.gauss(100, 5) for _ in range(40)]))) for _ in range(50))
@@ -93,7 +115,7 @@ def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
     assert line.without is not None
     assert (line.without.machines, line.without.low) == (9, pytest.approx(1000, rel=0.01))
     out = " ".join(" ".join(replicate_lines(found)).split())
-    assert f"{trials[4]} was on a machine that was not itself: checksum s" in out
+    assert f"{trials[4]} was on a machine that was not itself: checksum of 8 MiB s" in out
     assert "without what a canary flags: 1,000 IOPS" in out
 
 

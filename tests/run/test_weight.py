@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.sshd import running_sshd
 
 pytestmark = pytest.mark.slow
 
 HEAVY = ("polars", "duckdb", "numpy", "scipy", "altair", "alembic")
 """Libraries of frames, statistics, pictures and migrations."""
+NOT_FOR_SSH = ("invoke", "rich.console")
+"""What paramiko imports and nothing here uses; what draws, which --quiet does without."""
 MOST_MB = 125
 MAIN = """
-import json, os, resource, sys
+import json, os, re, sys
 from diskbench.cli.main import main
 code = main(sys.argv[1:])
-kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# Not ru_maxrss, which begins with what the process that started this one held.
+kib = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 with open(os.environ["WEIGHT_TO"], "w") as file:
     json.dump({"modules": sorted(sys.modules), "mb": kib / 1024}, file)
 sys.exit(code)
@@ -51,3 +55,20 @@ def test_a_run_loads_no_frame_engine_and_fits_into_its_memory(
     (shown,) = user.json("results", "show", measured["run_id"])["runs"]
     logs = [c["holds"] for one in shown["audits"] for c in one["checks"] if c["name"] == "logs"]
     assert logs[-1] is True  # its logs were audited nevertheless
+
+
+def test_a_quiet_run_over_ssh_loads_nothing_that_it_does_not_use(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=1))
+    with running_sshd(tmp_path / "sshd") as server:
+        config = user.home / "ssh_config"
+        config.write_text(server.config_block("box"))
+        config.chmod(0o600)
+        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
+        run = ("run", *on_host, "--profile", str(profile), "--quiet", "--output", "json")
+        modules, _ = weighed(user, tmp_path, *run)
+    assert "paramiko" in modules
+    assert [name for name in NOT_FOR_SSH if name in modules] == []

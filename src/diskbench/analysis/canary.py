@@ -20,8 +20,8 @@ _NORMAL = 1.4826
 LEAST_READINGS = 6
 """The fewest readings for which a median deviation is meaningful; our choice."""
 _LEAST_MAD = 0.02
-"""The least deviation, as a fraction of the median; our choice: a checksum of 0.1 s varies by as
-much on an idle machine, and with identical readings any other reading would stand out."""
+"""The least deviation, as a fraction of the median; our choice: a checksum of 0.03 s varies by
+as much on an idle machine, and with identical readings any other reading would stand out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Off:
     median: float
 
     def words(self) -> str:
-        """`checksum s 0.312 after, 0.204 on the others`."""
+        """`checksum of 8 MiB s 0.312 after, 0.204 on the others`."""
         reading = self.reading
         return (
             f"{reading.what} {_shown(reading.value)} {reading.when}, "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
-    from diskbench.report.terminal.progress import Progress
+    from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -101,6 +101,10 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
+    if quiet:
+        from diskbench.report.terminal.quiet import QuietProgress
+
+        return QuietProgress()
     from diskbench.report.terminal.progress import open_progress
     from diskbench.store.rows import load_plan
 
@@ -117,7 +121,7 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
         phases = phases_of(session.evidence, run_id, plan, number=run_index + 1)
         return next((step_phases for step_phases in phases if step_phases.step == step), None)
 
-    return open_progress(plans, quiet=quiet, stream=sys.stderr, course_of=course_of)
+    return open_progress(plans, stream=sys.stderr, course_of=course_of)
 
 
 def _give_back_terminal(progress: Progress) -> None:

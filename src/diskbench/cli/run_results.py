@@ -1,6 +1,6 @@
 """What `run` and `resume` print at their end: results to stdout, everything else to stderr.
 
-Imported when fio has ended, so that a run begins without waiting for what draws its result.
+Imported when fio has ended, so that a run begins without waiting for what judges it.
 """
 
 from __future__ import annotations
@@ -8,19 +8,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.cli.foreground import worst
-from diskbench.model.ids import short
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.terminal.audit_text import audit_line, audit_style
-from diskbench.report.terminal.brief_text import print_brief, print_brief_hosts
-from diskbench.report.terminal.progress import names_of
-from diskbench.report.terminal.screen import screen
-from diskbench.report.terminal.tables import print_view
+from diskbench.report.assemble.trial_names import names_of
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial
@@ -35,7 +28,6 @@ if TYPE_CHECKING:
     from diskbench.cli.foreground import Show
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
-    from diskbench.model.audit import StepAudit
     from diskbench.report.assemble.threshold_lines import ThresholdLine
     from diskbench.report.assemble.trial_view import TrialView
     from diskbench.results.stored_trial import StoredTrial
@@ -77,7 +69,9 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     """Show what was measured and what went wrong; returns the process's exit code."""
     trials = EndedTrials(session)
     if show.output == "table":
-        _print_tables(session, endings, trials, show)
+        from diskbench.cli.run_tables import print_tables  # imports what draws
+
+        print_tables(session, endings, trials, show)
     elif show.output == "csv":
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
@@ -92,22 +86,6 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     return worst([*(ending.exit_code for ending in endings), missed])
 
 
-def _print_tables(
-    session: Session, endings: Sequence[TrialEnding], trials: EndedTrials, show: Show
-) -> None:
-    """The trials that were measured: one in full, several side by side; all in full where the user
-    wants to see everything."""
-    measured = [ending for ending in endings if ending.refused is None]
-    if len(measured) > 1:
-        _print_hosts(measured, trials)
-    for ending in measured if show.verbose or len(measured) == 1 else ():
-        audits = trials.stored(ending).audits
-        print_table(trials.view(ending), audits, verbose=show.verbose)
-        if show.verbose and not show.quiet:
-            store = session.evidence_of(ending.plan.trial_id)
-            print(f"evidence: {store.url}/runs/{ending.plan.run_ids[-1]}/", file=sys.stderr)
-
-
 def _print_document(trials: Sequence[StoredTrial]) -> None:
     """All runs as one JSON document."""
     document = results_document(
@@ -118,25 +96,6 @@ def _print_document(trials: Sequence[StoredTrial]) -> None:
         audits=[audit for trial in trials for audit in trial.audits],
     )
     print(json_text(document))
-
-
-def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
-    """Several machines side by side."""
-    names = names_of([ending.plan for ending in measured])
-    named = [(name, trials.view(ending)) for name, ending in zip(names, measured, strict=True)]
-    console, asked = screen(), short(measured[0].plan.campaign_id)
-    print_brief_hosts(named, asked, console=console)
-    console.print()
-
-
-def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
-    """One trial on stdout, in short or with everything about it."""
-    console = screen()
-    (print_view if verbose else print_brief)(view, console=console)
-    line = audit_line(audits)
-    if line and (verbose or "does not hold" in line):
-        console.print(Text(line, audit_style(line)))
-    console.print()
 
 
 def print_problems(ending: TrialEnding) -> None:

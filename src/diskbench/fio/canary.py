@@ -1,7 +1,8 @@
 """The canary: the same short work before and after a trial, to see a machine that is not itself.
 
-`cpu` is the wall time of a fixed sha256 over zeros (32 MiB), `null` what fio manages with an engine
-that does nothing for 0.05 s (MR-13). step.sh runs both; this reads what it kept.
+`cpu` is the wall time of a fixed sha256 over zeros (8 MiB; 32 MiB before 2026-11-23), `null` what
+fio manages with an engine that does nothing for 0.05 s (MR-13). step.sh runs both; this reads what
+it kept.
 """
 
 from __future__ import annotations
@@ -20,14 +21,23 @@ class Canary(Frozen):
     """One canary; None where a part could not be run or read."""
 
     cpu_s: float | None = None
+    cpu_mib: int = 32
+    """How much `cpu_s` is the checksum of; times of different sizes are not compared."""
     null_iops: float | None = None
+
+
+_MIB = {"cpu_s": 32, "checksum_8mib_s": 8}
+"""The size of the checksum by the word before its time."""
 
 
 def parse_canary(data: bytes) -> Canary:
     """The canary of a canary-before.txt or canary-after.txt; never fails."""
     head, _, rest = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
-    return Canary(cpu_s=_positive(value) if word == "cpu_s" else None, null_iops=_null_iops(rest))
+    mib = _MIB.get(word)
+    if mib is None:
+        return Canary(null_iops=_null_iops(rest))
+    return Canary(cpu_s=_positive(value), cpu_mib=mib, null_iops=_null_iops(rest))
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:

@@ -32,17 +32,22 @@ export LC_ALL=C
 if [ ! -e "$path" ]; then echo missing; exit; fi
 if [ ! -d "$path" ]; then echo file; exit; fi
 above() { # every directory that leads to a path, through symbolic links, too
-    case $1 in / | .) echo /; return ;; esac
-    above "$(dirname "$1")"
+    case $1 in *[!/]*) ;; *) echo /; return ;; esac
+    set -- "${1%"${1##*[!/]}"}" # without slashes at its end
+    above "${1%/*}"
     if ! [ -L "$1" ]; then echo "$1"; return; fi
     set -- "$1" "$(readlink "$1")"
-    case $2 in /*) above "$2" ;; *) above "$(dirname "$1")/$2" ;; esac
+    case $2 in /*) above "$2" ;; *) above "${1%/*}/$2" ;; esac
 }
 if [ "$(id -u)" = 0 ]; then
     echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
-    above "$path" | while IFS= read -r at; do
-        echo "above $(stat -L -c '%u %g %a %U %G' "$at") $at"
-    done
+    (
+        set -f
+        IFS='
+'
+        # shellcheck disable=SC2046 # a path a line
+        stat -L -c 'above %u %g %a %U %G %n' $(above "$path")
+    )
 fi
 if ! why=$(mktemp -d "$path/.diskbench-probe-XXXXXX" 2>&1); then echo "closed ${why##*: }"; exit; fi
 rmdir "$why"

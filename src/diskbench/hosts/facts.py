@@ -31,6 +31,8 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
 }
 
 
+_MACHINE_ID_DIGITS = 32
+"""Digits that are kept of the hash of a machine's id, as many as the id has."""
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
 """Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
 
@@ -201,7 +203,7 @@ def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str
         "through": by_section.get("through", []),
         "cgroup": by_section.get("cgroup", []),
         "boot_id": _first(by_section, "boot"),
-        "machine_id": _first(by_section, "machine"),
+        "machine_id": _first(by_section, "machine")[:_MACHINE_ID_DIGITS],
         "disks": _first(by_section, "disks").split(),
         "busy": [line for line in by_section.get("busy", []) if line.strip()],
         "disk_identities": list(dict.fromkeys(_all_values(by_section.get("disk", []), "identity"))),

@@ -50,22 +50,24 @@ def make_workspace(
     Interrupted where `should_stop` returned True while the filesystem was made.
     """
     mount = mount_point(target)
-    plain_work = target.work_dir if mount is None else None
-    _run(
-        host,
-        script("place.sh") + _DIRECTORIES,
-        {"state": target.state_dir, "work": plain_work or ""},
-    )
+    _run(host, directories_script(target))
     if mount is None:
         return ()
     commands = make_filesystem(host, target, mount, should_stop)
     assert target.work_dir is not None
-    _run(host, _WORK, {"work": target.work_dir}, root=True)
+    _run(host, given({"work": target.work_dir}) + _WORK, root=True)
     return commands
 
 
-def _run(host: Host, text: str, values: dict[str, str], *, root: bool = False) -> None:
-    done = host.run(given(values) + text, root=root)
+def directories_script(target: ResolvedTarget) -> str:
+    """The script that makes the trial's directories; all of its workspace but a filesystem."""
+    work = "" if target.work_dir is None or mount_point(target) else target.work_dir
+    values = {"state": target.state_dir, "work": work}
+    return given(values) + script("place.sh") + _DIRECTORIES
+
+
+def _run(host: Host, text: str, *, root: bool = False) -> None:
+    done = host.run(text, root=root)
     if done.exit:
         raise MeasurementFailed(
             f"cannot make the trial's directory on {host.name}: "

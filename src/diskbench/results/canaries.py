@@ -54,6 +54,9 @@ def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
         Reading(trial.trial_id, what, when, value)
         for when, canary in zip(("before", "after"), pair, strict=True)
         if canary is not None
-        for what, value in (("checksum s", canary.cpu_s), ("null IOPS", canary.null_iops))
+        for what, value in (
+            (f"checksum of {canary.cpu_mib} MiB s", canary.cpu_s),
+            ("null IOPS", canary.null_iops),
+        )
         if value is not None
     ]

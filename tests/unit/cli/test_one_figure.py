@@ -89,7 +89,7 @@ class Shown:
             found = run_phases(self.evidence, run_id, plan, run=run_index + 1)
             return next((one for one in found if one.step == step), None)
 
-        display = open_progress([plan], quiet=False, stream=stream, course_of=course_of)
+        display = open_progress([plan], stream=stream, course_of=course_of)
         for index, run_id in enumerate(plan.run_ids):
             (result,) = load_results(self.database, run_id)[run_id]
             seconds = sum(each for _, each in self.case["runs"][index])

@@ -33,7 +33,7 @@ from diskbench.errors import (
 from diskbench.fio.ending import last_words
 from diskbench.hosts.jobs import collect, start, start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import directories_script, make_workspace
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.plan.sequence import next_step
 from diskbench.ports import HoldsCredit
@@ -81,11 +81,15 @@ class LiveStations:
         """Prepare, and start the first step without waiting for it; the workflow repeats both."""
         first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
         if first is not None and not asked.is_set():
-            self._made[plan.trial_id] = make_workspace(
-                self.connect(plan), plan.target, asked.is_set
-            )
+            host, unit = self.connect(plan), unit_of(plan, 0, first)
+            if plan.target.filesystem == "none" and not unit.root:  # one round trip for both
+                self._hold_credit(plan, first)
+                if start(host, unit, first=directories_script(plan.target)):
+                    self._made[plan.trial_id] = ()
+                return
+            self._made[plan.trial_id] = make_workspace(host, plan.target, asked.is_set)
             self._hold_credit(plan, first)
-            start(self.connect(plan), unit_of(plan, 0, first))
+            start(host, unit)
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and store all its files."""

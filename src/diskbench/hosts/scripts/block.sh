@@ -6,12 +6,27 @@ block_number() { # path -> MAJOR:MINOR, nothing when it is no block device
     echo "$((0x$1)):$((0x$2))"
 }
 
-block_value() { # file -> its first line, trimmed; nothing when there is none
-    [ -r "$1" ] || return 0
+block_read() { # file -> $value: its first line, trimmed; empty when there is none. Starts no process.
     value=
+    [ -r "$1" ] || return 0
     IFS= read -r value 2>/dev/null <"$1" || :
     value=${value#"${value%%[! ]*}"}
-    echo "${value%"${value##*[! ]}"}"
+    value=${value%"${value##*[! ]}"}
+}
+
+block_value() { # file -> its first line, trimmed; nothing when there is none
+    [ -r "$1" ] || return 0
+    block_read "$1"
+    echo "$value"
+}
+
+block_line() { # KEY, file -> KEY=VALUE, with the first line of the file
+    block_read "$2"
+    echo "$1=$value"
+}
+
+block_real() { # directory -> $real: its path without symbolic links; empty when there is none
+    real=$(cd -P "$1" 2>/dev/null && pwd -P) || real=
 }
 
 block_disk() { # number of a disk or partition -> number of the disk
@@ -20,7 +35,10 @@ block_disk() { # number of a disk or partition -> number of the disk
 
 block_partitions() { # number of a disk -> "NUMBER NAME" of each of its partitions
     for part in "/sys/dev/block/$1"/*/partition; do
-        [ ! -e "$part" ] || echo "$(cat "${part%/partition}/dev") $(basename "$(dirname "$part")")"
+        [ -e "$part" ] || continue
+        part=${part%/partition}
+        block_read "$part/dev"
+        echo "$value ${part##*/}"
     done
 }
 
@@ -92,64 +110,76 @@ block_sharers() { # number -> paths of other loop devices that map bytes of the 
         $1 != self && $2 == o[1] && $3 == o[2] && $4 + 0 < o[4] + 0 && o[3] + 0 < $5 + 0 { print $1 }'
 }
 
-block_identities() { # number -> every identity of the device, one on each line
-    block_own_identities "$1"
+block_identities() { # number [prefix] -> every identity of the device, one on each line, behind the prefix
+    block_own_identities "$1" "${2:-}"
     if [ ! -e "/sys/dev/block/$1/loop/backing_file" ] && [ -r "/run/udev/data/b$1" ]; then
-        sed -n 's/^E:ID_SERIAL=//p;s/^E:ID_SERIAL_SHORT=//p;s/^E:ID_WWN=//p;s/^E:ID_WWN_WITH_EXTENSION=//p;s/^E:ID_SCSI_SERIAL=//p' "/run/udev/data/b$1"
+        to=/${2:-}/p
+        sed -n "s/^E:ID_SERIAL=$to;s/^E:ID_SERIAL_SHORT=$to;s/^E:ID_WWN=$to;s/^E:ID_WWN_WITH_EXTENSION=$to;s/^E:ID_SCSI_SERIAL=$to" "/run/udev/data/b$1"
     fi
 }
 
-block_own_identities() { # number -> the identities that the kernel read from the device itself
+block_own_identities() { # number [prefix] -> the identities that the kernel read from the device itself
     s=/sys/dev/block/$1
     if [ -e "$s/loop/backing_file" ]; then
-        file=$(block_value "$s/loop/backing_file")
-        echo "$file:$(block_inode "$1")"
-        echo "$file"
+        block_read "$s/loop/backing_file"
+        file=$value
+        echo "${2:-}$file:$(block_inode "$1")"
+        echo "${2:-}$file"
         return 0
     fi
     # A Xen disk has no serial: its nodename says by which slot it was attached.
     for f in serial device/serial wwid device/wwid device/vpd_pg80 dm/uuid md/uuid device/nodename; do
         case $f in
-            device/vpd_pg80) v=$(tail -c +5 "$s/$f" 2>/dev/null | tr -d '\000' | tr -s ' ') ; v=${v# } ; v=${v% } ;;
-            *) v=$(block_value "$s/$f") ;;
+            device/vpd_pg80)
+                value=
+                [ ! -r "$s/$f" ] || value=$(tail -c +5 "$s/$f" 2>/dev/null | tr -d '\000' | tr -s ' ')
+                value=${value# }
+                value=${value% }
+                ;;
+            *) block_read "$s/$f" ;;
         esac
-        [ -z "$v" ] || echo "$v"
+        [ -z "$value" ] || echo "${2:-}$value"
     done
 }
 
 block_name() { # number -> KEY=VALUE lines: its name, its identities and its backing
-    name=$(readlink -f "/sys/dev/block/$1")
-    echo "name=$(echo "${name##*/}" | tr '!' '/')"
+    block_real "/sys/dev/block/$1"
+    name=${real##*/}
+    case $name in *!*) name=$(echo "$name" | tr '!' '/') ;; esac
+    echo "name=$name"
     echo "number=$1"
     if [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
-        echo "backing_file=$(block_value "/sys/dev/block/$1/loop/backing_file")"
+        block_line backing_file "/sys/dev/block/$1/loop/backing_file"
         echo "backing_inode=$(block_inode "$1")"
         echo "backing=$(block_backing "$1")"
     fi
-    block_identities "$1" | sed 's/^/identity=/'
+    block_identities "$1" identity=
 }
 
 block_describe() { # number of a disk -> KEY=VALUE lines, values as the kernel has them
     block_name "$1"
     s=/sys/dev/block/$1
-    echo "sectors=$(block_value "$s/size")"
-    echo "ro=$(block_value "$s/ro")"
-    echo "removable=$(block_value "$s/removable")"
+    block_line sectors "$s/size"
+    block_line ro "$s/ro"
+    block_line removable "$s/removable"
     for f in rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size \
         physical_block_size write_cache discard_max_bytes; do
-        echo "queue_$f=$(block_value "$s/queue/$f")"
+        block_line "queue_$f" "$s/queue/$f"
     done
-    echo "model=$(block_value "$s/device/model")"
-    echo "vendor=$(block_value "$s/device/vendor")"
-    echo "firmware=$(block_value "$s/device/firmware_rev")"
-    echo "driver=$(basename "$(readlink -f "$s/device/driver" 2>/dev/null)" 2>/dev/null)"
-    echo "parent_driver=$(basename "$(readlink -f "$s/device/device/driver" 2>/dev/null)" 2>/dev/null)"
-    echo "path=$(readlink -f "$s")"
+    block_line model "$s/device/model"
+    block_line vendor "$s/device/vendor"
+    block_line firmware "$s/device/firmware_rev"
+    block_real "$s/device/driver"
+    echo "driver=${real##*/}"
+    block_real "$s/device/device/driver"
+    echo "parent_driver=${real##*/}"
+    block_real "$s"
+    echo "path=$real"
     if [ -r "/run/udev/data/b$1" ]; then
         sed -n 's/^E:ID_BUS=/udev_bus=/p;s/^E:ID_MODEL=/udev_model=/p;s/^E:ID_WWN=/udev_wwn=/p' "/run/udev/data/b$1"
     fi
-    echo "serial=$(block_value "$s/serial")"
-    echo "device_serial=$(block_value "$s/device/serial")"
-    echo "wwid=$(block_value "$s/wwid")"
-    echo "device_wwid=$(block_value "$s/device/wwid")"
+    block_line serial "$s/serial"
+    block_line device_serial "$s/device/serial"
+    block_line wwid "$s/wwid"
+    block_line device_wwid "$s/device/wwid"
 }

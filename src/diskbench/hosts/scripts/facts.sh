@@ -6,24 +6,52 @@ section() { echo "== $1"; }
 quietly() { "$@" 2>/dev/null; }
 
 section clock; date +%s.%N
-section id; id -u; id -un; uname -n
+section id
+user=$(id) # uid=NUMBER(NAME) gid=..., without the name where the number has none
+user=${user#uid=}
+user_id=${user%%[( ]*}
+user=${user#"$user_id"}
+case $user in
+    \(*)
+        user=${user#?}
+        user=${user%%)*}
+        ;;
+    *) user= ;;
+esac
+printf '%s\n' "$user_id" "$user"
+uname -n
 section sudo
-if [ "$(id -u)" = 0 ]; then echo root; elif quietly sudo -n true; then echo yes; else echo no; fi
+if [ "$user_id" = 0 ]; then echo root; elif quietly sudo -n true; then echo yes; else echo no; fi
 section uname; uname -r; uname -m
-section os; quietly cat /etc/os-release || quietly cat /usr/lib/os-release
-section cpuinfo
-awk '/^(processor|model name|CPU implementer|CPU part|vendor_id|cpu |machine|Hardware)[ \t]*:/ { print }
-     /^flags[ \t]*:/ && / hypervisor( |$)/ { h = 1 } END { if (h) print "hypervisor : yes" }' /proc/cpuinfo
-section online; quietly getconf _NPROCESSORS_ONLN
-section meminfo; quietly grep -E '^(MemTotal|MemAvailable):' /proc/meminfo
-section loadavg; quietly cat /proc/loadavg
+# One process for all of these files: it costs what each of them would.
+awk 'function copy(title, file, pattern,   line, n) {
+        if (title != "") print "== " title
+        while ((getline line <file) > 0) { n++; if (line ~ pattern) print line }
+        close(file)
+        return n
+    }
+    BEGIN {
+        if (!copy("os", "/etc/os-release")) copy("", "/usr/lib/os-release")
+        copy("cpuinfo", "/proc/cpuinfo", "^(processor|model name|CPU implementer|CPU part|vendor_id|cpu |machine|Hardware)[ \t]*:")
+        while ((getline line <"/proc/cpuinfo") > 0) if (line ~ /^flags[ \t]*:/ && line ~ / hypervisor( |$)/) { print "hypervisor : yes"; break }
+        copy("meminfo", "/proc/meminfo", "^(MemTotal|MemAvailable):")
+        copy("loadavg", "/proc/loadavg")
+        copy("hypervisor", "/sys/hypervisor/type")
+        copy("cgroup", "/sys/fs/cgroup/memory.max"); copy("", "/sys/fs/cgroup/cpu.max")
+        copy("boot", "/proc/sys/kernel/random/boot_id")
+        if ((getline line <"/sys/devices/system/cpu/online") > 0) { # 0-3,6
+            ranges = split(line, range, ",")
+            for (i = 1; i <= ranges; i++) { ends = split(range[i], end, "-"); count += end[ends] - end[1] + 1 }
+            print "== online"; print count
+        }
+    }'
+[ -r /sys/devices/system/cpu/online ] || { section online; quietly getconf _NPROCESSORS_ONLN; }
 section virt; quietly systemd-detect-virt
-section hypervisor; quietly cat /sys/hypervisor/type
 section dmi
 for f in sys_vendor product_name product_version chassis_asset_tag bios_vendor board_vendor board_asset_tag; do
-    [ -r "/sys/class/dmi/id/$f" ] && echo "$f=$(block_value "/sys/class/dmi/id/$f")"
+    [ ! -r "/sys/class/dmi/id/$f" ] || block_line "$f" "/sys/class/dmi/id/$f"
 done
-section cloudinit; quietly cat /run/cloud-init/instance-data.json
+section cloudinit; [ ! -r /run/cloud-init/instance-data.json ] || quietly cat /run/cloud-init/instance-data.json
 section systemd; [ -d /run/systemd/system ] && echo yes
 section fio; quietly fio --version </dev/null | grep -m 1 '^fio-' # a wrapper may print other lines first
 section engines; quietly fio --enghelp
@@ -31,11 +59,8 @@ section tools
 for t in fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 mkfs.xfs systemd-run sudo; do
     quietly command -v "$t" >/dev/null && echo "$t"
 done
-section cgroup; quietly cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max
-
-section boot; quietly cat /proc/sys/kernel/random/boot_id
 # Hashed, as machine-id(5) requires where it is shown to others.
-section machine; [ -s /etc/machine-id ] && { echo diskbench; cat /etc/machine-id; } | sha256sum | cut -c 1-32
+section machine; [ -s /etc/machine-id ] && { echo diskbench; cat /etc/machine-id; } | sha256sum # 32 digits are kept
 
 number= at=$path
 if [ "$is_device" = 1 ]; then
@@ -47,11 +72,10 @@ elif [ -n "$path" ]; then
     section directory; quietly readlink -f "$at"
     section mountinfo; cat /proc/self/mountinfo
     section statfs; quietly stat -f -L -c '%S %b %a' "$at"
-    section stat; quietly stat -L -c '%d' "$at"
+    raw=$(quietly stat -L -c '%d' "$at")
+    section stat; echo "$raw"
     section mountid
-    exec 3<"$at" && quietly sed -n 's/^mnt_id:[ \t]*//p' /proc/self/fdinfo/3
-    exec 3<&-
-    raw=$(stat -L -c %d "$at")
+    while read -r key value; do [ "$key" != mnt_id: ] || echo "$value"; done 3<"$at" </proc/self/fdinfo/3
     number=$(((raw >> 8) & 0xfff)):$(((raw & 0xff) | ((raw >> 12) & 0xfff00)))
     if [ ! -e "/sys/dev/block/$number" ]; then # btrfs, overlay …: by the mount's source
         source=$(quietly findmnt -n -o SOURCE --target "$at")
@@ -62,8 +86,10 @@ if [ -n "$number" ] && [ -e "/sys/dev/block/$number" ]; then
     disk=$(block_disk "$number")
     # Through LVM, LUKS or MD to the one disk below, where there is one.
     while set -- "/sys/dev/block/$disk/slaves/"* && [ $# = 1 ] && [ -e "$1/dev" ]; do
-        echo "== through"; basename "$(readlink -f "/sys/dev/block/$disk")"
-        disk=$(block_disk "$(cat "$1/dev")")
+        block_real "/sys/dev/block/$disk"
+        echo "== through"; echo "${real##*/}"
+        block_read "$1/dev"
+        disk=$(block_disk "$value")
     done
     section disk; block_describe "$disk"
 fi

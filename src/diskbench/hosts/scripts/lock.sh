@@ -9,6 +9,7 @@
 
 DISK_KEPT_S=60 # seconds that a trial keeps its turn between two of its steps; our choice
 DISK_CHOOSING_S=10 # seconds after which a claim without a ticket counts as a measurement; our choice
+own_user= own_born= clock_zero=
 DISK_CLAIM_BYTES=16384 # bytes of a claim that are read: more than a claim of diskbench has
 
 disk_place() { # the directory of claims: the first one that every user may write to
@@ -59,38 +60,48 @@ disk_pool() { # type, number of one device of a filesystem -> the disks of all o
 }
 
 disk_words() { # paths -> their keys in one line, sorted
-    echo $(for under in "$@"; do disk_keys "$under"; done | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u)
+    words=$(for under in "$@"; do disk_keys "$under"; done)
+    case $words in # most often the number of one disk
+        *[!A-Za-z0-9:._/-]*) words=$(echo "$words" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u) ;;
+    esac
+    echo $words
 }
 
-disk_uptime() { read -r up rest </proc/uptime && echo "${up%.*}"; }
+disk_uptime() { read -r up rest </proc/uptime && up=${up%.*}; } # -> $up (s)
+
 
 disk_is_ours() { # words -> whether any of them is among $disks
     for word in $1; do case " $disks " in *" $word "*) return 0 ;; esac; done
     return 1
 }
 
+disk_forget() { c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=; }
+
+disk_line() { # key, value: a line of a claim -> $c_KEY
+    case $2 in *[!A-Za-z0-9:._/@\ ?-]*) return 0 ;; esac # not written by diskbench
+    case $1 in
+        ticket | pid | born | since | until | runs)
+            case $2 in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$1=\$2" ;; esac ;;
+        trial | user | disks | state) eval "c_$1=\$2" ;;
+    esac
+}
+
 disk_read() { # file of a claim -> its values in $c_…; they stay empty where the file is no claim
-    c_ticket= c_trial= c_user= c_pid= c_born= c_since= c_until= c_disks= c_state= c_runs=
+    disk_forget
     [ -f "$1" ] && [ ! -L "$1" ] || return 1
-    while read -r key value; do
-        case $value in *[!A-Za-z0-9:._/@\ ?-]*) continue ;; esac # not written by diskbench
-        case $key in
-            ticket | pid | born | since | until | runs)
-                case $value in '' | *[!0-9]* | ???????????????*) ;; *) eval "c_$key=\$value" ;; esac ;;
-            trial | user | disks | state) eval "c_$key=\$value" ;;
-        esac
-    done 2>/dev/null <<END
+    while read -r key value; do disk_line "$key" "$value"; done 2>/dev/null <<END
 $(dd if="$1" bs="$DISK_CLAIM_BYTES" count=1 2>/dev/null)
 END
 }
 
-disk_held() { # file, after disk_read -> whether the process of the claim exists, or its trial keeps its turn
+disk_held() { # file, after its lines were read -> whether the process of the claim exists, or its trial keeps its turn
     if command -v flock >/dev/null 2>&1; then
         if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
     elif [ -n "$c_pid" ]; then
         [ "$(disk_born "$c_pid")" != "$c_born" ] || return 0
     fi
-    [ "${c_until:-0}" -gt "$(($(disk_uptime) - 2))" ] && [ -d "$c_state" ]
+    disk_uptime
+    [ "${c_until:-0}" -gt "$((up - 2))" ] && [ -d "$c_state" ]
 }
 
 disk_born() { # process -> its start time, which differs from that of a later process with its number
@@ -101,27 +112,50 @@ disk_born() { # process -> its start time, which differs from that of a later pr
 }
 
 disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours
+    own_ticket=${1:-} own_claim=${2:-}
+    set --
     for file in "$place"/diskbench-*.claim; do
-        [ "$file" != "${2:-}" ] || continue
-        disk_read "$file" && { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || continue
-        disk_held "$file" || continue
-        if [ -z "$c_ticket" ]; then
-            [ -z "${1:-}" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
-        elif [ -z "${1:-}" ] || [ "$c_ticket" -lt "$1" ] ||
-            { [ "$c_ticket" = "$1" ] && expr "$file" \< "$2" >/dev/null; }; then
-            echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
-        fi
+        [ "$file" = "$own_claim" ] || [ ! -f "$file" ] || [ -L "$file" ] || set -- "$@" "$file"
     done
+    [ $# != 0 ] || return 0
+    # All at once: a machine may have a hundred. Of two files and more head names each.
+    head -c "$DISK_CLAIM_BYTES" "$@" /dev/null 2>/dev/null | {
+        file=
+        disk_forget
+        while read -r key value; do
+            if [ "$key" != '==>' ]; then disk_line "$key" "$value"; continue; fi
+            disk_rival
+            disk_forget
+            file=${value% <==}
+        done
+        disk_rival
+    } 2>/dev/null
+}
+
+disk_rival() { # $file, after its lines were read: a line when it lives, and is before $own_ticket where there is one
+    case $file in "$place"/diskbench-*.claim) ;; *) return 0 ;; esac
+    { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || return 0
+    disk_held "$file" || return 0
+    if [ -z "$c_ticket" ]; then
+        [ -z "$own_ticket" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
+    elif [ -z "$own_ticket" ] || [ "$c_ticket" -lt "$own_ticket" ] ||
+        { [ "$c_ticket" = "$own_ticket" ] && expr "$file" \< "$own_claim" >/dev/null; }; then
+        echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
+    fi
 }
 
 disk_claim() { # ticket runs until -> the claim is written anew; without a ticket it is being made
+    disk_uptime
+    if [ -z "$own_user" ]; then # asked once, since a unit writes its claim several times
+        own_user=$(id -un 2>/dev/null || id -u) own_born=$(disk_born $$) clock_zero=$(($(date +%s) - up))
+    fi
     {
         echo "disks $disks"
         echo "trial $trial"
-        echo "user $(id -un 2>/dev/null || id -u)"
+        echo "user $own_user"
         echo "pid $$"
-        echo "born $(disk_born $$)"
-        echo "since $(date +%s)"
+        echo "born $own_born"
+        echo "since $((clock_zero + up))"
         echo "state $state_dir"
         echo "runs $2"
         echo "until $3"
@@ -148,16 +182,24 @@ disk_open() { # -> whether the claim is ours, locked on descriptor 5; else the r
     lock_method=flock
 }
 
-disk_ticket() { # -> a number behind those of all others that are there; an earlier step's while it is kept
-    disk_read "$claim"
-    if [ -n "$c_ticket" ] && [ "${c_until:-0}" -gt "$(disk_uptime)" ]; then echo "$c_ticket"; return 0; fi
+disk_ticket() { # -> $ticket: a number behind those of all others that are there; an earlier step's while it is kept
+    if [ -s "$claim" ]; then
+        disk_read "$claim"
+        ticket=$c_ticket
+        disk_uptime
+        [ -z "$ticket" ] || [ "${c_until:-0}" -le "$up" ] || return 0
+    fi
     disk_claim "" 0 0
-    { disk_uptime; disk_rivals | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1
+    rivals=$(disk_rivals "" "$claim")
+    disk_uptime
+    ticket=$up
+    [ -z "$rivals" ] || ticket=$({ echo "$ticket"; echo "$rivals" | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1)
 }
 
-disk_told() { # line of disk_rivals -> the same as a sentence
+disk_told() { # line of disk_rivals, words before it -> the same as a sentence
+    told_before=${2:-}
     set -- $1
-    echo "trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
+    echo "${told_before}trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
 }
 
 disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
@@ -166,12 +208,14 @@ disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $re
     disks=$(disk_words "$@")
     if [ -z "$disks" ]; then lock_why="what $* lies on cannot be told"; return 0; fi
     disk_open || { lock_method=none; return 0; }
-    ticket=$(disk_ticket)
+    disk_ticket
     disk_claim "$ticket" 0 0
-    begun=$(disk_uptime) seen=
+    disk_uptime
+    begun=$up seen=
     while [ "$if_busy" != share ] && rivals=$(disk_rivals "$ticket" "$claim") && [ -n "$rivals" ]; do
         if ending; then disk_drop; return 0; fi
-        waited=$(($(disk_uptime) - begun))
+        disk_uptime
+        waited=$((up - begun))
         first=$(echo "$rivals" | grep -v '^choosing' | sort -k 2n | head -n 1)
         if [ -n "$first" ]; then
             lock_behind=$(disk_told "$first")
@@ -201,13 +245,16 @@ disk_drop() { # the claim is given up
 
 disk_leave() { # the disk is free for the next step of this trial for DISK_KEPT_S, then for others
     [ "$lock_method" != none ] && [ -e "$claim" ] || return 0
-    disk_claim "${ticket:-0}" 0 "$(($(disk_uptime) + DISK_KEPT_S))"
+    disk_uptime
+    disk_claim "${ticket:-0}" 0 "$((up + DISK_KEPT_S))"
     [ "$lock_method" != flock ] || flock -u 5
 }
 
 disk_opened() { # -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem that a process named fio has files on
     # One call for all: there may be a hundred of them, or one with thousands of files open.
-    for comm in $(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null); do
+    comms=$(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null)
+    [ -n "$comms" ] || return 0
+    for comm in $comms; do
         for fd in "${comm%/comm}"/fd/*; do echo "$fd"; done
     done | xargs stat -L -c '%f %d %t:%T %n' 2>/dev/null | awk '
         { split($4, part, "/") } # /proc/PROCESS/fd/NUMBER
@@ -217,7 +264,25 @@ disk_opened() { # -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem 
         $1 ~ /^[86]...$/ && !seen[part[3], on]++ { print on, part[3], $4 }'
 }
 
-disk_fios() { # -> a line for each other process named fio with a file or device on $disks open, as far as we may see
+disk_fios() { # -> "beside WHO" for each other process named fio with a file or device on $disks open, as far as we may see
+    found=$(disk_on_ours)
+    [ -n "$found" ] || return 0
+    # All of them at once, since there may be a hundred. Of two files and more tail names each.
+    set --
+    for process in $found; do set -- "$@" "/proc/$process/environ"; done
+    own=$(tail -c +1 "$@" /dev/null 2>/dev/null | tr '\000' '\n' | own="DISKBENCH_TRIAL=$state_dir" awk '
+        /^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); process = part[3] }
+        $0 == ENVIRON["own"] { print process }')
+    set --
+    for process in $found; do
+        case " $(echo $own) " in *" $process "*) ;; *) set -- "$@" "/proc/$process" ;; esac
+    done
+    [ $# = 0 ] || stat -c '%n %U' "$@" 2>/dev/null | while read -r process user; do
+        echo "beside a process of fio (number ${process#/proc/}, user $user)"
+    done
+}
+
+disk_on_ours() { # -> the number of each process named fio with a file or device on $disks open
     on_ours= on_others= met=
     disk_opened | while read -r on process fd; do
         case " $met " in *" $process "*) continue ;; esac
@@ -232,16 +297,16 @@ disk_fios() { # -> a line for each other process named fio with a file or device
                 ;;
         esac
         met="$met $process"
-        tr '\000' '\n' <"/proc/$process/environ" 2>/dev/null | grep -q -x -F -e "DISKBENCH_TRIAL=$state_dir" && continue
-        echo "a process of fio (number $process, user $(stat -c %U "/proc/$process" 2>/dev/null))"
+        echo "$process"
     done 2>/dev/null
 }
 
 disk_beside() { # -> "beside WHO" for each measurement that runs on $disks beside ours
     [ -n "$disks" ] || return 0
-    { disk_rivals "" "$claim" | while read -r line; do
-        case $line in 1*) disk_told "$line" ;; esac
-    done; disk_fios; } | sed 's/^/beside /'
+    disk_rivals "" "$claim" | while read -r line; do
+        case $line in 1*) disk_told "$line" "beside " ;; esac
+    done
+    disk_fios
 }
 
 disk_report() { # -> lock.txt: how the disk was locked

@@ -2,7 +2,9 @@
 # another directory or a symbolic link.
 
 place_identity() { # directory -> "BOOT DEVICE INODE"
-    echo "$(cat /proc/sys/kernel/random/boot_id) $(stat -c '%d %i' "$1")"
+    place_now=
+    read -r place_now </proc/sys/kernel/random/boot_id
+    echo "$place_now $(stat -c '%d %i' "$1")"
 }
 
 place_is() { # directory, file with the output of place_identity from when it was made

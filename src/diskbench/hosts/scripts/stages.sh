@@ -10,7 +10,6 @@ limit= # the stage that took too long
 stage_name='' stage_end=''
 # live.tsv reports stages to the process that follows; processes of a stage end with the unit.
 uptime_s() { read -r up up_rest </proc/uptime && up=${up%.*}; }
-boot_id() { cat /proc/sys/kernel/random/boot_id; }
 oom_kills() { awk '$1 == "oom_kill" { print $2 }' /proc/vmstat 2>/dev/null; }
 
 caught() { # number of a signal; one to a second starter is not one to the unit
@@ -112,15 +111,15 @@ permitted() { # whether the process that follows lets fio start; waits until the
 }
 
 # --- Clocks: durations are measured by the uptime, which no correction of the clock changes
-between() { # two readings "UPTIME UNIX" -> seconds by the uptime, and what the clock was moved by
+between() { # two readings "UPTIME UNIX" -> seconds by the uptime, what the clock was moved by, and the Unix time of the end
     awk -v a="$1" -v b="$2" 'BEGIN {
         split(a, from, " "); split(b, to, " ")
         lasted = to[1] - from[1]; moved = to[2] - from[2] - lasted
         if (moved * moved < 0.25) moved = 0 # dates and uptimes are read one after the other
-        printf "%.2f %.3f\n", lasted, moved
+        printf "%.2f %.3f %.6f\n", lasted, moved, from[2] + lasted
     }'
 }
-reading() { read -r up_exact up_rest </proc/uptime; echo "$up_exact $(now)"; }
+reading() { read -r up_exact up_rest </proc/uptime && now && reading="$up_exact $now"; } # -> $reading
 
 told_of_end() { # the facts of the end of the unit, for end.txt
     echo "boot_id $boot"

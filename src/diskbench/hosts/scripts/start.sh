@@ -38,10 +38,10 @@ if ! [ -e "$dir/pid" ]; then
     case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
     echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
     mv -f "$new"/* "$dir" && rmdir "$new" || fail "cannot write to $dir"
-    [ -p "$dir/alive" ] || mkfifo "$dir/alive" 2>/dev/null || [ -p "$dir/alive" ] || fail "cannot make a FIFO in $dir"
     : >>"$dir/live.tsv"
     ready=$dir/ready.$$ # of this starter alone: several may start at once
-    mkfifo "$ready" || fail "cannot make a FIFO in $dir"
+    mkfifo "$dir/alive" "$ready" 2>/dev/null # another starter may have made the first
+    [ -p "$dir/alive" ] && [ -p "$ready" ] || fail "cannot make a FIFO in $dir"
     exec 8<>"$ready"
     launch
     # What never began says nothing: no process to be had, no setsid, a disk that gives no script.
@@ -80,7 +80,7 @@ exec 7<&-
 wait "$tail" 2>/dev/null # ends with the unit, or when nobody reads any more
 kill "$watcher" 2>/dev/null
 keys=
-read -r pid started boot 2>/dev/null <pid && [ "$boot" != "$(cat /proc/sys/kernel/random/boot_id)" ] && keys="boot=changed "
+read -r pid started boot 2>/dev/null <pid && read -r boot_now </proc/sys/kernel/random/boot_id && [ "$boot" != "$boot_now" ] && keys="boot=changed "
 if [ -e exit ]; then
     read -r status stopped started ended reason <exit
     echo "= $status $stopped $started $ended $keys$reason"

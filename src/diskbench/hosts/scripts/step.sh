@@ -24,7 +24,7 @@ exec 9<>alive
 read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
 shift 19 # to field 22 of proc(5): start time, which differs from that of a later process with its number
-boot=$(cat /proc/sys/kernel/random/boot_id)
+read -r boot </proc/sys/kernel/random/boot_id
 echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
     rm -f "pid.$$"
@@ -38,19 +38,15 @@ begin_beat
 started=0 ended=0 lasted=0 moved=0 oom_before=$(oom_kills)
 echo "$oom_before" >.oom
 
-# Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
+# -> $now, Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
 case $(date +%s.%N) in
     *[!0-9.]* | *.)
         read -r up0 rest </proc/uptime
         unix0=$(date +%s)
-        now() { awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime; }
+        now() { now=$(awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime); }
         ;;
-    *) now() { date +%s.%N; } ;;
+    *) now() { now=$(date +%s.%N); } ;;
 esac
-
-plain() { # of the names read: those of files, since FIFOs and devices are read without end
-    while IFS= read -r name; do [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"; done
-}
 
 finish() { # fio's exit, reason
     { disk_report; [ ! -e new.beside ] || sort -u new.beside; } >lock.txt
@@ -61,8 +57,14 @@ finish() { # fio's exit, reason
     told_of_end >end.txt 9>&-
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
-    sums=$(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e SHA256SUMS -e live.tsv -e 'ready\..*' | plain)
-    sha256sum $sums >SHA256SUMS 9>&-
+    status=$1 why=${2:-}
+    set --
+    for name in *; do
+        case $name in alive | pid | exit | stop | exit.new | SHA256SUMS | live.tsv | ready.*) continue ;; esac
+        # FIFOs and devices are read without end.
+        [ ! -f "$name" ] || [ -L "$name" ] || set -- "$@" "$name"
+    done
+    sha256sum -- "$@" >SHA256SUMS 9>&-
     # Signs of life are written to live.tsv until the other files are summed up. KILL: a child that
     # was only just forked still has this shell's trap, and forgets any other signal.
     kill -KILL "$beats" 2>/dev/null
@@ -70,7 +72,7 @@ finish() { # fio's exit, reason
     sha256sum live.tsv >>SHA256SUMS 9>&-
     keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"
     [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
-    echo "$1 $stopped $started $ended $keys ${2:-}" >exit.new
+    echo "$status $stopped $started $ended $keys $why" >exit.new
     mv -f exit.new exit
     exit 0
 }
@@ -112,7 +114,9 @@ files() { find "$work_dir" -xdev -type f 2>/dev/null; }
 
 cached_bytes() { # bytes of the test files in the cache; nothing where that cannot be counted
     command -v fincore >/dev/null 2>&1 || return 0
-    files | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
+    found=$(files)
+    if [ -z "$found" ]; then echo 0; return 0; fi # before the first step
+    printf '%s\n' "$found" | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
 }
 
 meminfo() { awk -v k="$1:" '$1 == k { printf "%.0f", $2 * 1024 }' /proc/meminfo; }
@@ -136,7 +140,8 @@ drop_caches() { # what was done and what it left goes to cache.txt
     else
         method=none
     fi
-    if [ -n "$work_dir" ]; then after=$(cached_bytes); else after=$(meminfo Buffers); fi
+    if [ "$before" = 0 ]; then after=0
+    elif [ -n "$work_dir" ]; then after=$(cached_bytes); else after=$(meminfo Buffers); fi
     echo "method $method"
     echo "what $([ -n "$work_dir" ] && echo files || echo buffers)"
     echo "before_bytes $before"
@@ -151,15 +156,17 @@ every_second() { while second; do echo; sleep 1; done; }
 
 canary() { # name of the file
     {
-        begin=$(now)
+        now
+        begin=$now
         read -r up_begin rest </proc/uptime
-        head -c 33554432 /dev/zero | sha256sum >/dev/null
+        head -c 8388608 /dev/zero | sha256sum >/dev/null
+        now
         # The uptime has hundredths only, so it is used only where the clock was moved.
         read -r up_end rest </proc/uptime
-        echo "cpu_s $(awk -v a="$begin" -v b="$(now)" -v c="$up_begin" -v d="$up_end" 'BEGIN {
+        awk -v a="$begin" -v b="$now" -v c="$up_begin" -v d="$up_end" 'BEGIN {
             s = b - a; u = d - c
-            printf "%.6f", ((s - u) * (s - u) > 0.0025) ? u : s
-        }')"
+            printf "checksum_8mib_s %.6f\n", ((s - u) * (s - u) > 0.0025) ? u : s
+        }'
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
             --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
             --output=new.null >/dev/null 2>&1
@@ -232,7 +239,8 @@ if may_start; then
     jobfile=$(hold_jobfile)
     kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
-    unix=$(now)
+    now
+    unix=$now
     read -r zero rest </proc/uptime
     # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
     (exec 9>&- && every_second) | (exec 9>&- >samples.txt && sample live.tsv) &
@@ -252,7 +260,8 @@ if may_start; then
     # ends are open, so that neither waits for the other.
     mkfifo pipe.fio pipe.stdout pipe.stderr
     exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
-    began=$(reading)
+    reading
+    began=$reading
     started=${began#* }
     (
         exec 9>&- </dev/null >pipe.stdout 2>pipe.stderr
@@ -284,11 +293,11 @@ if may_start; then
         if [ "$told" = 1 ] && past; then limit=${limit:-kill}; break; fi
         wait "$filter"
     done
-    finished=$(reading)
+    reading
+    finished=$reading
     hold_checked_after || changed="changed: $reason"
     set -- $(between "$began" "$finished")
-    lasted=$1 moved=$2
-    ended=$(awk -v a="$started" -v s="$lasted" 'BEGIN { printf "%.6f", a + s }')
+    lasted=$1 moved=$2 ended=$3
     disk_beside >>new.beside 9>&-
     settled $readers || for kept in stdout.txt stderr.txt; do
         cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print

@@ -1,7 +1,4 @@
-"""Progress while fio runs: bars on a terminal, plain lines elsewhere, nothing with --quiet.
-
-rich is imported at the first tick, so that the import overlaps with fio instead of delaying it.
-"""
+"""Progress while fio runs: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Group
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from diskbench.report.assemble.trial_names import namer
 from diskbench.report.terminal.screen import live, screen
 from diskbench.report.terminal.track import (
     TrialProgress,
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Tick
     from diskbench.model.spec import Plan, Step
+    from diskbench.report.terminal.quiet import Progress
 
 LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60
@@ -45,38 +44,9 @@ CourseOf = Callable[[str, int, str], "StepPhases | None"]
 log = logging.getLogger(__name__)
 
 
-class Progress(Protocol):
-    """Receives progress from the threads of the trials; its methods never block or raise."""
-
-    def measuring(self, plan: Plan) -> None:
-        """A trial is about to be measured by this plan; it may have been a draft until now."""
-        ...
-
-    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
-        """A step is about to run."""
-        ...
-
-    def tick(self, trial_id: str, tick: Tick) -> None:
-        """One second of the running step."""
-        ...
-
-    def step_finished(self, trial_id: str, result: StepResult) -> None:
-        """A step is done."""
-        ...
-
-    def note(self, trial_id: str, text: str) -> None:
-        """An event to report: a broken connection, a stop request that takes effect."""
-        ...
-
-    def close(self) -> None:
-        """Release the terminal; repeated calls have no effect."""
-        ...
-
-
 def open_progress(
     plans: Sequence[Plan],
     *,
-    quiet: bool,
     stream: TextIO,
     clock: Callable[[], float] = time.monotonic,
     course_of: CourseOf | None = None,
@@ -86,34 +56,11 @@ def open_progress(
     `course_of` returns the phases of a finished step by trial, run (from 0) and step name, so that
     no mean across a cliff is shown; it returns None for steps too short to have levels.
     """
-    if quiet:
-        return _Silent()
-    named = _namer(plans)
+    named = namer(plans)
     tracks = {plan.trial_id: TrialProgress(plan, named) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
-
-
-def names_of(plans: Sequence[Plan]) -> list[str]:
-    """The shortest label that distinguishes each of the trials of a command: none, the host, the
-    replicate, or host and replicate."""
-    return [*map(_namer(plans), plans)]
-
-
-def _namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
-    replicates = len({plan.cell.replicate for plan in plans}) > 1
-
-    def name(plan: Plan) -> str:
-        if len(plans) < 2:
-            return ""
-        number = f"#{plan.cell.replicate + 1}"
-        if plan.rental is not None and replicates:  # a rented machine's address says nothing
-            return number
-        host = plan.address or plan.facts.hostname or plan.cell.provider
-        return f"{host} {number}" if replicates else host
-
-    return name
 
 
 def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
@@ -125,17 +72,6 @@ def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> St
     except Exception as error:  # noqa: BLE001 - a display never raises; the result reports it again
         log.debug("no seconds of %s: %s", result.step, error)
         return None
-
-
-class _Silent:
-    """--quiet."""
-
-    def measuring(self, plan: Plan) -> None: ...
-    def step_started(self, trial_id: str, run_index: int, step: Step) -> None: ...
-    def tick(self, trial_id: str, tick: Tick) -> None: ...
-    def step_finished(self, trial_id: str, result: StepResult) -> None: ...
-    def note(self, trial_id: str, text: str) -> None: ...
-    def close(self) -> None: ...
 
 
 @dataclass

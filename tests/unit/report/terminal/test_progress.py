@@ -7,6 +7,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
 from diskbench.report.terminal.progress import open_progress
+from diskbench.report.terminal.quiet import Progress, QuietProgress
 from diskbench.report.terminal.track import TrialProgress, live_figures
 
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
@@ -26,7 +27,7 @@ class Terminal(io.StringIO):
 
 
 def opened(plans, stream, clock, **more):
-    return open_progress(plans, quiet=False, stream=stream, clock=clock, **more)
+    return open_progress(plans, stream=stream, clock=clock, **more)
 
 
 def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another():
@@ -70,15 +71,15 @@ def test_several_hosts_name_themselves_on_each_line():
     ]
 
 
-def test_quiet_says_nothing():
-    stream = io.StringIO()
-    shown = open_progress([plan()], quiet=True, stream=stream)
+def test_quiet_says_nothing(capsys):
+    shown: Progress = QuietProgress()
+    shown.measuring(plan())
     shown.step_started("01trial", 0, STEPS[0])
     shown.tick("01trial", TICK)
     shown.note("01trial", "x")
     shown.step_finished("01trial", result(STEPS[0]))
     shown.close()
-    assert stream.getvalue() == ""
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypatch):

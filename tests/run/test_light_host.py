@@ -1,0 +1,47 @@
+"""What one run starts on its host: little, since the host is what it measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.rigs.cli import Cli
+from tests.rigs.counted_host import counted_host
+
+pytestmark = pytest.mark.slow
+
+ONE_STEP = """\
+[reads]
+rw=randread
+bs=4k
+size=1m
+ioengine=psync
+rate_iops=200
+time_based
+runtime=1s
+"""
+MOST_PROCESSES = 260
+"""How many processes and threads a run of one second may start, on a machine so busy that many
+seconds pass (a few more processes each). They are 217; before 2026-11-23 they were 335."""
+COMMANDS = 7
+"""Facts and directory; fio's parser; directories and start; follow; permission; files; cleanup."""
+
+
+def test_a_run_starts_few_processes_on_its_host_in_few_commands(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "one.fio"
+    profile.write_text(ONE_STEP)
+    with counted_host(tmp_path / "sshd") as host:
+        config = tmp_path / "ssh_config"
+        config.write_text(host.server.config_block("box"))
+        config.chmod(0o600)
+        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        before = host.counts()
+        on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
+        done = user.run("run", *on_host, "--profile", str(profile), "--quiet")
+        assert done.returncode == 0, done.stderr
+        started = host.counts().since(before)
+    assert started.connections == 1
+    assert started.commands == COMMANDS
+    assert started.processes <= MOST_PROCESSES

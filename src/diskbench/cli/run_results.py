@@ -12,8 +12,8 @@ from diskbench.cli.failures import print_error, print_problem
 from diskbench.cli.foreground import worst
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.assemble.trial_names import names_of
+from diskbench.report.assemble.trial_view import trial_view
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import LIVE, CampaignState, CellRow
+from diskbench.model.campaign import LIVE, UNFINISHED, CampaignState, CellRow
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present, ulid_time
-from diskbench.store.database import transaction
+from diskbench.store.database import reading, transaction
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def list_campaigns(
     query = sa.select(matrix).where(matrix.c.kind.is_(None)).order_by(matrix.c.campaign_id)
     if states is not None:
         query = query.where(schema.matrix.c.state.in_(sorted(states)))
-    with transaction(database) as connection:
+    with reading(database) as connection:
         return [_campaign(row) for row in connection.execute(query).mappings()]
 
 
 def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
     """The matrix with this id, also that of a run."""
     query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
-    with transaction(database) as connection:
+    with reading(database) as connection:
         return _campaign(connection.execute(query).mappings().one())
 
 
@@ -133,10 +133,14 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
 
 
 class Locked:
-    """A matrix whose row this process has locked: no other process changes it meanwhile."""
+    """A matrix whose row this process has locked: no other process changes it meanwhile. With
+    `looks` it is not locked, and changes are not written: `changed` says whether there were any."""
 
-    def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
-        self._connection, self.campaign = connection, campaign
+    def __init__(
+        self, connection: Connection, campaign: CampaignRow, *, looks: bool = False
+    ) -> None:
+        self._connection, self.campaign, self._looks = connection, campaign, looks
+        self.changed = False
 
     def now(self) -> datetime:
         """The database's present time, by which turns are given."""
@@ -146,17 +150,18 @@ class Locked:
         """The cells, in order."""
         return self._cells()
 
-    def under_way(self, *, since: str, machines: Collection[str]) -> list[CellRow]:
-        """The cells that are live, that got their turn after `since`, or that share one of
-        `machines`: the few cells that decide whether a waiting cell may start."""
+    def under_way(self, *, since: str | None, machines: Collection[str]) -> list[CellRow]:
+        """The cells that are live, that got their turn after `since` (None: that does not matter),
+        or that share one of `machines`: the few cells that decide whether a waiting cell may start.
+        """
         cell = schema.cell
-        return self._cells(
-            sa.or_(
-                cell.c.state.in_(sorted(LIVE)),
-                cell.c.queued_at > since,
-                cell.c.machine.in_(sorted(machines)),
-            )
-        )
+        decide = [cell.c.state.in_(sorted(LIVE))]
+        # Only what is needed: each further condition needs an index of its own to stay cheap.
+        if since is not None:
+            decide.append(cell.c.queued_at > since)
+        if machines:
+            decide.append(cell.c.machine.in_(sorted(machines)))
+        return self._cells(sa.or_(*decide))
 
     def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
         """The next `most` waiting cells after the position `after`, except those in the providers
@@ -176,10 +181,10 @@ class Locked:
     def is_over(self) -> bool:
         """Whether every cell ended."""
         cell = schema.cell
-        query = sa.select(sa.func.count()).where(
-            cell.c.campaign_id == self.campaign.campaign_id, cell.c.finished_at.is_(None)
+        unfinished = sa.select(sa.literal(1)).where(
+            cell.c.campaign_id == self.campaign.campaign_id, cell.c.state.in_(sorted(UNFINISHED))
         )
-        return self._connection.execute(query).scalar_one() == 0
+        return self._connection.execute(unfinished.limit(1)).first() is None
 
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
@@ -193,6 +198,9 @@ class Locked:
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
+        self.changed = True
+        if self._looks:
+            return
         cell = schema.cell
         self._connection.execute(
             sa.update(cell)
@@ -211,15 +219,33 @@ class Locked:
 
 
 @contextmanager
+def looked(database: Engine, campaign: CampaignRow) -> Iterator[Locked]:
+    """A matrix that is only looked at: no lock is taken, and nothing is changed."""
+    with reading(database) as connection:
+        yield Locked(connection, campaign, looks=True)
+
+
+@contextmanager
 def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
-    """Lock a matrix. The first statement is a write, which locks the row on PostgreSQL and the
-    whole database on SQLite until the block ends."""
+    """Lock a matrix until the block ends: its row on PostgreSQL, where cells are written beside the
+    lock and the row is not written anew; the whole database on SQLite, which a write locks."""
     matrix = schema.matrix
     mine = matrix.c.campaign_id == campaign_id
+    query = sa.select(matrix).where(mine)
     with transaction(database) as connection:
-        connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
-        row = connection.execute(sa.select(matrix).where(mine)).mappings().one()
-        yield Locked(connection, _campaign(row))
+        if database.dialect.name == "postgresql":
+            query = query.with_for_update(key_share=True)
+        else:
+            connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
+        yield Locked(connection, _campaign(connection.execute(query).mappings().one()))
+
+
+def partitions_of(database: Engine, campaign_id: str) -> frozenset[str]:
+    """The providers and regions of the cells of a matrix; they never change."""
+    cell = schema.cell
+    query = sa.select(cell.c.partition).where(cell.c.campaign_id == campaign_id).distinct()
+    with reading(database) as connection:
+        return frozenset(connection.execute(query).scalars())
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
@@ -232,7 +258,7 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         .distinct()
     )
     routes: dict[str, set[str]] = {}
-    with transaction(database) as connection:
+    with reading(database) as connection:
         for trial_id, route in connection.execute(query):
             routes.setdefault(trial_id, set()).add(route)
     return routes

@@ -86,6 +86,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection for one query. PostgreSQL gets it without BEGIN and COMMIT, which are two of
+    three round trips; several queries that must agree with each other need `transaction`.
+
+    Raises StoreUnavailable as `transaction` does.
+    """
+    with as_unavailable(engine), engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+        yield connection
+
+
 def shown_url(engine: Engine) -> str:
     """The URL of `engine` as it may be printed."""
     return printable(engine.url.render_as_string(hide_password=False))

@@ -16,7 +16,7 @@ from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.clock import now
-from diskbench.store.database import transaction
+from diskbench.store.database import reading, transaction
 from diskbench.store.leases import insert_lease
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.runs import insert_run_cell
@@ -85,7 +85,7 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     and this one cannot read.
     """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
-    with transaction(database) as connection:
+    with reading(database) as connection:
         stored = connection.execute(query).scalar_one_or_none()
     try:
         return Plan.model_validate(stored) if stored is not None else None
@@ -102,7 +102,7 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
     run = schema.run
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
-    with transaction(database) as connection:
+    with reading(database) as connection:
         url: str | None = connection.execute(query).scalar_one_or_none()
     return url
 
@@ -250,7 +250,7 @@ def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
-    with transaction(database) as connection:
+    with reading(database) as connection:
         ids = connection.execute(
             sa.select(run.c.run_id)
             .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))

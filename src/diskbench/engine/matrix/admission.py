@@ -1,6 +1,7 @@
 """Admission of cells: cells that the limits allow are queued, each once, by any process.
 
-Any process may feed a matrix at any time: the decision is made under a lock, and a cell that was
+Any process may feed a matrix at any time. It decides without a lock first, which is all that most
+looks need; only where that would change something it decides again under a lock. A cell that was
 admitted but not yet queued, because its process died in between, is queued by the next process.
 """
 
@@ -18,13 +19,13 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStanding, turn_of
 from diskbench.results.until import standings_of
-from diskbench.store.campaigns import locked
+from diskbench.store.campaigns import locked, looked
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import sqlalchemy as sa
 
@@ -42,6 +43,7 @@ def feed(
     admits: bool = True,
     reaches: Callable[[CellRow], bool] = lambda _: True,
     keep: Callable[[CampaignRow], None] = lambda _: None,
+    partitions: Collection[str] = (),
 ) -> CampaignRow:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. With `admits` False no cell is admitted, because the process is about to end. Only
@@ -61,10 +63,17 @@ def feed(
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
     standing = {machine.name for machine in list_machines(database, campaign.campaign_id)}
-    with locked(database, campaign.campaign_id) as held:
+
+    def decide(held: Locked) -> None:
         if admits:
-            rooms = _rooms(held, seen)
-            _decide(held, standing, reaches, over, live, rooms)
+            _decide(held, standing, reaches, (over, live), _rooms(held, seen), partitions)
+
+    with looked(database, campaign) as look:
+        decide(look)
+        if not look.changed and not look.is_over():
+            return campaign
+    with locked(database, campaign.campaign_id) as held:
+        decide(held)
         if not held.is_over():
             return held.campaign
         change = {"state": "done", "finished_at": iso(held.now())}
@@ -81,14 +90,16 @@ def _decide(
     held: Locked,
     standing: set[str],
     reaches: Callable[[CellRow], bool],
-    spent_usd: float,
-    live_usd: dict[str, float],
+    usd: tuple[float, dict[str, float]],
     rooms: _Rooms | None,
+    partitions: Collection[str],
 ) -> None:
     """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
     may have thousands, and this runs each time that a cell ends."""
-    limits, moment = held.campaign.limits, held.now()
-    lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
+    limits, moment, (spent_usd, live_usd) = held.campaign.limits, held.now(), usd
+    lately = None
+    if limits.calls_per_minute:
+        lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately, machines=standing)
     now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
@@ -101,6 +112,8 @@ def _decide(
     after = -1
     while standing or now.ends or _live(running) < limits.max_parallel:
         nowhere = set[str]() if standing or now.ends else full(running, limits)
+        if partitions and all(_is_in(name, nowhere) for name in partitions):
+            return
         page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
         if not page:
             return
@@ -120,6 +133,11 @@ def _decide(
                 _spare(held, position, problem.message)
             else:
                 _refuse(held, position, problem)
+
+
+def _is_in(partition: str, names: Collection[str]) -> bool:
+    """Whether a partition (`PROVIDER` or `PROVIDER/REGION`) is among these, or its provider is."""
+    return partition in names or partition.partition("/")[0] in names
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,12 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
-from diskbench.store.campaigns import claim_campaign, find_campaign, save_campaign
+from diskbench.store.campaigns import (
+    claim_campaign,
+    find_campaign,
+    load_campaign,
+    save_campaign,
+)
 from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.database import open_database
 from diskbench.store.wishes import request_end
@@ -26,7 +31,7 @@ def begun(database):
     def begin(cells, **limits):
         campaign = campaign_row(limits=Limits(**limits))
         save_campaign(database, campaign, cells)
-        return feed(database, campaign)
+        return feed(database, load_campaign(database, CAMPAIGN))
 
     return begin
 
@@ -57,7 +62,7 @@ def test_fed_twice_is_as_once(database, begun):
 def test_a_process_that_is_about_to_end_begins_none(database):
     campaign = campaign_row()
     save_campaign(database, campaign, [cell_row(0)])
-    feed(database, campaign, admits=False)
+    feed(database, load_campaign(database, CAMPAIGN), admits=False)
     assert states(database) == ["waiting"]
 
 

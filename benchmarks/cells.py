@@ -261,9 +261,9 @@ def statements(database: str, most: int) -> list[Any]:
     """The statements that were sent most often: calls, milliseconds, text."""
     query = (
         "SELECT calls, total_exec_time, regexp_replace(left(query, 150), '\\s+', ' ', 'g')"
-        f" FROM pg_stat_statements ORDER BY calls DESC LIMIT {most:d}"
+        " FROM pg_stat_statements ORDER BY calls DESC"
     )
-    return list(_ask(database, query)) if most else []
+    return list(_ask(database, query))[:most]
 
 
 def cells_of(database: str) -> list[Cell]:
@@ -279,13 +279,13 @@ def cells_of(database: str) -> list[Cell]:
 
 def sizes_of(database: str) -> dict[str, int]:
     """Bytes of the checkpoints (their text), of DBOS's tables and of ours, indexes included."""
-    inputs = "octet_length(coalesce(inputs, '')) + octet_length(coalesce(output, ''))"
     table = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN"
     table += " pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND "
     queries = {
         "checkpoints": "SELECT coalesce(sum(octet_length(coalesce(output, ''))), 0)"
         " FROM dbos.operation_outputs",
-        "workflows": f"SELECT coalesce(sum({inputs}), 0) FROM dbos.workflow_status",
+        "workflows": "SELECT coalesce(sum(octet_length(coalesce(inputs, ''))"
+        " + octet_length(coalesce(output, ''))), 0) FROM dbos.workflow_status",
         "steps": "SELECT count(*) FROM dbos.operation_outputs",
         "dbos_tables": f"{table} n.nspname = 'dbos'",
         "our_tables": f"{table} n.nspname = 'public'",
@@ -296,7 +296,7 @@ def sizes_of(database: str) -> dict[str, int]:
 def states(database: str) -> Counter[str]:
     """How many cells are in each state."""
     query = "SELECT state, count(*) FROM diskbench_cell GROUP BY state"
-    return Counter({state: count for state, count in _ask(database, query)})
+    return Counter(dict(_ask(database, query)))
 
 
 def _ask(database: str, query: str) -> Sequence[Any]:

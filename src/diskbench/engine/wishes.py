@@ -1,4 +1,5 @@
-"""Polling for requests to stop: one thread per process polls for all of its trials."""
+"""Requests to stop: one thread per process looks for all of its trials, at once where the database
+sends notices (store/notices.py), else by polling."""
 
 from __future__ import annotations
 
@@ -14,15 +15,23 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.0
 """Seconds between two polls; our choice."""
+LISTENING_LOOK_S = 30.0
+"""Seconds between two looks while notices are heard: no request should ever wait for them."""
 
 
 def follow_wishes(session: Session, stop: Stop) -> None:
     """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
-    session.keep_running(lambda over: _follow(session, stop, over))
+    wake = threading.Event()
+    session.notices.wake(wake, "wish")
+    session.keep_running(lambda over: _follow(session, stop, wake, over))
 
 
-def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
-    while not over.wait(LOOK_S):
+def _follow(session: Session, stop: Stop, wake: threading.Event, over: threading.Event) -> None:
+    while True:
+        wake.wait(LISTENING_LOOK_S if session.notices.listening else LOOK_S)
+        wake.clear()
+        if over.is_set():
+            return
         try:
             trial_ids = asked_to_stop(session.database, session.executor_id)
         except StoreUnavailable:

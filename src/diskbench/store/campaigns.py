@@ -17,6 +17,7 @@ from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present, ulid_time
 from diskbench.store.database import reading, transaction
+from diskbench.store.notices import announce
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellR
         insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
+        announce(connection, "cells")
 
 
 def list_campaigns(
@@ -130,6 +132,9 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
             .where(schema.matrix.c.campaign_id == campaign_id)
             .values(**values)
         )
+        if state == "cancelling":
+            announce(connection, "wish")
+            announce(connection, "cells")
 
 
 class Locked:
@@ -155,7 +160,7 @@ class Locked:
         or that share one of `machines`: the few cells that decide whether a waiting cell may start.
         """
         cell = schema.cell
-        decide = [cell.c.state.in_(sorted(LIVE))]
+        decide: list[sa.ColumnElement[bool]] = [cell.c.state.in_(sorted(LIVE))]
         # Only what is needed: each further condition needs an index of its own to stay cheap.
         if since is not None:
             decide.append(cell.c.queued_at > since)
@@ -216,6 +221,8 @@ class Locked:
             .where(matrix.c.campaign_id == self.campaign.campaign_id)
             .values(state=state, finished_at=(at or present()) if state == "done" else None)
         )
+        if state == "running":
+            announce(self._connection, "cells")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from diskbench.store import schema
 from diskbench.store.clock import database_time, iso, present
 from diskbench.store.database import reading, transaction
+from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert
 
 if TYPE_CHECKING:
@@ -89,14 +90,13 @@ def save_progress(
     tick: Mapping[str, Any] | None = None,
 ) -> None:
     """Save the progress of a run; called at most once per second."""
-    moment = iso(database_time(database))
     row = {
         "run_id": run_id,
         "step_index": step_index,
         "step": step,
         "round": round,
         "tick": dict(tick) if tick else None,
-        "updated_at": moment,
+        "updated_at": present(),
     }
     with transaction(database) as connection:
         upsert(connection, schema.progress, [row])
@@ -184,3 +184,4 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
+        announce(connection, "cells")  # what it left is to be taken over

@@ -128,6 +128,8 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
         "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
         "pool_pre_ping": True,
+        "pool_size": 15,  # as many as before with those beyond the pool, which were made each time
+        "max_overflow": 0,
     }
 
 

@@ -43,6 +43,7 @@ def launch_cells(
     durable_cells.bind(cells, stations)
     session.ends_work = process.stop
     follow_wishes(session, cells.stop)
+    session.keep_running(lambda over: session.notices.follow(session.database, over))
     process.launch(
         session.database,
         session.executor_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.worker import TICK_S
 from diskbench.engine.trial.interrupt import on_signals
 from diskbench.errors import Interrupted, StoreUnavailable, Suspended
 from diskbench.store.claims import describe_executor
@@ -40,8 +39,7 @@ def _work(worker: Worker) -> None:
     announced = False
     worker.wake.set()
     while True:
-        worker.wake.wait(TICK_S)
-        worker.wake.clear()
+        worker.wait()
         if not worker.admits and not announced:
             announced = True
             _announce_draining(worker)

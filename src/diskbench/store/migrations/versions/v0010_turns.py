@@ -1,4 +1,4 @@
-"""Indexes for what the turn of a cell reads, so that it costs the same in a matrix of 10,000 cells."""
+"""Indexes for what the turn of a cell reads, however large its matrix is."""
 
 from alembic import op
 

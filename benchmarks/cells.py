@@ -34,7 +34,7 @@ import sqlalchemy as sa
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.chaos import Process, World, pairs, process_in, running  # noqa: E402
+from benchmarks.chaos import Process, World, pairs, process_in  # noqa: E402
 from tests.rigs.books import Books, audit, in_directories  # noqa: E402
 from tests.rigs.postgres import running_postgres  # noqa: E402
 
@@ -184,7 +184,7 @@ def measured(process: Process, world: World, database: str, given: argparse.Name
     ]
     starting: dict[int, float] = {}
     try:
-        while running(database):
+        while not over(database):
             if time.monotonic() - began > given.within:
                 sys.exit(f"it did not end:\n{process.end_of_log()}")
             if not starting and states(database).keys() - {"waiting", "queued"}:
@@ -291,6 +291,11 @@ def sizes_of(database: str) -> dict[str, int]:
         "our_tables": f"{table} n.nspname = 'public'",
     }
     return {name: int(_ask(database, query)[0][0]) for name, query in queries.items()}
+
+
+def over(database: str) -> bool:
+    """Whether the matrix has ended."""
+    return not _ask(database, "SELECT 1 FROM diskbench_matrix WHERE state <> 'done'")
 
 
 def states(database: str) -> Counter[str]:

@@ -15,7 +15,6 @@ is a further replicate that was not needed, or not allowed for, under `until_ci`
 
 LIVE: frozenset[CellState] = frozenset({"queued", "renting", "measuring"})
 """The states of a cell that takes one of the places that may be taken at once."""
-UNFINISHED: frozenset[CellState] = LIVE | {"waiting"}
 FINAL: frozenset[CellState] = frozenset({"done", "failed", "refused", "cancelled", "spared"})
 
 ERROR_COLUMNS: Final = ("error_kind", "error", "advice", "error_data")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import LIVE, UNFINISHED, CampaignState, CellRow
+from diskbench.model.campaign import LIVE, CampaignState, CellRow
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
@@ -161,12 +161,14 @@ class Locked:
         """
         cell = schema.cell
         decide: list[sa.ColumnElement[bool]] = [cell.c.state.in_(sorted(LIVE))]
-        # Only what is needed: each further condition needs an index of its own to stay cheap.
+        # Each condition is a search of its own, by its own index, as SQLite makes none of an OR.
         if since is not None:
             decide.append(cell.c.queued_at > since)
         if machines:
             decide.append(cell.c.machine.in_(sorted(machines)))
-        return self._cells(sa.or_(*decide))
+        mine = cell.c.campaign_id == self.campaign.campaign_id
+        found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
+        return self._cells(cell.c.position.in_(found))
 
     def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
         """The next `most` waiting cells after the position `after`, except those in the providers
@@ -186,10 +188,11 @@ class Locked:
     def is_over(self) -> bool:
         """Whether every cell ended."""
         cell = schema.cell
-        unfinished = sa.select(sa.literal(1)).where(
-            cell.c.campaign_id == self.campaign.campaign_id, cell.c.state.in_(sorted(UNFINISHED))
-        )
-        return self._connection.execute(unfinished.limit(1)).first() is None
+        mine = sa.select(cell.c.position).where(cell.c.campaign_id == self.campaign.campaign_id)
+        # Apart, and in the order of the index: of half the cells PostgreSQL would read the table.
+        live = mine.where(cell.c.state.in_(sorted(LIVE))).limit(1)
+        waiting = mine.where(cell.c.state == "waiting").order_by(cell.c.position).limit(1)
+        return all(self._connection.execute(one).first() is None for one in (live, waiting))
 
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell

@@ -104,8 +104,9 @@ class Notices:
 def _own_connection(database: Engine) -> psycopg.Connection[tuple[object, ...]]:
     """A connection outside of the pool, without transactions."""
     pooled = database.raw_connection()
-    pooled.detach()
     connection: psycopg.Connection[tuple[object, ...]] = pooled.driver_connection  # type: ignore[assignment]
+    pooled.detach()
+    connection.rollback()
     connection.autocommit = True
     return connection
 

@@ -284,8 +284,6 @@ def sizes_of(database: str) -> dict[str, int]:
     queries = {
         "checkpoints": "SELECT coalesce(sum(octet_length(coalesce(output, ''))), 0)"
         " FROM dbos.operation_outputs",
-        "workflows": "SELECT coalesce(sum(octet_length(coalesce(inputs, ''))"
-        " + octet_length(coalesce(output, ''))), 0) FROM dbos.workflow_status",
         "steps": "SELECT count(*) FROM dbos.operation_outputs",
         "dbos_tables": f"{table} n.nspname = 'dbos'",
         "our_tables": f"{table} n.nspname = 'public'",

@@ -16,7 +16,7 @@ from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present, ulid_time
-from diskbench.store.database import reading, transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.notices import announce
 from diskbench.store.upsert import insert_missing
 
@@ -76,14 +76,14 @@ def list_campaigns(
     query = sa.select(matrix).where(matrix.c.kind.is_(None)).order_by(matrix.c.campaign_id)
     if states is not None:
         query = query.where(schema.matrix.c.state.in_(sorted(states)))
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         return [_campaign(row) for row in connection.execute(query).mappings()]
 
 
 def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
     """The matrix with this id, also that of a run."""
     query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         return _campaign(connection.execute(query).mappings().one())
 
 
@@ -231,7 +231,7 @@ class Locked:
 @contextmanager
 def looked(database: Engine, campaign: CampaignRow) -> Iterator[Locked]:
     """A matrix that is only looked at: no lock is taken, and nothing is changed."""
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         yield Locked(connection, campaign, looks=True)
 
 
@@ -254,7 +254,7 @@ def partitions_of(database: Engine, campaign_id: str) -> frozenset[str]:
     """The providers and regions of the cells of a matrix; they never change."""
     cell = schema.cell
     query = sa.select(cell.c.partition).where(cell.c.campaign_id == campaign_id).distinct()
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         return frozenset(connection.execute(query).scalars())
 
 
@@ -268,7 +268,7 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         .distinct()
     )
     routes: dict[str, set[str]] = {}
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         for trial_id, route in connection.execute(query):
             routes.setdefault(trial_id, set()).add(route)
     return routes

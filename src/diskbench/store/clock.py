@@ -47,9 +47,9 @@ def _present_on_postgresql(_element: present, _compiler: object, **_: object) ->
 
 def database_time(engine: Engine) -> datetime:
     """The database's present time, UTC. Raises StoreUnavailable."""
-    from diskbench.store.database import reading
+    from diskbench.store.database import one_statement
 
-    with reading(engine) as connection:
+    with one_statement(engine) as connection:
         return datetime.fromisoformat(connection.execute(sa.select(present())).scalar_one())
 
 

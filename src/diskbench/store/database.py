@@ -87,16 +87,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection for one query. PostgreSQL gets it without BEGIN and COMMIT, which are two of
-    three round trips; several queries that must agree with each other need `transaction`.
+def one_statement(engine: Engine) -> Iterator[Connection]:
+    """A connection for one statement, which is committed with it. PostgreSQL gets no BEGIN and no
+    COMMIT, which are two of three round trips; several statements that belong together need
+    `transaction`.
 
     Raises StoreUnavailable as `transaction` does.
     """
+    if engine.dialect.name != "postgresql":
+        with transaction(engine) as connection:
+            yield connection
+        return
     with as_unavailable(engine), engine.connect() as connection:
-        if engine.dialect.name == "postgresql":
-            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-        yield connection
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def shown_url(engine: Engine) -> str:

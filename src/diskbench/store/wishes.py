@@ -17,7 +17,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import set_campaign_state
 from diskbench.store.cells import update_cell
 from diskbench.store.clock import present
-from diskbench.store.database import reading, transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.notices import announce, announce_now
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
             sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
         )
     )
-    with reading(database) as connection:
+    with one_statement(database) as connection:
         return frozenset(connection.execute(asked).scalars())
 
 

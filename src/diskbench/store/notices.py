@@ -97,7 +97,7 @@ class Notices:
                 for notice in connection.notifies(timeout=_WAIT_S):
                     self.heard(notice.payload)
                 if time.monotonic() - asked_at > _ASKED_EVERY_S:
-                    connection.execute("SELECT 1")
+                    connection.execute(f"LISTEN {CHANNEL}")  # changes nothing
                     asked_at = time.monotonic()
 
 

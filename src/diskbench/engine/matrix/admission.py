@@ -40,8 +40,8 @@ _PAGE = 100
 
 @dataclass(frozen=True)
 class Fed:
-    """A matrix after its turn: `begun` says whether cells were queued, `left` whether cells that
-    were looked at still wait although places are free, and `by_time` whether time alone may let
+    """A matrix after its turn: `begun` says whether cells were queued, `left` whether cells wait
+    although places are free, and `by_time` whether time alone may let
     one begin, so that the next look must not wait for an event."""
 
     campaign: CampaignRow
@@ -124,8 +124,8 @@ def _decide(
     partitions: Collection[str],
 ) -> list[CellRow]:
     """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
-    may have thousands, and this runs each time that a cell ends. Returns the cells that were read
-    and still wait."""
+    may have thousands, and this runs each time that a cell ends. Returns the cells that still wait
+    although places are free."""
     limits, moment, (spent_usd, live_usd) = held.campaign.limits, held.now(), usd
     lately = None
     if limits.calls_per_minute:
@@ -144,7 +144,7 @@ def _decide(
     while standing or now.ends or _live(running) < limits.max_parallel:
         nowhere = set[str]() if standing or now.ends else full(running, limits)
         if partitions and all(_is_in(name, nowhere) for name in partitions):
-            return left
+            return []
         page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
         if not page:
             return left
@@ -166,7 +166,7 @@ def _decide(
                 _refuse(held, position, problem)
         settled = {*decision.begin, *(position for position, _ in decision.refuse)}
         left += [cell for cell in page if cell.position not in settled]
-    return left
+    return []
 
 
 def _is_in(partition: str, names: Collection[str]) -> bool:

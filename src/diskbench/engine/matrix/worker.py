@@ -58,9 +58,10 @@ log = logging.getLogger(__name__)
 TICK_S = 2.0
 """Seconds between checks for cells to admit and to take over, where no notices are heard; our
 choice."""
-LISTENING_TICK_S = BEAT_S
+LISTENING_TICK_S = BEAT_S / 3
 """Seconds between checks while notices are heard (store/notices.py): only the silence of another
-machine's process is found by looking."""
+machine's process is found by looking. Well below BEAT_S, since a longer gap between two checks
+counts as a database that was away, after which nobody is taken for dead."""
 SWEEP_EVERY_S = 30.0
 """Seconds between checks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25

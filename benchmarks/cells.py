@@ -159,7 +159,8 @@ def main() -> int:
         books = audit(database, state / "user" / "evidence", expected=world.rows, left=world.left())
         cells = cells_of(database)
         sizes = sizes_of(database)
-        sizes["evidence"] = sum(p.stat().st_size for p in (state / "user").rglob("evidence/**/*"))
+        kept = (path for path in (state / "user" / "evidence").rglob("*") if path.is_file())
+        sizes["evidence"] = sum(path.stat().st_size for path in kept)
     figures = figures_of(found, cells, sizes, allowed)
     show(figures, found, books, cells, allowed)
     for calls, ms, text in frequent:

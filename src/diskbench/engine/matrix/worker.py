@@ -65,7 +65,7 @@ counts as a database that was away, after which nobody is taken for dead."""
 SWEEP_EVERY_S = 30.0
 """Seconds between checks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25
-"""Seconds between polls of its own queue: the longest wait of a cell, at little load when idle."""
+"""Seconds between polls of its own queue, which begin with its first takeover."""
 
 
 @dataclass

@@ -7,7 +7,6 @@ The books are kept behind diskbench's back (tests/rigs/books.py). Ends with 1 un
 that must be 0 is 0.
 
     python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 6]
-    python benchmarks/chaos.py --scale [--cells 1000] [--workers 4]     (see chaos_scale.py)
 """
 
 from __future__ import annotations
@@ -325,16 +324,9 @@ def main() -> int:
         help="mean life at work, s; exponential, so that some live long",
     )
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--scale", action="store_true", help="1,000 cells instead of kills")
-    parser.add_argument("--cells", type=int, default=1000)
-    parser.add_argument("--workers", type=int, default=4)
     given = parser.parse_args()
     # Whoever ends this ends in order what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if given.scale:
-        from benchmarks.chaos_scale import main as scale
-
-        return scale(given.cells, given.workers)
     seed = secrets.randbelow(2**32) if given.seed is None else given.seed
     chance = random.Random(seed)
     print(f"on {given.on}, seed {seed}", flush=True)

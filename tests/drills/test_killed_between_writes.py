@@ -10,7 +10,7 @@ FROM_FILE_TO_WORKFLOW = (
     "before diskbench.engine.matrix.campaign:claim_foreground 1",
     "after diskbench.engine.matrix.campaign:claim_foreground 1",
     "after diskbench.engine.matrix.worker:feed 1",
-    "after diskbench.engine.durable.cells:enqueue 1",
+    "after diskbench.engine.durable.cells:start 1",
     "before diskbench.store.cells:claim_cell 1",
     "before diskbench.store.rows:save_plan 1",
     "after diskbench.store.rows:save_plan 1",

@@ -31,7 +31,7 @@ from tests.rigs.postgres import postgres_server
         "before diskbench.store.rows:save_step 2",
         "before diskbench.store.rows:end_run 1",
         "before diskbench.store.leases:release_lease 1",
-        "before diskbench.engine.durable.cells:enqueue 1",
+        "before diskbench.engine.durable.cells:start 1",
     ],
 )
 def test_a_database_that_is_away_for_a_moment_is_waited_for(chaos: Chaos, moment: str) -> None:

@@ -38,15 +38,16 @@ class Server:
 
 
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """The URL of an empty database; the server ends with the block."""
-    with postgres_server() as server:
+def running_postgres(*settings: str) -> Iterator[str]:
+    """The URL of an empty database of a server with `settings` ("name=value"); the server ends with
+    the block."""
+    with postgres_server(*settings) as server:
         yield server.url
 
 
 @contextmanager
-def postgres_server() -> Iterator[Server]:
-    """A server with an empty database; it ends with the block."""
+def postgres_server(*settings: str) -> Iterator[Server]:
+    """A server with an empty database, and with `settings` ("name=value"); it ends with the block."""
     # A socket's path has at most 107 characters: pytest's own directories may be too deep.
     home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
     home.chmod(0o755)
@@ -69,6 +70,7 @@ def postgres_server() -> Iterator[Server]:
         run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
             "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
         options = " ".join(["-k", str(home), "-c", "listen_addresses=", *_SPEED])
+        options += "".join(f" -c {setting}" for setting in settings)
         server = Server(f"postgresql://bench@/postgres?host={home}", options, pg_ctl)
         server.start()
         try:

@@ -225,7 +225,7 @@ def test_a_worker_that_is_told_to_end_hands_over_at_once(user, worker):
     (stays,) = both.values()
     leaves.process.send_signal(signal.SIGTERM)
     assert leaves.process.wait(timeout=WAIT_S) == 0
-    assert leaves.has_told(f"worker {cell.worker} leaves")
+    assert leaves.has_told(f"worker {cell.worker} stops")
     until(lambda: stays.has_told("takes over"), "the other's turn")
     until(lambda: all_over(user), "the end of the matrix")
     (after,) = cells(user)

@@ -13,6 +13,7 @@ from platformdirs import user_data_path
 
 from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.executor import enrol, keep_beating
+from diskbench.engine.trial.parsed_once import ParsedOnce
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
@@ -23,6 +24,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
+from diskbench.store.notices import Notices
 from diskbench.store.rows import evidence_url_of
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ class Session:
     """The value of the owner tag on everything that is rented."""
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
+    parsed: ParsedOnce = field(default_factory=ParsedOnce)
+    notices: Notices = field(default_factory=Notices)
+    """What other processes say, once `keep_running` follows it."""
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
@@ -151,6 +156,7 @@ class Session:
                 host.close()
         if self.ends_work():
             self._over.set()
+            self.notices.wake_all()
             for thread in self._background:
                 thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead

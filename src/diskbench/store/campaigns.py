@@ -16,7 +16,8 @@ from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present, ulid_time
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.notices import announce
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellR
         insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
+        announce(connection, "cells")
 
 
 def list_campaigns(
@@ -74,14 +76,14 @@ def list_campaigns(
     query = sa.select(matrix).where(matrix.c.kind.is_(None)).order_by(matrix.c.campaign_id)
     if states is not None:
         query = query.where(schema.matrix.c.state.in_(sorted(states)))
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [_campaign(row) for row in connection.execute(query).mappings()]
 
 
 def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
     """The matrix with this id, also that of a run."""
     query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return _campaign(connection.execute(query).mappings().one())
 
 
@@ -130,13 +132,20 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
             .where(schema.matrix.c.campaign_id == campaign_id)
             .values(**values)
         )
+        if state == "cancelling":
+            announce(connection, "wish")
+            announce(connection, "cells")
 
 
 class Locked:
-    """A matrix whose row this process has locked: no other process changes it meanwhile."""
+    """A matrix whose row this process has locked: no other process changes it meanwhile. With
+    `looks` it is not locked, and changes are not written: `changed` says whether there were any."""
 
-    def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
-        self._connection, self.campaign = connection, campaign
+    def __init__(
+        self, connection: Connection, campaign: CampaignRow, *, looks: bool = False
+    ) -> None:
+        self._connection, self.campaign, self._looks = connection, campaign, looks
+        self.changed = False
 
     def now(self) -> datetime:
         """The database's present time, by which turns are given."""
@@ -146,17 +155,20 @@ class Locked:
         """The cells, in order."""
         return self._cells()
 
-    def under_way(self, *, since: str, machines: Collection[str]) -> list[CellRow]:
-        """The cells that are live, that got their turn after `since`, or that share one of
-        `machines`: the few cells that decide whether a waiting cell may start."""
+    def under_way(self, *, since: str | None, machines: Collection[str]) -> list[CellRow]:
+        """The cells that are live, that got their turn after `since` (None: that does not matter),
+        or that share one of `machines`: the few cells that decide whether a waiting cell may start.
+        """
         cell = schema.cell
-        return self._cells(
-            sa.or_(
-                cell.c.state.in_(sorted(LIVE)),
-                cell.c.queued_at > since,
-                cell.c.machine.in_(sorted(machines)),
-            )
-        )
+        decide: list[sa.ColumnElement[bool]] = [cell.c.state.in_(sorted(LIVE))]
+        # Each condition is a search of its own, by its own index, as SQLite makes none of an OR.
+        if since is not None:
+            decide.append(cell.c.queued_at > since)
+        if machines:
+            decide.append(cell.c.machine.in_(sorted(machines)))
+        mine = cell.c.campaign_id == self.campaign.campaign_id
+        found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
+        return self._cells(cell.c.position.in_(found))
 
     def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
         """The next `most` waiting cells after the position `after`, except those in the providers
@@ -176,10 +188,11 @@ class Locked:
     def is_over(self) -> bool:
         """Whether every cell ended."""
         cell = schema.cell
-        query = sa.select(sa.func.count()).where(
-            cell.c.campaign_id == self.campaign.campaign_id, cell.c.finished_at.is_(None)
-        )
-        return self._connection.execute(query).scalar_one() == 0
+        mine = sa.select(cell.c.position).where(cell.c.campaign_id == self.campaign.campaign_id)
+        # Apart, and in the order of the index: of half the cells PostgreSQL would read the table.
+        live = mine.where(cell.c.state.in_(sorted(LIVE))).limit(1)
+        waiting = mine.where(cell.c.state == "waiting").order_by(cell.c.position).limit(1)
+        return all(self._connection.execute(one).first() is None for one in (live, waiting))
 
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
@@ -193,6 +206,9 @@ class Locked:
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
+        self.changed = True
+        if self._looks:
+            return
         cell = schema.cell
         self._connection.execute(
             sa.update(cell)
@@ -208,18 +224,38 @@ class Locked:
             .where(matrix.c.campaign_id == self.campaign.campaign_id)
             .values(state=state, finished_at=(at or present()) if state == "done" else None)
         )
+        if state == "running":
+            announce(self._connection, "cells")
+
+
+@contextmanager
+def looked(database: Engine, campaign: CampaignRow) -> Iterator[Locked]:
+    """A matrix that is only looked at: no lock is taken, and nothing is changed."""
+    with one_statement(database) as connection:
+        yield Locked(connection, campaign, looks=True)
 
 
 @contextmanager
 def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
-    """Lock a matrix. The first statement is a write, which locks the row on PostgreSQL and the
-    whole database on SQLite until the block ends."""
+    """Lock a matrix until the block ends: its row on PostgreSQL, where cells are written beside the
+    lock and the row is not written anew; the whole database on SQLite, which a write locks."""
     matrix = schema.matrix
     mine = matrix.c.campaign_id == campaign_id
+    query = sa.select(matrix).where(mine)
     with transaction(database) as connection:
-        connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
-        row = connection.execute(sa.select(matrix).where(mine)).mappings().one()
-        yield Locked(connection, _campaign(row))
+        if database.dialect.name == "postgresql":
+            query = query.with_for_update(key_share=True)
+        else:
+            connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
+        yield Locked(connection, _campaign(connection.execute(query).mappings().one()))
+
+
+def partitions_of(database: Engine, campaign_id: str) -> frozenset[str]:
+    """The providers and regions of the cells of a matrix; they never change."""
+    cell = schema.cell
+    query = sa.select(cell.c.partition).where(cell.c.campaign_id == campaign_id).distinct()
+    with one_statement(database) as connection:
+        return frozenset(connection.execute(query).scalars())
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
@@ -232,7 +268,7 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
         .distinct()
     )
     routes: dict[str, set[str]] = {}
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         for trial_id, route in connection.execute(query):
             routes.setdefault(trial_id, set()).add(route)
     return routes

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.store import schema
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,14 +26,14 @@ def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
     """The cells of a matrix, in order."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
     query = sa.select(schema.cell).where(schema.cell.c.trial_id == trial_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         row = connection.execute(query).mappings().one_or_none()
     return cell_row(row) if row else None
 
@@ -41,7 +41,7 @@ def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
 def live_cells(database: Engine) -> list[CellRow]:
     """The cells of all matrices and runs that are queued or that a process has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
@@ -55,7 +55,7 @@ def unfinished_cells(database: Engine) -> list[CellRow]:
         .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
         .order_by(cell.c.campaign_id, cell.c.position)
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
@@ -71,7 +71,7 @@ def update_cell(
     change = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
     if states is not None:
         change = change.where(cell.c.state.in_(sorted(states)))
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(change).rowcount == 1
 
 
@@ -80,7 +80,7 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
     `owner` owns the cell afterwards, also when it did before."""
     cell = schema.cell
     expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         swapped = connection.execute(
             sa.update(cell)
             .where(

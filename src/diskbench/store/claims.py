@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from diskbench.store import schema
 from diskbench.store.clock import database_time, iso, present
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert
 
 if TYPE_CHECKING:
@@ -68,14 +69,14 @@ class Executor:
 def unfinished_trials(database: Engine) -> Sequence[str]:
     """The ids of all trials that have not ended, oldest first."""
     query = sa.select(schema.claim.c.trial_id).order_by(schema.claim.c.trial_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return list(connection.execute(query).scalars())
 
 
 def is_unfinished(database: Engine, trial_id: str) -> bool:
     """Whether a trial has begun and not ended."""
     query = sa.select(schema.claim).where(schema.claim.c.trial_id == trial_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(query).first() is not None
 
 
@@ -89,23 +90,22 @@ def save_progress(
     tick: Mapping[str, Any] | None = None,
 ) -> None:
     """Save the progress of a run; called at most once per second."""
-    moment = iso(database_time(database))
     row = {
         "run_id": run_id,
         "step_index": step_index,
         "step": step,
         "round": round,
         "tick": dict(tick) if tick else None,
-        "updated_at": moment,
+        "updated_at": present(),
     }
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         upsert(connection, schema.progress, [row])
 
 
 def load_progress(database: Engine, run_id: str) -> SavedProgress | None:
     """The last known progress of an unfinished run; None where there is none."""
     progress = schema.progress
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         row = connection.execute(
             sa.select(progress).where(progress.c.run_id == run_id)
         ).one_or_none()
@@ -121,7 +121,7 @@ def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, 
         .where(run.c.trial_id.in_(trial_ids))
         .order_by(progress.c.updated_at)
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return {trial_id: SavedProgress(*row) for trial_id, *row in connection.execute(query)}
 
 
@@ -152,7 +152,7 @@ def register_executor(
 def describe_executor(database: Engine, executor_id: str, **values: object) -> None:
     """Set columns of a registered process: its `name`, `queues`, `concurrency`, and so on."""
     executor = schema.executor
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         connection.execute(
             sa.update(executor).where(executor.c.executor_id == executor_id).values(**values)
         )
@@ -161,7 +161,7 @@ def describe_executor(database: Engine, executor_id: str, **values: object) -> N
 def beat(database: Engine, executor_id: str) -> bool:
     """Record that this process is still alive; False when it was declared dead and removed."""
     executor = schema.executor
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         alive = connection.execute(
             sa.update(executor)
             .where(executor.c.executor_id == executor_id)
@@ -175,7 +175,7 @@ def list_executors(database: Engine) -> Sequence[Executor]:
     names = [name for name in Executor.__dataclass_fields__ if name != "seen_at"]
     columns = [schema.executor.c[name] for name in names]
     query = sa.select(*columns, present()).order_by(schema.executor.c.executor_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [Executor(*row) for row in connection.execute(query)]
 
 
@@ -184,3 +184,4 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
+        announce(connection, "cells")  # what it left is to be taken over

@@ -47,20 +47,24 @@ def _present_on_postgresql(_element: present, _compiler: object, **_: object) ->
 
 def database_time(engine: Engine) -> datetime:
     """The database's present time, UTC. Raises StoreUnavailable."""
-    from diskbench.store.database import transaction
+    from diskbench.store.database import one_statement
 
-    with transaction(engine) as connection:
+    with one_statement(engine) as connection:
         return datetime.fromisoformat(connection.execute(sa.select(present())).scalar_one())
 
 
 def skew_s(engine: Engine) -> float:
     """Seconds by which this machine's clock is ahead of the database's (negative: behind), less the
     time of the query; 0 on SQLite, which uses this machine's clock. Raises StoreUnavailable."""
-    if engine.dialect.name == "sqlite":
-        return 0.0
+    return 0.0 if engine.dialect.name == "sqlite" else time_and_skew(engine)[1]
+
+
+def time_and_skew(engine: Engine) -> tuple[datetime, float]:
+    """`database_time` and `skew_s`, by one query."""
     before = datetime.now(UTC)
     theirs = database_time(engine)
-    return _beyond(theirs, before, datetime.now(UTC))
+    skew = _beyond(theirs, before, datetime.now(UTC))
+    return theirs, 0.0 if engine.dialect.name == "sqlite" else skew
 
 
 def _beyond(theirs: datetime, before: datetime, after: datetime) -> float:

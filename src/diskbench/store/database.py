@@ -86,6 +86,22 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def one_statement(engine: Engine) -> Iterator[Connection]:
+    """A connection for one statement, which is committed with it. PostgreSQL gets no BEGIN and no
+    COMMIT, which are two of three round trips; several statements that belong together need
+    `transaction`.
+
+    Raises StoreUnavailable as `transaction` does.
+    """
+    if engine.dialect.name != "postgresql":
+        with transaction(engine) as connection:
+            yield connection
+        return
+    with as_unavailable(engine), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
 def shown_url(engine: Engine) -> str:
     """The URL of `engine` as it may be printed."""
     return printable(engine.url.render_as_string(hide_password=False))
@@ -115,6 +131,8 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
         "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
         "pool_pre_ping": True,
+        "pool_size": 15,  # as many as before with those beyond the pool, which were made each time
+        "max_overflow": 0,
     }
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from diskbench.model.base import Frozen
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def insert_lease(connection: Connection, lease: Lease) -> None:
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
     """The lease with this id; None when there is none."""
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         rows = connection.execute(
             sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
         ).mappings()
@@ -88,7 +88,7 @@ def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequenc
     query = sa.select(schema.lease).order_by(schema.lease.c.created_at, schema.lease.c.lease_id)
     if state is not None:
         query = query.where(schema.lease.c.state == state)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         rows = [dict(row) for row in connection.execute(query).mappings()]
     return [Lease.model_validate(row) for row in rows]
 
@@ -100,13 +100,13 @@ def any_expired(database: Engine) -> bool:
     query = sa.select(sa.literal(1)).where(
         lease.c.state == "open", lease.c.error.is_(None), lease.c.expires_at < present()
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(query.limit(1)).first() is not None
 
 
 def _update(database: Engine, lease_id: str, **values: object) -> None:
     lease = schema.lease
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         connection.execute(
             sa.update(lease)
             .where(lease.c.lease_id == lease_id, lease.c.state == "open")
@@ -122,6 +122,6 @@ def leases_of_campaign(database: Engine, campaign_id: str) -> list[Lease]:
         .join(trial, trial.c.trial_id == lease.c.lease_id)
         .where(trial.c.campaign_id == campaign_id)
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         rows = [dict(row) for row in connection.execute(query).mappings()]
     return [Lease.model_validate(row) for row in rows]

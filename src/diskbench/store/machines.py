@@ -10,7 +10,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import Lease, insert_lease
 from diskbench.store.upsert import insert_missing
 
@@ -80,7 +80,7 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
     )
     if campaign_id is not None:
         query = query.where(machine.c.campaign_id == campaign_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [_machine(row) for row in connection.execute(query).mappings()]
 
 
@@ -152,7 +152,7 @@ def route_of(database: Engine, machine: MachineRecord) -> str | None:
     query = sa.select(cell.c.route).where(
         cell.c.campaign_id == machine.campaign_id, cell.c.machine == machine.name
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(query.limit(1)).scalar_one_or_none()
 
 
@@ -164,7 +164,7 @@ def is_wanted(database: Engine, machine: MachineRecord) -> bool:
         cell.c.machine == machine.name,
         cell.c.finished_at.is_(None),
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return _count(connection, query) > 0
 
 
@@ -174,7 +174,7 @@ def is_used(database: Engine, machine: MachineRecord) -> bool:
     query = sa.select(sa.func.count()).where(
         cell.c.trial_id == machine.trial_id, cell.c.state.in_(sorted(LIVE))
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return _count(connection, query) > 0
 
 
@@ -184,7 +184,7 @@ def _count(connection: Connection, query: sa.Select[Any]) -> int:
 
 def _one(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:
     query = sa.select(schema.machine).where(condition).order_by(schema.machine.c.lease_id.desc())
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         row = connection.execute(query).mappings().first()
     return _machine(row) if row else None
 

@@ -16,7 +16,7 @@ from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.clock import now
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import insert_lease
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.runs import insert_run_cell
@@ -85,7 +85,7 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     and this one cannot read.
     """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         stored = connection.execute(query).scalar_one_or_none()
     try:
         return Plan.model_validate(stored) if stored is not None else None
@@ -102,7 +102,7 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
     run = schema.run
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         url: str | None = connection.execute(query).scalar_one_or_none()
     return url
 
@@ -110,7 +110,7 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
     """Record that the evidence of a trial's runs is now in another store."""
     run = schema.run
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         connection.execute(
             sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=evidence_url)
         )
@@ -119,7 +119,7 @@ def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
 def begin_run(database: Engine, run_id: str) -> None:
     """Mark a planned run as running, from now on; a run that has begun keeps its time."""
     run = schema.run
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         connection.execute(
             sa.update(run)
             .where(run.c.run_id == run_id, run.c.state == "planned")
@@ -250,7 +250,7 @@ def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         ids = connection.execute(
             sa.select(run.c.run_id)
             .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))

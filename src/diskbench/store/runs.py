@@ -15,7 +15,7 @@ from diskbench.model.campaign import CellRow
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def run_cells(database: Engine) -> list[CellRow]:
     """The cells of all runs that have not ended, oldest first."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id.in_(_runs())).order_by(cell.c.trial_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def is_run(database: Engine, campaign_id: str) -> bool:
     """Whether the matrix is that of a run."""
     query = _runs().where(schema.matrix.c.campaign_id == campaign_id)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(query).first() is not None
 
 

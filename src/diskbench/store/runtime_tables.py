@@ -152,7 +152,11 @@ cell = sa.Table(
     text("started_at"),
     text("finished_at"),
     sa.Column("error_data", JSON),
-    sa.Index(None, "state"),
+    # What a turn reads, however many cells the matrix has (engine/matrix/admission.py): cells by
+    # state in their order, those begun lately, those of a shared machine.
+    sa.Index(None, "state", "campaign_id", "position"),
+    sa.Index(None, "campaign_id", "queued_at"),
+    sa.Index(None, "campaign_id", "machine"),
     sa.Index(None, "trial_id"),
 )
 

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """Every schema revision this program knows, oldest first; the last is the one it uses."""
 HEAD = REVISIONS[-1]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from diskbench.store import schema
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import upsert
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
         .where(timing.c.trial_id == trial_id)
         .order_by(timing.c.position)
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return {row.name: row.seconds for row in connection.execute(query)}

@@ -28,19 +28,21 @@ def insert_missing(
 def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert the rows; where the primary key is there already, take the new values.
 
-    All rows have the same fields, which include the primary key.
+    All rows have the same fields, which include the primary key. One row alone may hold SQL
+    expressions.
     """
     if not rows:
         return
     key = {column.name for column in table.primary_key.columns}
     statement = _insert(connection, table)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in key}
-    connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns), set_=changed
-        ),
-        [dict(row) for row in rows],
+    statement = statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_=changed
     )
+    if len(rows) == 1:
+        connection.execute(statement.values(**rows[0]))
+    else:
+        connection.execute(statement, [dict(row) for row in rows])
 
 
 def _insert(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

@@ -17,7 +17,8 @@ from diskbench.store import schema
 from diskbench.store.campaigns import set_campaign_state
 from diskbench.store.cells import update_cell
 from diskbench.store.clock import present
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.notices import announce, announce_now
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -38,14 +39,16 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
             sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
         )
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return frozenset(connection.execute(asked).scalars())
 
 
 def request_cancel(database: Engine, trial_id: str) -> bool:
     """Ask the process that owns a cell to stop it; False when the cell has another attempt, or is
     gone."""
-    return update_cell(database, trial_id, cancel=True)
+    asked = update_cell(database, trial_id, cancel=True)
+    announce_now(database, "wish")
+    return asked
 
 
 def request_end(database: Engine, campaign_id: str) -> None:
@@ -78,4 +81,6 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
         )
     )
     with transaction(database) as connection:
-        return connection.execute(ended).rowcount == 1
+        done = connection.execute(ended).rowcount == 1
+        announce(connection, "cells")
+    return done

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
+from dbos import DBOS, SetWorkflowID
 
 from diskbench.engine.durable.at_work import working_on
-from diskbench.engine.durable.process import own_queue
+from diskbench.engine.durable.process import move_here, own_queue
 from diskbench.engine.trial.order import run_trial
 from diskbench.errors import Suspended
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd
@@ -172,15 +172,6 @@ def _at_work(trial_id: str) -> Iterator[None]:
             raise
 
 
-def enqueue(trial_id: str, *, queue: str, priority: int) -> None:
-    """Put a cell into a queue; a second call changes nothing."""
-    registered = DBOS.retrieve_queue(queue)
-    if registered is None:
-        raise RuntimeError(f"queue {queue} was not registered before a cell was put into it")
-    with SetWorkflowID(trial_id), SetEnqueueOptions(priority=priority + 1):
-        registered.enqueue(cell, trial_id)
-
-
 @dataclass(frozen=True)
 class WorkflowState:
     """The workflow of a cell: its state, the queue it is in, and the executor that runs it. Who
@@ -218,8 +209,8 @@ def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
 
 
 def start(trial_id: str) -> Callable[[], object]:
-    """Start a cell in this process, without a queue, once; returns a function that waits for its
-    end."""
+    """Start a cell in this process, without a queue; returns a function that waits for its end. A
+    second call for the same cell starts nothing."""
     with SetWorkflowID(trial_id):
         handle = DBOS.start_workflow(cell, trial_id)
     return handle.get_result
@@ -229,7 +220,7 @@ def go_on(trial_id: str, executor_id: str) -> Callable[[], object]:
     """Continue a cell that another process began; the caller has claimed its row. Returns a
     function that waits for its end."""
     suspensions.pop(trial_id, None)
-    handle = DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
+    handle = move_here(trial_id, executor_id)
 
     def wait() -> object:
         pause = threading.Event()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
 
@@ -18,6 +18,7 @@ from diskbench.engine.durable.serializer import JsonSerializer
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from dbos import WorkflowHandle
 
 APPLICATION_VERSION = "1"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
@@ -27,6 +28,7 @@ _NOTIFIED_S = 0.05
 """DBOS's notifications are not used; its thread for them sleeps for this time before it notices
 that DBOS is stopped."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
+_own_poll_s: float | None = None
 _LEAVES_WITHIN_S = 5.0
 """How long the end of a process waits for its workflows to be suspended; a step that follows fio
 notices within a second. Our choice."""
@@ -44,8 +46,11 @@ def launch(
     own_poll_s: float | None = None,
     schedules: bool = False,
 ) -> None:
-    """Start DBOS on our own database engine, after cells.bind. With `own_poll_s` it listens to this
-    process's own queue; `schedules` listens to those, too (engine/durable/schedules.py)."""
+    """Start DBOS on our own database engine, after cells.bind. With `own_poll_s` this process may
+    take over cells: from its first takeover on it polls its own queue at this interval (a new cell
+    needs no queue). `schedules` listens to those, too (engine/durable/schedules.py)."""
+    global _own_poll_s
+    _own_poll_s = own_poll_s
     DBOS(
         config={
             "name": clocks.APPLICATION,
@@ -65,13 +70,16 @@ def launch(
     DBOS.launch()
     if schedules:
         clocks.listen()
-    if own_poll_s is not None:
-        DBOS.register_queue(own_queue(executor_id), polling_interval_sec=own_poll_s)
 
 
-def move_here(trial_id: str, executor_id: str) -> None:
+def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
     """Continue in this process a cell whose process is dead; the caller has won its row."""
-    DBOS.resume_workflow(trial_id, queue_name=own_queue(executor_id))
+    queue = own_queue(executor_id)
+    # Registered at the first takeover only: DBOS reads the queue's row, its version and its work at
+    # each poll, which was a third of all statements of a worker that takes over nothing.
+    if _own_poll_s is not None and DBOS.retrieve_queue(queue) is None:
+        DBOS.register_queue(queue, polling_interval_sec=_own_poll_s)
+    return DBOS.resume_workflow(trial_id, queue_name=queue)
 
 
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:

@@ -1,6 +1,7 @@
 """Admission of cells: cells that the limits allow are queued, each once, by any process.
 
-Any process may feed a matrix at any time: the decision is made under a lock, and a cell that was
+Any process may feed a matrix at any time. It decides without a lock first, which is all that most
+looks need; only where that would change something it decides again under a lock. A cell that was
 admitted but not yet queued, because its process died in between, is queued by the next process.
 """
 
@@ -18,21 +19,35 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStanding, turn_of
 from diskbench.results.until import standings_of
-from diskbench.store.campaigns import locked
+from diskbench.store.campaigns import locked, looked
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
+    from diskbench.model.matrix import Limits
     from diskbench.store.campaigns import CampaignRow, Locked
+    from diskbench.store.machines import MachineRecord
 
 _PAGE = 100
 """Number of waiting cells that are read together; our choice."""
+
+
+@dataclass(frozen=True)
+class Fed:
+    """A matrix after its turn: `begun` says whether cells were queued, `left` whether cells wait
+    although places are free, and `by_time` whether time alone may let
+    one begin, so that the next look must not wait for an event."""
+
+    campaign: CampaignRow
+    begun: bool = False
+    left: bool = False
+    by_time: bool = False
 
 
 def feed(
@@ -42,13 +57,17 @@ def feed(
     admits: bool = True,
     reaches: Callable[[CellRow], bool] = lambda _: True,
     keep: Callable[[CampaignRow], None] = lambda _: None,
-) -> CampaignRow:
+    machines: Collection[MachineRecord] | None = None,
+    partitions: Collection[str] = (),
+) -> Fed:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. With `admits` False no cell is admitted, because the process is about to end. Only
     cells that this process `reaches` are admitted: cells that no worker can take would otherwise
     fill all places. `keep` is called with a matrix that is about to end, before its row is changed.
+    `machines` are the shared ones whose leases are open (None: they are read). `partitions` are all
+    of the matrix, where they are known: waiting cells are then not read while each of them is full.
 
-    Returns the updated matrix. Raises what `keep` raises; the matrix then ends at a later call.
+    Raises what `keep` raises; the matrix then ends at a later call.
     """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, BlockStanding] = {}
@@ -60,35 +79,57 @@ def feed(
         before = load_cells(database, campaign.campaign_id)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
-    standing = {machine.name for machine in list_machines(database, campaign.campaign_id)}
+    if machines is None:
+        machines = list_machines(database, campaign.campaign_id)
+    standing = {one.name for one in machines if one.campaign_id == campaign.campaign_id}
+    by_time = _depends_on_time(limits)
+
+    def decide(held: Locked) -> list[CellRow]:
+        if not admits:
+            return []
+        rooms = _rooms(held, seen)
+        return _decide(held, standing, reaches, (over, live), rooms, partitions)
+
+    with looked(database, campaign) as look:
+        left = decide(look)
+        by_time |= any(cell.not_before is not None for cell in left)
+        if not look.changed and not look.is_over():
+            return Fed(campaign, left=bool(left), by_time=by_time)
     with locked(database, campaign.campaign_id) as held:
-        if admits:
-            rooms = _rooms(held, seen)
-            _decide(held, standing, reaches, over, live, rooms)
+        left = decide(held)
         if not held.is_over():
-            return held.campaign
+            return Fed(held.campaign, begun=held.changed, left=bool(left), by_time=by_time)
         change = {"state": "done", "finished_at": iso(held.now())}
         ended = held.campaign.model_copy(update=change)
     keep(ended)
     with locked(database, campaign.campaign_id) as held:
         if not held.is_over():  # a cell was retried meanwhile
-            return held.campaign
+            return Fed(held.campaign, by_time=True)
         held.set_state("done", at=ended.finished_at)
-        return ended
+        return Fed(ended)
+
+
+def _depends_on_time(limits: Limits) -> bool:
+    """Whether a limit changes what may begin, or what must end, as time passes."""
+    times = (limits.deadline_s, limits.max_cell_s, limits.budget_usd, limits.until_ci)
+    return bool(limits.calls_per_minute) or any(limit is not None for limit in times)
 
 
 def _decide(
     held: Locked,
     standing: set[str],
     reaches: Callable[[CellRow], bool],
-    spent_usd: float,
-    live_usd: dict[str, float],
+    usd: tuple[float, dict[str, float]],
     rooms: _Rooms | None,
-) -> None:
+    partitions: Collection[str],
+) -> list[CellRow]:
     """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
-    may have thousands, and this runs each time that a cell ends."""
-    limits, moment = held.campaign.limits, held.now()
-    lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
+    may have thousands, and this runs each time that a cell ends. Returns the cells that still wait
+    although places are free."""
+    limits, moment, (spent_usd, live_usd) = held.campaign.limits, held.now(), usd
+    lately = None
+    if limits.calls_per_minute:
+        lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately, machines=standing)
     now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
@@ -99,11 +140,14 @@ def _decide(
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
     after = -1
+    left: list[CellRow] = []
     while standing or now.ends or _live(running) < limits.max_parallel:
         nowhere = set[str]() if standing or now.ends else full(running, limits)
+        if partitions and all(_is_in(name, nowhere) for name in partitions):
+            return []
         page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
         if not page:
-            return
+            return left
         after = page[-1].position
         waiting = {
             cell.position: cell
@@ -120,6 +164,14 @@ def _decide(
                 _spare(held, position, problem.message)
             else:
                 _refuse(held, position, problem)
+        settled = {*decision.begin, *(position for position, _ in decision.refuse)}
+        left += [cell for cell in page if cell.position not in settled]
+    return []
+
+
+def _is_in(partition: str, names: Collection[str]) -> bool:
+    """Whether a partition (`PROVIDER` or `PROVIDER/REGION`) is among these, or its provider is."""
+    return partition in names or partition.partition("/")[0] in names
 
 
 @dataclass(frozen=True)

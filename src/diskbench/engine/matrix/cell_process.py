@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from diskbench.engine.trial.trial_steps import LiveStations
@@ -10,14 +11,14 @@ from diskbench.errors import StoreUnavailable
 from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
-    import threading
-
     from diskbench.engine.matrix.cell_steps import LiveCells
     from diskbench.engine.session import Session
     from diskbench.engine.trial.stop import Stop
 
 WISHES_EVERY_S = 1.0
 """Seconds between two polls for requests to stop; our choice."""
+WISHES_LISTENING_S = 30.0
+"""The same while notices are heard (store/notices.py): no request should ever wait for a poll."""
 
 
 def stations_of(cells: LiveCells) -> LiveStations:
@@ -51,6 +52,7 @@ def launch_cells(
     durable_cells.bind(cells, stations)
     session.ends_work = process.stop
     follow_wishes(session, cells.stop)
+    session.keep_running(lambda over: session.notices.follow(session.database, over))
     process.launch(
         session.database,
         session.executor_id,
@@ -61,11 +63,17 @@ def launch_cells(
 
 def follow_wishes(session: Session, stop: Stop) -> None:
     """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
-    session.keep_running(lambda over: _follow(session, stop, over))
+    wake = threading.Event()
+    session.notices.wake(wake, "wish")
+    session.keep_running(lambda over: _follow(session, stop, wake, over))
 
 
-def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
-    while not over.wait(WISHES_EVERY_S):
+def _follow(session: Session, stop: Stop, wake: threading.Event, over: threading.Event) -> None:
+    while True:
+        wake.wait(WISHES_LISTENING_S if session.notices.listening else WISHES_EVERY_S)
+        wake.clear()
+        if over.is_set():
+            return
         try:
             trial_ids = asked_to_stop(session.database, session.executor_id)
         except StoreUnavailable:

@@ -47,7 +47,7 @@ def take(
             return False
         _say_taken(session, cell, begun=workflow is not None)
     if workflow is None:
-        cells.enqueue(cell.trial_id, queue=process.own_queue(me), priority=cell.position)
+        cells.start(cell.trial_id)
     elif workflow.is_over:
         settle_broken(stations, cell.trial_id, workflow)
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.store.clock import database_time, is_skewed, skew_s, skew_text
+from diskbench.store.clock import is_skewed, skew_text, time_and_skew
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -30,14 +30,14 @@ class DatabaseClock:
         """Read the clock. Returns the seconds by which it advanced more than this machine's
         monotonic clock since the last look; after such a jump every heartbeat looks old. Logs when
         the skew of this machine's clock begins or ends. Raises StoreUnavailable."""
-        skew = skew_s(self.database)
+        present, skew = time_and_skew(self.database)
+        at = time.monotonic()
         if is_skewed(skew) != self.is_skewed:
             self.is_skewed = not self.is_skewed
             if self.is_skewed:
                 log.warning("takes over no cells of other workers: %s", skew_text(skew))
             else:
                 log.info("the clock agrees with the database's again")
-        present, at = database_time(self.database), time.monotonic()
         before, self._seen = self._seen, (present, at)
         if before is None:
             return 0.0

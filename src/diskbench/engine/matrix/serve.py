@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.worker import TICK_S
 from diskbench.engine.trial.interrupt import on_signals
 from diskbench.errors import Interrupted, StoreUnavailable, Suspended
 from diskbench.store.claims import describe_executor
@@ -30,7 +29,8 @@ def serve(worker: Worker, *, drains: bool) -> None:
             worker.wake.set()
             return
         worker.stop.leave()
-        raise Suspended(Interrupted("the worker was asked to end"))
+        worker.wake.set()
+        raise _left()
 
     with on_signals(handle):
         _work(worker)
@@ -40,13 +40,20 @@ def _work(worker: Worker) -> None:
     announced = False
     worker.wake.set()
     while True:
-        worker.wake.wait(TICK_S)
-        worker.wake.clear()
+        worker.wait()
+        # What the signal raised may have been lost: a driver that cleans up raises an error of its
+        # own instead (psycopg, in the middle of SQLAlchemy's ping of a connection).
+        if worker.stop.leaving:
+            raise _left()
         if not worker.admits and not announced:
             announced = True
             _announce_draining(worker)
         if worker.tick() is not None and not worker.admits and not worker.holds_any():
             return
+
+
+def _left() -> Suspended:
+    return Suspended(Interrupted("the worker was asked to end"))
 
 
 def _announce_draining(worker: Worker) -> None:

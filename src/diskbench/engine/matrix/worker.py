@@ -34,25 +34,38 @@ from diskbench.engine.trial.watch import RowWatcher, Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
-from diskbench.store.campaigns import list_campaigns
+from diskbench.store.campaigns import list_campaigns, partitions_of
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
+from diskbench.store.machines import list_machines
+from diskbench.store.notices import announce_now
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from diskbench.engine.durable.cells import WorkflowState
+    from diskbench.engine.matrix.admission import Fed
+    from diskbench.engine.matrix.cell_steps import CellEnding
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
     from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.claims import Executor
+    from diskbench.store.machines import MachineRecord
 
 log = logging.getLogger(__name__)
 
 TICK_S = 2.0
-"""Seconds between checks for cells to admit and to take over; our choice."""
+"""Seconds between checks for cells to admit and to take over, where no notices are heard; our
+choice."""
+LISTENING_TICK_S = BEAT_S / 3
+"""Seconds between checks while notices are heard (store/notices.py): only the silence of another
+machine's process is found by looking. Well below BEAT_S, since a longer gap between two checks
+counts as a database that was away, after which nobody is taken for dead."""
 SWEEP_EVERY_S = 30.0
 """Seconds between checks for leases that outlived their use (docs/design.md#three-nets)."""
 OWN_POLL_S = 0.25
-"""Seconds between polls of its own queue: the longest wait of a cell, at little load when idle."""
+"""Seconds between polls of its own queue, which begin with its first takeover."""
 
 
 @dataclass
@@ -75,7 +88,13 @@ class Worker:
 
     def __post_init__(self) -> None:
         watcher = RowWatcher(self.session.database, Silent(self.note))
-        self.cells = LiveCells(self.session, self.stop, watcher, lambda _: self.wake.set())
+        self.cells = LiveCells(self.session, self.stop, watcher, self._over)
+        self.session.notices.wake(self.wake, "cells")
+        self._ended = False
+        self._by_time = True
+        self._partitions: dict[str, frozenset[str]] = {}
+        self._others: Sequence[Executor] = ()
+        self._alive: set[str] = set()
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
@@ -92,6 +111,21 @@ class Worker:
         launch_cells(self.cells, stations_of(self.cells), poll_s=OWN_POLL_S, schedules=schedules)
         if schedules:
             watch.start()
+
+    def wait(self) -> None:
+        """Wait until there is something to look at: a notice, the end of a cell, or the time."""
+        while not self.wake.wait(TICK_S):
+            if not self.session.notices.listening or self._by_time:
+                break
+            if time.monotonic() - self._ticked_at > LISTENING_TICK_S:
+                break
+            if living(self._others, silence=self._silence) != self._alive:
+                break  # of this machine's processes the kernel says at once that they are gone
+        self.wake.clear()
+
+    def _over(self, _: CellEnding) -> None:
+        self._ended = True
+        self.wake.set()
 
     def tick(self) -> list[CampaignRow] | None:
         """One round of all checks; returns the matrices that have not ended, or None while the
@@ -114,25 +148,27 @@ class Worker:
         jumped_s = self._clock.looked()
         if max(jumped_s, began - self._ticked_at) > BEAT_S:
             self._back_at = began
-        open_ones = [
-            feed(
-                database,
-                campaign,
-                admits=self.admits,
-                reaches=self._reaches(campaign),
-                keep=lambda ending: keep_ending(self.session, ending),
-            )
+        ended, self._ended = self._ended, False
+        served = [
+            campaign
             for campaign in list_campaigns(database, states=("running", "cancelling"))
             if self._is_served(campaign)
         ]
-        by_id = {campaign.campaign_id: campaign for campaign in open_ones}
-        self._check_cells(by_id)
+        machines = list_machines(database) if served else []
+        fed = [self._feed(campaign, machines) for campaign in served]
+        open_ones = [turn.campaign for turn in fed]
+        self._by_time = any(turn.by_time for turn in fed) or bool(machines)
+        untaken = self._check_cells({one.campaign_id: one for one in open_ones}) if served else 0
+        begun, left = any(turn.begun for turn in fed), any(turn.left for turn in fed)
+        if (untaken and begun) or (ended and left):
+            announce_now(database, "cells")  # other workers have room for them, or reach them
         patterns = self.serves if self.own is None else EVERYWHERE
         for campaign in open_ones:
             if campaign.state != "done" and campaign.campaign_id not in self._kept:
                 keep_begun(self.session, campaign)
                 self._kept.add(campaign.campaign_id)
-            let_idle_go(self.session, campaign.campaign_id, patterns)
+            if any(machine.campaign_id == campaign.campaign_id for machine in machines):
+                let_idle_go(self.session, campaign.campaign_id, patterns)
         if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
             self._swept_at = time.monotonic()
             self.sweep()
@@ -165,6 +201,20 @@ class Worker:
         except DiskbenchError as error:
             log.warning("%s", error.message)
 
+    def _feed(self, campaign: CampaignRow, machines: Sequence[MachineRecord]) -> Fed:
+        name = campaign.campaign_id
+        if name not in self._partitions:
+            self._partitions[name] = partitions_of(self.session.database, name)
+        return feed(
+            self.session.database,
+            campaign,
+            admits=self.admits,
+            reaches=self._reaches(campaign),
+            keep=lambda ending: keep_ending(self.session, ending),
+            machines=machines,
+            partitions=self._partitions[name],
+        )
+
     def _is_served(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None
 
@@ -173,7 +223,9 @@ class Worker:
             return lambda _: True
         return lambda cell: serves(self.serves, cell.route)
 
-    def _check_cells(self, campaigns: dict[str, CampaignRow]) -> None:
+    def _check_cells(self, campaigns: dict[str, CampaignRow]) -> int:
+        """Take the cells that this process may take, and look after its own; returns how many that
+        it reaches are left without a process."""
         from diskbench.engine.durable import cells, process
 
         database, me = self.session.database, self.session.executor_id
@@ -182,13 +234,26 @@ class Worker:
             for cell in live_cells(database)
             if cell.campaign_id in campaigns and self._reaches(campaigns[cell.campaign_id])(cell)
         ]
-        workflows = cells.known([cell.trial_id for cell in mine if cell.trial_id])
-        alive = living(list_executors(database), silence=self._silence)
-        taken = sum(cell.owner == me for cell in mine)
+        self._others = list_executors(database)
+        alive = self._alive = living(self._others, silence=self._silence)
+        taken, untaken = sum(cell.owner == me for cell in mine), 0
+        in_hand = {
+            cell.trial_id
+            for cell in mine
+            if cell.trial_id is not None
+            and (at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
+        }
+        # Of cells that somebody works on nothing needs to be asked.
+        asked = [cell.trial_id for cell in mine if cell.trial_id and cell.trial_id not in in_hand]
+        workflows = cells.known(asked)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
             workflow = workflows.get(cell.trial_id)
-            if cell.owner == me and workflow is not None and not workflow.is_over:
+            if cell.trial_id in in_hand:
+                if cell.owner == me:
+                    self._find_cell(cell.trial_id)
+                    self._check_own(campaigns[cell.campaign_id], cell)
+            elif cell.owner == me and workflow is not None and not workflow.is_over:
                 self._check_own(campaigns[cell.campaign_id], cell)
                 if not workflow.is_with(me):
                     process.move_here(cell.trial_id, me)  # it was won, and the database went away
@@ -197,6 +262,10 @@ class Worker:
             elif self._may_take(cell, workflow, taken):
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
+                untaken += not won
+            else:
+                untaken += cell.owner is None
+        return untaken
 
     def _may_take(self, cell: CellRow, workflow: WorkflowState | None, taken: int) -> bool:
         """Whether this process may take a cell that no live process owns. Cells of dead processes

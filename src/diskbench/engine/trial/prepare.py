@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.ids import new_id
+from diskbench.engine.trial.parsed_once import ParsedOnce
 from diskbench.engine.trial.probe import Probed, check_parses, check_profile_suits, probe
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.errors import DiskbenchError
@@ -58,7 +60,7 @@ class Preparation:
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
-        self._parsed: dict[object, Future[bool]] = {}
+        self._parsed = ParsedOnce()
         self._found = [self._pool.submit(self._probed, cell) for cell in cells]
 
     def result(self) -> Prepared:
@@ -94,22 +96,10 @@ class Preparation:
                 names,
                 self._books,
                 install_fio=self._install_fio,
-                parses=self._check_parses,
+                parses=lambda host, plan: self._parsed.check(
+                    plan, partial(check_parses, host, plan)
+                ),
             )
-
-    def _check_parses(self, host: Host, plan: Plan) -> None:
-        """Have fio parse the steps, once for all hosts with the same fio and the same jobs."""
-        key = (plan.facts.fio_version, plan.facts.fio_engines, _jobs_without_paths(plan))
-        first: Future[bool] = Future()
-        known = self._parsed.setdefault(key, first)
-        if known is not first and known.result():
-            return
-        try:
-            check_parses(host, plan)
-        except BaseException:
-            first.set_result(False)  # the other hosts then run the check with their own fio
-            raise
-        first.set_result(True)
 
 
 def plan_on_host(
@@ -133,13 +123,3 @@ def plan_on_host(
         raise
     expectation = expectation_of(plan, books)
     return plan.model_copy(update={"expectation": expectation}), host
-
-
-def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
-    """The job files without the trial's own path: the part that is equal on every host."""
-    target = plan.target
-    own = [target.work_dir or target.device or target.path, *(d.device for d in target.others)]
-    jobs = [step.job for step in plan.steps]
-    for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
-        jobs = [job.replace(path, "") for job in jobs]
-    return tuple(jobs)

@@ -41,8 +41,9 @@ ATTEMPTS = 5
 RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
 
 
-def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
-    """Release everything of a trial, close its connection, and store its timings.
+def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFailed | None:
+    """Release everything of a trial, close its connection, and store its timings. `keeps` as in
+    `end_hold`.
 
     Returns the error of a failed release, or None. After a failure the lease stays open with the
     error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
@@ -62,18 +63,20 @@ def hand_back(session: Session, plan: Plan) -> ReleaseFailed | None:
     else:
         return None
     finally:
-        end_hold(session, plan)
+        end_hold(session, plan, keeps=keeps)
     note_lease_error(session.database, plan.trial_id, failed.message)
     return failed
 
 
-def end_hold(session: Session, plan: Plan) -> None:
+def end_hold(session: Session, plan: Plan, *, keeps: bool = True) -> None:
     """Close the trial's connection and store its timings. Errors of the database are ignored,
-    because the call before this one has reported them."""
+    because the call before this one has reported them. With `keeps` the trial's records are written
+    to the evidence, too; the cell of a matrix writes them with its own end."""
     session.disconnect(plan)
     with contextlib.suppress(DiskbenchError):
         add_timing(session.database, plan.trial_id, session.timing.of(plan.trial_id))
-    keep_trial_rows(session, plan.trial_id)
+    if keeps:
+        keep_trial_rows(session, plan.trial_id)
 
 
 def end_unfinished(session: Session, plan: Plan, problem: Problem, state: RunState) -> bool:

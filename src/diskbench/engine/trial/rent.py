@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
+    from diskbench.engine.trial.parsed_once import ParsedOnce
     from diskbench.engine.trial.stop import Stop
     from diskbench.fio.profiles import Profile
     from diskbench.model.disk import Acquired, SshAccess
@@ -70,7 +72,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     try:
         with session.timing.span("connect and look", draft.trial_id):
             plan = patiently(
-                lambda: _plan_on_machine(draft, profile, acquired, host, session.books),
+                lambda: _plan_on_machine(
+                    draft, profile, acquired, host, session.books, session.parsed
+                ),
                 onlooker.asked.is_set,
                 Absence(draft, renter, onlooker.note).noted_or_raise,
             )
@@ -102,7 +106,12 @@ def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) ->
 
 
 def _plan_on_machine(
-    draft: Plan, profile: Profile, acquired: Acquired, host: Host, books: Books
+    draft: Plan,
+    profile: Profile,
+    acquired: Acquired,
+    host: Host,
+    books: Books,
+    parsed: ParsedOnce,
 ) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
@@ -121,7 +130,7 @@ def _plan_on_machine(
             "notes": draft.notes,
         }
     )
-    check_parses(host, plan)
+    parsed.check(plan, partial(check_parses, host, plan))
     expectation = expectation_of(plan, books)
     return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
 

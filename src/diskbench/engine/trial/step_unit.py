@@ -19,9 +19,11 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """The unit that runs `step`; its name is unique in the run and sorts in the run's order.
 
     The canary (MR-13) runs before the first step and after every step: which one is the last is
-    not known while it runs, and an interrupted run keeps one too.
+    not known while it runs, and an interrupted run keeps one too. The machines of the fake cloud
+    are this one: a canary there would measure the cells beside it, and its disks are files beside
+    each other.
     """
-    target, guards = plan.target, _guards(plan)
+    target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
     return Unit(
         trial_id=plan.trial_id,
         run_index=run_index,
@@ -34,11 +36,10 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         sampled=_sampled(plan),
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
-        canary_before=step.index == 0,
-        canary_after=_may_be_last(plan, step),
+        canary_before=step.index == 0 and not is_fake,
+        canary_after=_may_be_last(plan, step) and not is_fake,
         fio_limit_s=_time_limit_s(step),
-        # The machines of the fake cloud are this one: their disks are files beside each other.
-        if_busy="share" if plan.cell.provider == "fake" else plan.cell.if_busy,
+        if_busy="share" if is_fake else plan.cell.if_busy,
         root=_needs_root(plan),
     )
 

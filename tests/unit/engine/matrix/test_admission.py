@@ -6,7 +6,12 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
-from diskbench.store.campaigns import claim_campaign, find_campaign, save_campaign
+from diskbench.store.campaigns import (
+    claim_campaign,
+    find_campaign,
+    load_campaign,
+    save_campaign,
+)
 from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.database import open_database
 from diskbench.store.wishes import request_end
@@ -26,7 +31,7 @@ def begun(database):
     def begin(cells, **limits):
         campaign = campaign_row(limits=Limits(**limits))
         save_campaign(database, campaign, cells)
-        return feed(database, campaign)
+        return feed(database, load_campaign(database, CAMPAIGN))
 
     return begin
 
@@ -57,7 +62,7 @@ def test_fed_twice_is_as_once(database, begun):
 def test_a_process_that_is_about_to_end_begins_none(database):
     campaign = campaign_row()
     save_campaign(database, campaign, [cell_row(0)])
-    feed(database, campaign, admits=False)
+    feed(database, load_campaign(database, CAMPAIGN), admits=False)
     assert states(database) == ["waiting"]
 
 
@@ -121,3 +126,25 @@ def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(databas
     later = "2999-01-01T00:00:00.000000+00:00"
     begun([*(cell_row(n, not_before=later) for n in range(250)), cell_row(250)], max_parallel=2)
     assert [c.position for c in load_cells(database, CAMPAIGN) if c.state == "queued"] == [250]
+
+
+def test_cells_are_left_only_where_a_place_is_free(database, begun):
+    fed = begun([cell_row(n) for n in range(3)], max_parallel=2)
+    assert fed.begun
+    assert not fed.left
+    assert not again(database, partitions=["aws/us-east-1"]).left
+
+
+def test_cells_that_this_process_does_not_reach_are_left_to_others(database):
+    save_campaign(database, campaign_row(), [cell_row(0)])
+    fed = again(database, reaches=lambda _: False)
+    assert (fed.begun, fed.left, fed.by_time) == (False, True, False)
+
+
+@pytest.mark.parametrize("limit", ["not_before", "calls_per_minute"])
+def test_what_time_alone_lets_begin_is_looked_at_again(database, limit):
+    later = "2100-01-01T00:00:00.000000+00:00"
+    limits = {"calls_per_minute": {"aws": 1}} if limit == "calls_per_minute" else {}
+    cells = [cell_row(0, not_before=later if limit == "not_before" else None)]
+    save_campaign(database, campaign_row(limits=Limits(**limits)), cells)
+    assert again(database).by_time

@@ -16,8 +16,7 @@ BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def seen(tmp_path, monkeypatch):
     """The clock, and what the database will say is the time, and how far this machine's is off."""
     said = {"time": BEGAN, "skew": 0.0}
-    replace_everywhere(monkeypatch, clock, "database_time", lambda _: said["time"])
-    replace_everywhere(monkeypatch, clock, "skew_s", lambda _: said["skew"])
+    replace_everywhere(monkeypatch, clock, "time_and_skew", lambda _: (said["time"], said["skew"]))
     database = open_database(f"sqlite:///{tmp_path}/a.db")
     yield DatabaseClock(database), said
     database.dispose()

@@ -1,0 +1,100 @@
+"""What the turn of a cell reads: the same, by an index, in a matrix of any size."""
+
+import pytest
+import sqlalchemy as sa
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+
+from diskbench.engine.matrix.admission import feed
+from diskbench.model.matrix import Limits
+from diskbench.store import schema
+from diskbench.store.campaigns import load_campaign, partitions_of, save_campaign
+from diskbench.store.cells import live_cells
+
+MANY = 10_000
+LIVE_CELLS = 12
+LIMITS = Limits(max_parallel=LIVE_CELLS + 1, calls_per_minute={"aws": 10**6})
+
+
+def filled(database, count):
+    """A matrix half of whose cells are done, with one place free."""
+    done = count // 2
+    rows = [
+        cell_row(
+            n,
+            state="done" if n < done else "measuring" if n < done + LIVE_CELLS else "waiting",
+            queued_at="2026-11-01T00:00:00.000000+00:00" if n < done + LIVE_CELLS else None,
+        )
+        for n in range(count)
+    ]
+    save_campaign(database, campaign_row(limits=LIMITS), rows)
+    if database.dialect.name == "postgresql":
+        with database.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(sa.text(f"ANALYZE {schema.cell.name}"))
+
+
+@pytest.fixture
+def sent(any_database):
+    """The statements that were sent, with their parameters."""
+    found = []
+
+    def note(_connection, _cursor, statement, parameters, *_):
+        found.append((statement, parameters))
+
+    sa.event.listen(any_database, "before_cursor_execute", note)
+    yield found
+    sa.event.remove(any_database, "before_cursor_execute", note)
+
+
+def turn(database):
+    return feed(
+        database,
+        load_campaign(database, CAMPAIGN),
+        machines=(),
+        partitions=partitions_of(database, CAMPAIGN),
+    )
+
+
+@pytest.mark.parametrize("free", [1, 0])
+def test_a_turn_of_ten_thousand_cells_reads_by_indexes_alone(any_database, sent, free):
+    filled(any_database, MANY)
+    for _ in range(1 - free):
+        turn(any_database)
+    partitions = partitions_of(any_database, CAMPAIGN)
+    campaign = load_campaign(any_database, CAMPAIGN)
+    sent.clear()
+    fed = feed(any_database, campaign, machines=(), partitions=partitions)
+    live_cells(any_database)
+    assert fed.begun is bool(free)
+    cells = [one for one in sent if schema.cell.name in one[0] and one[0].startswith("SELECT")]
+    assert cells
+    with any_database.connect() as connection:
+        for statement, parameters in cells:
+            word = "EXPLAIN" if any_database.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+            plan = connection.exec_driver_sql(f"{word} {statement}", parameters).all()
+            text = "\n".join(str(row) for row in plan)
+            assert "ix_diskbench_cell_" in text, f"{statement}\n{text}"
+            assert "Seq Scan" not in text, f"{statement}\n{text}"
+            assert "SCAN diskbench_cell" not in text, f"{statement}\n{text}"
+
+
+def test_a_look_that_changes_nothing_writes_nothing_and_takes_no_lock(any_database, sent):
+    filled(any_database, 100)
+    turn(any_database)
+    sent.clear()
+    fed = turn(any_database)
+    assert not fed.begun
+    words = {statement.split()[0] for statement, _ in sent}
+    assert words == {"SELECT"}
+    assert not any("FOR " in statement for statement, _ in sent if "UPDATE" in statement)
+
+
+def test_a_turn_sends_as_many_statements_in_a_large_matrix_as_in_a_small_one(any_database, sent):
+    counts = []
+    for count in (100, 1000):
+        with any_database.begin() as connection:
+            connection.execute(sa.delete(schema.campaign))
+        filled(any_database, count)
+        sent.clear()
+        turn(any_database)
+        counts.append(len(sent))
+    assert counts[0] == counts[1]

@@ -79,8 +79,16 @@ ROOMS = (
     Room(
         "tests/contract/test_provider.py::",
         "`providers/`, `ports.py`, the emulators",
-        "the suite on the fake cloud and on the lab",
-        ("*[[]fake*", "*[[]lab*"),
+        "the suite on the fake cloud and on the lab, one lease of each cloud from end to end",
+        (
+            "TestFake::*",
+            "TestTheFakesFaults::*",
+            "TestLab::*",
+            "TestAwsEndToEnd::*",
+            "TestAzureEndToEnd::*",
+            "TestGcpEndToEnd::*",
+            "TestVsphereEndToEnd::*",
+        ),
     ),
     Room(
         "tests/docs/test_pages.py::",

@@ -39,8 +39,9 @@ settings.register_profile(
 """For script/check: fewer examples, and others every time. How long drawing them takes says more of
 the machine than of the test, as hypothesis' own profile `ci` has it, too."""
 
-settings.register_profile("other-python", settings.get_profile("quick"), derandomize=True)
-"""For the fast tests on another Python than that of .venv: the same few examples every time."""
+settings.register_profile("repeatable", settings.get_profile("quick"), derandomize=True)
+"""For script/test: as few, and the same every time. `script/test --all` takes hypothesis' own
+profile `ci`, which tries four times as many."""
 
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""

@@ -34,7 +34,9 @@ class Room:
     always: str
     """What of it runs always, in words."""
     kept: tuple[str, ...] = ()
-    """The same as patterns (fnmatch) of the id behind the prefix; `[` stands for itself."""
+    """The same as patterns (fnmatch) of the id behind the prefix; `[[]` is a bracket."""
+    repeats: tuple[str, ...] = ()
+    """Patterns of what only repeats, at a cost, what another kept test shows."""
 
 
 ROOMS = (
@@ -206,7 +208,7 @@ ROOMS = (
     Room(
         "tests/drills/",
         "what a drill is about: `docs/safety.md` lists them",
-        "those that start nothing, and one of each kind that does",
+        "those that start nothing, and one of each kind that does, without its repeats",
         (
             "test_advice.py::*",
             "test_before_fio.py::test_a_stop_arrives_*",
@@ -236,6 +238,41 @@ ROOMS = (
             "test_upgrades.py::test_the_*_of_a_later_version_*",
             "test_urls.py::*",
             "test_yaml_bombs.py::*",
+        ),
+        (
+            "test_advice.py::test_the_data_directory_is_private_*[[]new]",
+            "test_guard.py::test_nobody_else_gets_*[[]cache drop-mkswap]",
+            "test_guard.py::test_nobody_else_gets_*[[]cache drop-wipefs]",
+            "test_guard.py::test_nobody_else_gets_*[[]before fio-mkfs]",
+            "test_guard.py::test_nobody_else_gets_*[[]before fio-losetup]",
+            "test_hostile_job_files.py::test_a_foreign_target_*[[]filename=data:*",
+            "test_hostile_job_files.py::test_a_foreign_target_*[[]directory=*",
+            "test_interrupts.py::*save_plan 1]",
+            "test_interrupts.py::*FakeProvider.release 1]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-merges]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-depth]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-date]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-endless]",
+        ),
+    ),
+    Room(
+        "tests/unit/hosts/test_guarded_unit.py::",
+        "`hosts/scripts/`",
+        "all; of what comes to a disk before mkfs a mount, a holder and a partition table",
+        ("*",),
+        tuple(
+            f"test_what_came_to_the_disk_*_keeps_mkfs_*[[]{what}]"
+            for what in (
+                "swap",
+                "partition",
+                "partition mounted",
+                "partition held",
+                "loop upon it",
+                "exclusive",
+                "gpt",
+                "lvm",
+                "zfs and mbr",
+            )
         ),
     ),
 )
@@ -288,8 +325,12 @@ def is_thorough(test_id: str) -> bool:
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
-            return not any(fnmatchcase(rest, pattern) for pattern in room.kept)
+            return not _fits(rest, room.kept) or _fits(rest, room.repeats)
     return False
+
+
+def _fits(rest: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(rest, pattern) for pattern in patterns)
 
 
 def table() -> str:

@@ -20,13 +20,13 @@ def files_of(room: rooms.Room) -> set[str]:
 
 
 @pytest.mark.parametrize("room", rooms.ROOMS, ids=lambda room: room.prefix)
-def test_each_pattern_keeps_a_test(room: rooms.Room, collected: list[str]) -> None:
+def test_each_pattern_fits_a_test(room: rooms.Room, collected: list[str]) -> None:
     """Of the files that this session collected: script/test collects all."""
     files = files_of(room)
     assert files, f"{room.prefix} is not a folder or file of tests"
     ours = [test_id for test_id in collected if test_id.startswith(room.prefix)]
     absent = files - {test_id.partition("::")[0] for test_id in ours}
-    named = {pattern: file_of(room, pattern) for pattern in room.kept}
+    named = {pattern: file_of(room, pattern) for pattern in (*room.kept, *room.repeats)}
     idle = [
         pattern
         for pattern, file in named.items()
@@ -57,6 +57,10 @@ def test_only_what_a_room_keeps_runs_always() -> None:
     assert not rooms.is_thorough("tests/contract/test_provider.py::TestAwsEndToEnd::test_x")
     assert not rooms.is_thorough("tests/contract/test_provider.py::TestFake::test_x[2]")
     assert not rooms.is_thorough("tests/unit/test_rooms.py::test_x")
+    guard = "tests/drills/test_guard.py::test_nobody_else_gets_a_disk_that_a_step_holds"
+    assert not rooms.is_thorough(guard)
+    assert not rooms.is_thorough(f"{guard}[before fio-mkswap]")
+    assert rooms.is_thorough(f"{guard}[before fio-mkfs]")
 
 
 def test_one_disk_of_each_cloud_is_rented_always() -> None:

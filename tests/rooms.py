@@ -4,15 +4,10 @@
 that `kept` names run always; the others take long, or repeat one thing for each provider, moment
 or page, and have the marker `thorough`. Whoever changes what `changes` names runs the whole room
 before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it).
-
-`script/check` runs fast tests alone, and those of COSTLY rooms only where the change touches the
-room (`python -m tests.rooms --untouched` names the others).
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -278,48 +273,6 @@ ROOMS = (
 )
 
 
-COSTLY = ("cli", "engine", "hosts", "providers/lab", "store")
-"""Folders of src/diskbench, and of tests/unit, whose fast tests take as long as all others: they
-start processes, open databases or run a disk in simulated time."""
-FOR_ALL = ("tests/rigs/", "tests/golden/", "tests/cases/", "tests/conftest.py", "tests/rooms.py")
-"""What the tests of every room use."""
-
-
-def untouched(changed: Iterable[str]) -> list[str]:
-    """The costly rooms in which none of these files is: paths below the root of the checkout."""
-    files = list(changed)
-    if any(file.startswith(FOR_ALL) for file in files):
-        return []
-    return [
-        room
-        for room in COSTLY
-        if not any(
-            file.startswith((f"src/diskbench/{room}/", f"tests/unit/{room}/")) for file in files
-        )
-    ]
-
-
-def changed_files(root: Path = ROOT) -> list[str] | None:
-    """What differs from `main`, on `main` from the commit before: committed or not. None where git
-    cannot say, as in an unpacked archive or a shallow clone."""
-    main = _git(root, "merge-base", "HEAD", "main")
-    head = _git(root, "rev-parse", "HEAD")
-    since = main[0] if main and main != head else "HEAD~1"
-    differs = _git(root, "diff", "--name-only", "--no-renames", since)
-    new = _git(root, "ls-files", "--others", "--exclude-standard")
-    return None if differs is None or new is None else [*differs, *new]
-
-
-def _git(root: Path, *words: str) -> list[str] | None:
-    """The lines that git says; None where it fails or is not there."""
-    command = ["git", "-c", "core.quotePath=false", *words]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.splitlines()
-
-
 def is_thorough(test_id: str) -> bool:
     """Whether only `script/test --all` runs this test."""
     for room in ROOMS:
@@ -351,17 +304,5 @@ def page(text: str) -> str:
     return f"{head}{BEGIN}\n{table()}{END}{tail}"
 
 
-def main() -> None:
-    """Write the table into CONTRIBUTING.md, or name the costly rooms that are not touched."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--untouched", action="store_true", help="name them, one a line")
-    if not parser.parse_args().untouched:
-        PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
-        return
-    changed = changed_files()
-    for room in [] if changed is None else untouched(changed):
-        print(room)
-
-
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

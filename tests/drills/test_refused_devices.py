@@ -51,7 +51,7 @@ def attached(image: Path, *flags: str) -> Iterator[Disk]:
 def image(tmp_path: Path) -> Path:
     made = tmp_path / "disk.img"
     with made.open("wb") as file:
-        file.truncate(32 * MIB)
+        file.truncate(72 * MIB)  # libblkid looks for ZFS from 64 MiB on
     return made
 
 

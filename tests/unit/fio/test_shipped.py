@@ -126,6 +126,7 @@ def test_dd_writes_what_the_post_wrote():
     assert jobs(parse(steps[0].job).sections)[0].get("size") == str(4096 * 100 * 1024)
 
 
+@pytest.mark.slow
 def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_phase():
     steps, _ = steps_at("bonnie", DIRECTORY)
     orders = []

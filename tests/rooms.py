@@ -251,6 +251,13 @@ ROOMS = (
         ),
     ),
     Room(
+        "tests/method/test_mr04_cliff.py::",
+        "`analysis/`",
+        "all; of random series the first twenty of each kind",
+        ("*",),
+        ("*[[]50]",),
+    ),
+    Room(
         "tests/unit/hosts/test_guarded_unit.py::",
         "`hosts/scripts/`",
         "all; of what comes to a disk before mkfs a mount, a holder and a partition table",

@@ -199,6 +199,10 @@ ROOMS = (
             "test_until_ci.py::test_replicates_*",
             "test_worker.py::test_one_cell_can_be_cancelled_*",
         ),
+        (
+            "test_device.py::*[[]xfs]",
+            "test_rented.py::test_what_cannot_be_rented_*[[]access-2]",
+        ),
     ),
     Room(
         "tests/drills/",
@@ -256,6 +260,33 @@ ROOMS = (
         "all; of random series the first twenty of each kind",
         ("*",),
         ("*[[]50]",),
+    ),
+    Room(
+        "tests/unit/importers/test_hostile_files.py::",
+        "`importers/`",
+        "all; of files of 100 MB the one of each kind that takes most",
+        ("*",),
+        tuple(
+            f"test_a_hostile_file_ends_soon_*[[]{name}]"
+            for name in (
+                "bonnie",
+                "gobonniego-lists",
+                "hdparm",
+                "nothing",
+                "one-terse-line",
+                "perfkit-one-list",
+                "perfkit-runs",
+                "text-runs",
+                "vdbench",
+            )
+        ),
+    ),
+    Room(
+        "tests/unit/test_calling.py::",
+        "`cli/main.py`, `tests/rigs/cli.py`",
+        "all; one answer, one event, one refusal",
+        ("*",),
+        tuple(f"test_it_says_what_a_process_says[[]arguments{n}]" for n in (1, 3, 5, 7)),
     ),
     Room(
         "tests/unit/hosts/test_guarded_unit.py::",

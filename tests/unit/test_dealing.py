@@ -34,8 +34,8 @@ def test_every_test_is_dealt_once_and_a_unit_in_a_row() -> None:
 def test_what_takes_long_comes_first_and_what_computes_last_by_size() -> None:
     assert [unit for unit, _ in groupby(in_order(IDS), unit_of)] == [
         "tests/docs/test_tutorial.py",
-        "tests/run/test_until_ci.py::test_a",
         "tests/drills/test_yaml_bombs.py",
+        "tests/run/test_until_ci.py::test_a",
         "tests/browser/",
         "tests/drills/test_ids.py::test_a[1]",
         "tests/unit/test_b.py",

@@ -137,7 +137,7 @@ other_pythons() {
     if run_fast_tests ".venv-$version" --hypothesis-profile=repeatable \
       --failures-to "$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
       "${chosen[@]}" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
-      say "fast tests on Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
+      say "Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
       ran+=("$version")
     else
       failed=1

@@ -248,6 +248,8 @@ ROOMS = (
             "test_hostile_job_files.py::test_a_foreign_target_*[[]directory=*",
             "test_interrupts.py::*save_plan 1]",
             "test_interrupts.py::*FakeProvider.release 1]",
+            "test_limits.py::test_a_damaged_record_*[[]manifest.json]",
+            "test_limits.py::test_counts_without_end_*-1000000000]",
             "test_limits.py::test_yaml_bombs_*[[]matrix-merges]",
             "test_limits.py::test_yaml_bombs_*[[]matrix-depth]",
             "test_limits.py::test_yaml_bombs_*[[]matrix-date]",
@@ -260,6 +262,13 @@ ROOMS = (
         "all; of random series the first twenty of each kind",
         ("*",),
         ("*[[]50]",),
+    ),
+    Room(
+        "tests/unit/hosts/test_several_disks.py::",
+        "`hosts/scripts/`",
+        "all; what befalls one of two disks befalls the second",
+        ("*",),
+        ("TestEach::*[[]first]",),
     ),
     Room(
         "tests/unit/importers/test_hostile_files.py::",

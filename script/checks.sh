@@ -77,15 +77,17 @@ find_python() {
 }
 
 # make_other_venv VERSION PYTHON: .venv-VERSION, as requirements/dev.txt locks it, with this checkout
-# installed in it. Returns 1 where that fails: it is called where `set -e` does not hold.
+# installed in it. Returns 1 where that fails: it is called where `set -e` does not hold. Bytecode
+# is made of what the tests import, a part of all, but under sudo (run_tests), which leaves none.
 make_other_venv() {
-  local place=.venv-$1 uv stamp
+  local place=.venv-$1 uv stamp compiled=()
+  if [[ $(id -u) -ne 0 ]]; then compiled=(--compile-bytecode); fi
   stamp="$("$2" -V) $(cat requirements/*.txt pyproject.toml | cksum)"
   if [[ $(cat "$place/stamp" 2>/dev/null) == "$stamp" ]]; then return; fi
   say "making $place from requirements/dev.txt (hashes checked)"
   uv=$(uv_command "$2") &&
     "$uv" venv --quiet --clear --python "$2" "$place" &&
-    "$uv" pip install --quiet --compile-bytecode --python "$place/bin/python" --require-hashes \
+    "$uv" pip install --quiet "${compiled[@]}" --python "$place/bin/python" --require-hashes \
       -r requirements/dev.txt &&
     "$uv" pip install --quiet --python "$place/bin/python" --no-deps \
       --build-constraints requirements/build.txt --editable . &&
@@ -103,29 +105,39 @@ list_failures() {
   done
 }
 
-# other_pythons TEST…: those of these tests that are fast, and a whole run, on every Python that the
-# classifiers name, but that of .venv; says which were run and which this machine does not have.
-# Returns 1 when one fails.
+# other_pythons TESTS-ON-NEWEST TESTS-ON-OTHERS: a whole run on every Python that the classifiers name
+# but that of .venv, and those of these tests that are fast (places without blanks, with blanks
+# between them) on the newest of them, and on the others. Says which were run and which this machine
+# does not have. Returns 1 when one fails.
 # A passed one is a line of output. What failed stands in the directory $FAILURES (list_failures).
 other_pythons() {
-  local version python ours failed=0 ran=() absent=()
+  local version python ours newest='' place failed=0 ran=() absent=() chosen=()
   ours=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  for version in $(named_pythons); do
+  local -A found=()
+  for version in $(named_pythons); do # the oldest first
     if [[ $version == "$ours" ]]; then continue; fi
-    if ! python=$(find_python "$version"); then
+    if python=$(find_python "$version"); then
+      found[$version]=$python
+      newest=$version
+    else
       absent+=("$version")
-      continue
     fi
-    if ! make_other_venv "$version" "$python"; then
+  done
+  for version in $(named_pythons); do
+    if [[ -z ${found[$version]:-} ]]; then continue; fi
+    if ! make_other_venv "$version" "${found[$version]}"; then
       failed=1
       ran+=("$version (NOT INSTALLED)")
       continue
     fi
+    place=$2
+    if [[ $version == "$newest" ]]; then place=$1; fi
+    read -ra chosen <<<"$place"
     # Python 3.13 also warns of a database connection that a test's own rig leaves to the collector.
-    if run_fast_tests ".venv-$version" --hypothesis-profile=other-python \
+    if run_fast_tests ".venv-$version" --hypothesis-profile=repeatable \
       --failures-to "$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
-      "$@" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
-      say "fast tests on Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
+      "${chosen[@]}" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
+      say "Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
       ran+=("$version")
     else
       failed=1

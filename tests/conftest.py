@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
+from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
@@ -23,7 +24,7 @@ from tests.rooms import is_thorough
 import diskbench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from xdist.remote import Producer
@@ -38,14 +39,17 @@ settings.register_profile(
 """For script/check: fewer examples, and others every time. How long drawing them takes says more of
 the machine than of the test, as hypothesis' own profile `ci` has it, too."""
 
-settings.register_profile("other-python", settings.get_profile("quick"), derandomize=True)
-"""For the fast tests on another Python than that of .venv: the same few examples every time."""
+settings.register_profile("repeatable", settings.get_profile("quick"), derandomize=True)
+"""For script/test: as few, and the same every time. `script/test --all` takes hypothesis' own
+profile `ci`, which tries four times as many."""
 
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""
 
 _skipped: list[tuple[str, str]] = []
 
+COLLECTED = pytest.StashKey[list[str]]()
+"""The ids of all tests that were collected, also of those that `-m` left out."""
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -77,11 +81,28 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def ids_of(items: Iterable[pytest.Item]) -> list[str]:
+    return [item.nodeid for item in items]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # `-m` chooses by markers meanwhile
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     for item in items:
         if is_thorough(item.nodeid):
             item.add_marker(pytest.mark.thorough)
+    config.stash[COLLECTED] = ids_of(items)
+    yield
+    if is_worker(config):
+        dealt = {test_id: place for place, test_id in enumerate(in_order(ids_of(items)))}
+        items.sort(key=lambda item: dealt[item.nodeid])
+
+
+@pytest.fixture
+def collected(request: pytest.FixtureRequest) -> list[str]:
+    """The ids of all tests that this session collected, also of those that it does not run."""
+    return request.config.stash[COLLECTED]
 
 
 @pytest.fixture
@@ -178,38 +199,21 @@ def _count_drills(terminal: pytest.TerminalReporter) -> None:
         )
 
 
-TOGETHER = (
-    "tests/qemu/",
-    "tests/browser/",
-    "tests/drills/test_upgrades.py",
-    "tests/drills/test_yaml_bombs.py",
-)
-"""Tests that share something costly, a guest that takes a minute to boot, a browser, a directory
-that an old store names, or a process that was called for all of them: one process has them.
-(`--dist loadgroup` of xdist 3.8 finds no groups under pytest 9.2.)"""
-
-BY_FILE = ("tests/unit/", "tests/method/", "tests/docs/", "tests/contract/")
-"""Where one process has all tests of a file: they are short, and what a file's tests share, a
-server or a stored result, is made once and not once in each process."""
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
     if config.getvalue("dist") != "load":
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    # The workers order their tests (tests/rigs/dealing.py); xdist would do so again, by number.
+    config.option.loadscopereorder = False
+
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            together = next((place for place in TOGETHER if nodeid.startswith(place)), None)
-            if together is not None:
-                return together
-            return nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
+            return unit_of(nodeid)
 
         def _assign_work_unit(self, node: WorkerController) -> None:
-            """Every second worker is dealt from the end. What waits for servers, disks and fio is
-            collected first, what computes (tests/unit) last: so the cores are busy while others
-            wait, and a worker still goes through a file's tests in a row."""
+            """Every second worker is dealt from the end of the order."""
             if int(node.gateway.id.removeprefix("gw")) % 2:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
             super()._assign_work_unit(node)

@@ -4,15 +4,10 @@
 that `kept` names run always; the others take long, or repeat one thing for each provider, moment
 or page, and have the marker `thorough`. Whoever changes what `changes` names runs the whole room
 before it is merged. CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it).
-
-`script/check` runs fast tests alone, and those of COSTLY rooms only where the change touches the
-room (`python -m tests.rooms --untouched` names the others).
 """
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -34,7 +29,9 @@ class Room:
     always: str
     """What of it runs always, in words."""
     kept: tuple[str, ...] = ()
-    """The same as patterns (fnmatch) of the id behind the prefix; `[` stands for itself."""
+    """The same as patterns (fnmatch) of the id behind the prefix; `[[]` is a bracket."""
+    repeats: tuple[str, ...] = ()
+    """Patterns of what only repeats, at a cost, what another kept test shows."""
 
 
 ROOMS = (
@@ -79,8 +76,16 @@ ROOMS = (
     Room(
         "tests/contract/test_provider.py::",
         "`providers/`, `ports.py`, the emulators",
-        "the suite on the fake cloud and on the lab",
-        ("*[[]fake*", "*[[]lab*"),
+        "the suite on the fake cloud and on the lab, one lease of each cloud from end to end",
+        (
+            "TestFake::*",
+            "TestTheFakesFaults::*",
+            "TestLab::*",
+            "TestAwsEndToEnd::*",
+            "TestAzureEndToEnd::*",
+            "TestGcpEndToEnd::*",
+            "TestVsphereEndToEnd::*",
+        ),
     ),
     Room(
         "tests/docs/test_pages.py::",
@@ -194,11 +199,15 @@ ROOMS = (
             "test_until_ci.py::test_replicates_*",
             "test_worker.py::test_one_cell_can_be_cancelled_*",
         ),
+        (
+            "test_device.py::*[[]xfs]",
+            "test_rented.py::test_what_cannot_be_rented_*[[]access-2]",
+        ),
     ),
     Room(
         "tests/drills/",
         "what a drill is about: `docs/safety.md` lists them",
-        "those that start nothing, and one of each kind that does",
+        "those that start nothing, and one of each kind that does, without its repeats",
         (
             "test_advice.py::*",
             "test_before_fio.py::test_a_stop_arrives_*",
@@ -229,50 +238,86 @@ ROOMS = (
             "test_urls.py::*",
             "test_yaml_bombs.py::*",
         ),
+        (
+            "test_advice.py::test_the_data_directory_is_private_*[[]new]",
+            "test_guard.py::test_nobody_else_gets_*[[]cache drop-mkswap]",
+            "test_guard.py::test_nobody_else_gets_*[[]cache drop-wipefs]",
+            "test_guard.py::test_nobody_else_gets_*[[]before fio-mkfs]",
+            "test_guard.py::test_nobody_else_gets_*[[]before fio-losetup]",
+            "test_hostile_job_files.py::test_a_foreign_target_*[[]filename=data:*",
+            "test_hostile_job_files.py::test_a_foreign_target_*[[]directory=*",
+            "test_interrupts.py::*save_plan 1]",
+            "test_interrupts.py::*FakeProvider.release 1]",
+            "test_limits.py::test_a_damaged_record_*[[]manifest.json]",
+            "test_limits.py::test_counts_without_end_*-1000000000]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-merges]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-depth]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-date]",
+            "test_limits.py::test_yaml_bombs_*[[]matrix-endless]",
+        ),
+    ),
+    Room(
+        "tests/method/test_mr04_cliff.py::",
+        "`analysis/`",
+        "all; of random series the first twenty of each kind",
+        ("*",),
+        ("*[[]50]",),
+    ),
+    Room(
+        "tests/unit/hosts/test_several_disks.py::",
+        "`hosts/scripts/`",
+        "all; what befalls one of two disks befalls the second",
+        ("*",),
+        ("TestEach::*[[]first]",),
+    ),
+    Room(
+        "tests/unit/importers/test_hostile_files.py::",
+        "`importers/`",
+        "all; of files of 100 MB the one of each kind that takes most",
+        ("*",),
+        tuple(
+            f"test_a_hostile_file_ends_soon_*[[]{name}]"
+            for name in (
+                "bonnie",
+                "gobonniego-lists",
+                "hdparm",
+                "nothing",
+                "one-terse-line",
+                "perfkit-one-list",
+                "perfkit-runs",
+                "text-runs",
+                "vdbench",
+            )
+        ),
+    ),
+    Room(
+        "tests/unit/test_calling.py::",
+        "`cli/main.py`, `tests/rigs/cli.py`",
+        "all; one answer, one event, one refusal",
+        ("*",),
+        tuple(f"test_it_says_what_a_process_says[[]arguments{n}]" for n in (1, 3, 5, 7)),
+    ),
+    Room(
+        "tests/unit/hosts/test_guarded_unit.py::",
+        "`hosts/scripts/`",
+        "all; of what comes to a disk before mkfs a mount, a holder and a partition table",
+        ("*",),
+        tuple(
+            f"test_what_came_to_the_disk_*_keeps_mkfs_*[[]{what}]"
+            for what in (
+                "swap",
+                "partition",
+                "partition mounted",
+                "partition held",
+                "loop upon it",
+                "exclusive",
+                "gpt",
+                "lvm",
+                "zfs and mbr",
+            )
+        ),
     ),
 )
-
-
-COSTLY = ("cli", "engine", "hosts", "providers/lab", "store")
-"""Folders of src/diskbench, and of tests/unit, whose fast tests take as long as all others: they
-start processes, open databases or run a disk in simulated time."""
-FOR_ALL = ("tests/rigs/", "tests/golden/", "tests/cases/", "tests/conftest.py", "tests/rooms.py")
-"""What the tests of every room use."""
-
-
-def untouched(changed: Iterable[str]) -> list[str]:
-    """The costly rooms in which none of these files is: paths below the root of the checkout."""
-    files = list(changed)
-    if any(file.startswith(FOR_ALL) for file in files):
-        return []
-    return [
-        room
-        for room in COSTLY
-        if not any(
-            file.startswith((f"src/diskbench/{room}/", f"tests/unit/{room}/")) for file in files
-        )
-    ]
-
-
-def changed_files(root: Path = ROOT) -> list[str] | None:
-    """What differs from `main`, on `main` from the commit before: committed or not. None where git
-    cannot say, as in an unpacked archive or a shallow clone."""
-    main = _git(root, "merge-base", "HEAD", "main")
-    head = _git(root, "rev-parse", "HEAD")
-    since = main[0] if main and main != head else "HEAD~1"
-    differs = _git(root, "diff", "--name-only", "--no-renames", since)
-    new = _git(root, "ls-files", "--others", "--exclude-standard")
-    return None if differs is None or new is None else [*differs, *new]
-
-
-def _git(root: Path, *words: str) -> list[str] | None:
-    """The lines that git says; None where it fails or is not there."""
-    command = ["git", "-c", "core.quotePath=false", *words]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.splitlines()
 
 
 def is_thorough(test_id: str) -> bool:
@@ -280,8 +325,12 @@ def is_thorough(test_id: str) -> bool:
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
-            return not any(fnmatchcase(rest, pattern) for pattern in room.kept)
+            return not _fits(rest, room.kept) or _fits(rest, room.repeats)
     return False
+
+
+def _fits(rest: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(rest, pattern) for pattern in patterns)
 
 
 def table() -> str:
@@ -302,17 +351,5 @@ def page(text: str) -> str:
     return f"{head}{BEGIN}\n{table()}{END}{tail}"
 
 
-def main() -> None:
-    """Write the table into CONTRIBUTING.md, or name the costly rooms that are not touched."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--untouched", action="store_true", help="name them, one a line")
-    if not parser.parse_args().untouched:
-        PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
-        return
-    changed = changed_files()
-    for room in [] if changed is None else untouched(changed):
-        print(room)
-
-
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")

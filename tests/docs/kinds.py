@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from tests.docs.pages import ROOT, Command
+from tests.rigs.advised import loaded
 
-from diskbench.cli.lazy import COMMANDS, load
+from diskbench.cli.lazy import COMMANDS
 
 Kind = Literal["named", "parsed", "elsewhere", "light", "run", "uncovered"]
 """`named`: a command's name in a sentence, whose help is asked for. `parsed`: given to the parser
@@ -61,7 +62,7 @@ def is_name(words: list[str]) -> bool:
         return True
     if words[0] != "diskbench" or words[1] not in COMMANDS:
         return False
-    subcommands = getattr(load(words[1]), "commands", {})
+    subcommands = getattr(loaded(words[1]), "commands", {})
     return len(words) == 2 or (len(words) == 3 and words[2] in subcommands)
 
 

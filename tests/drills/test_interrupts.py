@@ -55,7 +55,7 @@ def interrupted_at(chaos: Chaos, moment: str) -> None:
         (shown,) = chaos.user.json("results", "show", run["run_id"])["runs"]
         steps = [row["step"] for row in merged_rows(shown)]
         assert steps == ["write", "read"][: len(steps)]
-    ended = chaos.user.run("gc")
+    ended = chaos.user.call("gc")
     assert ended.returncode == 0, ended.stderr
     assert "nothing to give back" in ended.stderr
 

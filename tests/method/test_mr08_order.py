@@ -17,6 +17,7 @@ def test_two_identical_systems_measured_in_turn_differ_no_more_often_than_chance
     assert value <= most
 
 
+@pytest.mark.slow
 def test_measured_one_after_the_other_they_would(rates):
     """Why the order matters: the same two systems, the same noise, another order."""
     apart, _, _ = rates["A/A one after the other, two bands: called different"]

@@ -11,6 +11,7 @@ def rates():
     return list(histories(30))
 
 
+@pytest.mark.slow
 def test_a_tenth_less_is_found_in_95_of_100_histories_after_three_times(rates):
     (found,) = [row for row in rates if row[0] == "−10 % in a history of 60, sd 2%: seen after 3"]
     assert found[1] >= 0.95

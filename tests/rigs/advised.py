@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ VALUE = "VALUE"
 """What stands where a text puts a value in."""
 _QUOTED = re.compile(r"(['`])diskbench ([^'`\n]+)\1")
 _BARE = re.compile(r"(?<![\w'`./@])diskbench ((?:[^\s'`;,()]+ ?)+)")
+_NAMED = re.compile(r"diskbench (?!import\b)")
 _WORD = re.compile(r"[a-z][a-z-]*")
 
 
@@ -38,7 +40,10 @@ class Advised:
 def advised() -> Iterator[Advised]:
     """Every command line in the strings of diskbench, docstrings left out."""
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        source = path.read_text()
+        if not _NAMED.search(source):
+            continue  # parsing all of them takes seconds
+        tree = ast.parse(source)
         docs = {id(node.value) for node in ast.walk(tree)
                 if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}  # fmt: skip
         inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
@@ -65,13 +70,22 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
+@cache
+def loaded(name: str, *arguments: str) -> Any:
+    """A command with the options that these arguments lead to, made once: texts name the same ones
+    a few hundred times, and making one takes as long as parsing twenty lines."""
+    return load(name, arguments)
+
+
 def fault(one: Advised) -> str | None:
     """Why the parser would not take it; None where it would, or where it is no command."""
     words = _words(one.line)
     if not words or words[0] not in COMMANDS:
         return f"no command {words[0]!r}" if words and one.quoted and _is_word(words[0]) else None
-    of_provider = words[1:] if provider_in(words) in plugin_names() else []
-    command: Any = load(words[0], of_provider)
+    provider = provider_in(words)
+    decide = ["--provider", provider] if provider in plugin_names() else []
+    decide += {"--live"}.intersection(words)  # of `doctor`: it then takes the options of `run`
+    command = loaded(words[0], *decide)
     rest = words[1:]
     while hasattr(command, "commands"):
         if not rest or rest[0] not in command.commands:

@@ -31,8 +31,8 @@ def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
     assert names == {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
 
     page = tmp_path / "page.html"
-    assert user.run("report", "last", "-o", str(page)).returncode == 0
+    assert user.call("report", "last", "-o", str(page)).returncode == 0
     assert "audit: bytes, rate" in page.read_text()
     site = tmp_path / "site"
-    assert user.run("publish", str(site), "--quiet").returncode == 0
+    assert user.call("publish", str(site), "--quiet").returncode == 0
     assert any("audit: bytes, rate" in one.read_text() for one in site.rglob("*.html"))

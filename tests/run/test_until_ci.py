@@ -18,13 +18,8 @@ filename=data
 size=1m
 direct=0
 ioengine=psync
-[fill]
-rw=write
-bs=64k
-rate_iops=16
-[read]
-stonewall
-rw=randread
+[write]
+rw=randwrite
 bs=4k
 time_based
 runtime=1

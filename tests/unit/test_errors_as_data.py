@@ -343,6 +343,7 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
             assert list(about_flags(ast.parse(text))) == [], path.name
 
 
+@pytest.mark.slow
 def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
     known = set(cell_model().model_fields)
     for path in sources():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import subprocess
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,37 +11,55 @@ from tests import rooms
 ROOT = Path(__file__).parents[2]
 
 
-def functions(prefix: str) -> set[str]:
-    """`FILE::TEST` of each test below a prefix, without cases."""
-    place = ROOT / prefix.removesuffix("::")
-    files = [place] if place.is_file() else sorted(place.glob("test_*.py"))
-    found = set()
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-                found.add(node.name if place.is_file() else f"{file.name}::{node.name}")
-    return found
+def files_of(room: rooms.Room) -> set[str]:
+    """Files of tests below the root of the checkout."""
+    place = ROOT / room.prefix.removesuffix("::")
+    files = [place] if place.is_file() else place.glob("test_*.py")
+    return {str(file.relative_to(ROOT)) for file in files}
 
 
 @pytest.mark.parametrize("room", rooms.ROOMS, ids=lambda room: room.prefix)
-def test_each_pattern_names_a_test(room: rooms.Room) -> None:
-    tests = functions(room.prefix)
-    assert tests, f"{room.prefix} is no folder or file of tests"
-    # Cases stand in brackets behind a test's name: what precedes them has to fit.
+def test_each_pattern_fits_a_test(room: rooms.Room, collected: list[str]) -> None:
+    """Of the files that this session collected: script/test collects all."""
+    files = files_of(room)
+    assert files, f"{room.prefix} is not a folder or file of tests"
+    ours = [test_id for test_id in collected if test_id.startswith(room.prefix)]
+    absent = files - {test_id.partition("::")[0] for test_id in ours}
+    named = {pattern: file_of(room, pattern) for pattern in (*room.kept, *room.repeats)}
     idle = [
         pattern
-        for pattern in room.kept
-        if not any(fnmatchcase(test, pattern.partition("[[]")[0]) for test in tests)
+        for pattern, file in named.items()
+        if file not in absent and not keeps_any(room, pattern, ours)
     ]
     assert idle == []
 
 
+def file_of(room: rooms.Room, pattern: str) -> str:
+    return f"{room.prefix}{pattern}".partition("::")[0]
+
+
+def keeps_any(room: rooms.Room, pattern: str, test_ids: list[str]) -> bool:
+    return any(fnmatchcase(test_id.removeprefix(room.prefix), pattern) for test_id in test_ids)
+
+
+def test_a_pattern_of_cases_that_are_no_longer_there_keeps_nothing() -> None:
+    """The contract of providers was kept by the names of cases, and became classes."""
+    [room] = [one for one in rooms.ROOMS if one.prefix == "tests/contract/test_provider.py::"]
+    ids = [f"{room.prefix}TestFake::test_it_is_a_renter"]
+    assert not keeps_any(room, "*[[]fake*", ids)
+    assert keeps_any(room, "TestFake::*", ids)
+
+
 def test_only_what_a_room_keeps_runs_always() -> None:
     assert rooms.is_thorough("tests/qemu/test_array.py::test_x")
-    assert rooms.is_thorough("tests/contract/test_provider.py::test_x[aws]")
-    assert not rooms.is_thorough("tests/contract/test_provider.py::test_x[fake]")
-    assert not rooms.is_thorough("tests/contract/test_provider.py::test_x[fake-2]")
+    assert rooms.is_thorough("tests/contract/test_provider.py::TestAws::test_x")
+    assert not rooms.is_thorough("tests/contract/test_provider.py::TestAwsEndToEnd::test_x")
+    assert not rooms.is_thorough("tests/contract/test_provider.py::TestFake::test_x[2]")
     assert not rooms.is_thorough("tests/unit/test_rooms.py::test_x")
+    guard = "tests/drills/test_guard.py::test_nobody_else_gets_a_disk_that_a_step_holds"
+    assert not rooms.is_thorough(guard)
+    assert not rooms.is_thorough(f"{guard}[before fio-mkswap]")
+    assert rooms.is_thorough(f"{guard}[before fio-mkfs]")
 
 
 def test_one_disk_of_each_cloud_is_rented_always() -> None:
@@ -55,55 +71,3 @@ def test_one_disk_of_each_cloud_is_rented_always() -> None:
 def test_contributing_shows_the_table() -> None:
     text = rooms.PAGE.read_text("utf-8")
     assert rooms.page(text) == text, "run python -m tests.rooms"
-
-
-def test_a_costly_room_is_a_folder_of_the_source_and_of_the_tests() -> None:
-    for room in rooms.COSTLY:
-        assert (ROOT / "src/diskbench" / room).is_dir(), room
-        assert (ROOT / "tests/unit" / room).is_dir(), room
-
-
-@pytest.mark.parametrize(
-    ("changed", "touched"),
-    [
-        ([], set()),
-        (["src/diskbench/model/plan.py", "README.md"], set()),
-        (["src/diskbench/store/rows.py"], {"store"}),
-        (["tests/unit/cli/test_compare.py", "src/diskbench/engine/live.py"], {"cli", "engine"}),
-        (["src/diskbench/providers/lab/disks.py"], {"providers/lab"}),
-        (["src/diskbench/providers/aws/errors.py"], set()),
-        (["tests/rigs/cli.py"], set(rooms.COSTLY)),
-        (["tests/golden/help/run.txt"], set(rooms.COSTLY)),
-    ],
-)
-def test_a_room_is_touched_by_its_own_files_and_by_what_all_tests_use(
-    changed: list[str], touched: set[str]
-) -> None:
-    assert set(rooms.COSTLY) - set(rooms.untouched(changed)) == touched
-
-
-def test_what_changed_is_what_differs_from_main_or_on_main_from_the_commit_before(
-    tmp_path: Path,
-) -> None:
-    assert rooms.changed_files(tmp_path) is None, "no checkout"
-
-    def git(*words: str) -> None:
-        user = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false")
-        subprocess.run(["git", *user, *words], cwd=tmp_path, check=True, capture_output=True)
-
-    def commit(name: str) -> None:
-        (tmp_path / name).write_text(name)
-        git("add", name)
-        git("commit", "-m", name)
-
-    git("init", "--initial-branch=main")
-    commit("a")
-    assert rooms.changed_files(tmp_path) is None, "there is no commit before"
-    commit("b")
-    (tmp_path / "new").write_text("new")
-    assert rooms.changed_files(tmp_path) == ["b", "new"]
-    git("checkout", "-b", "mine")
-    commit("c")
-    commit("d")
-    (tmp_path / "a").write_text("changed")
-    assert rooms.changed_files(tmp_path) == ["a", "c", "d", "new"]

@@ -111,6 +111,7 @@ def test_urls_without_secrets_are_shown_as_they_are(url, shown):
     assert printable(url) == shown
 
 
+@pytest.mark.slow
 def test_reading_settings_imports_neither_sqlalchemy_nor_pydantic_settings():
     code = (
         "import sys\nfrom diskbench.settings import load_settings\nload_settings()\n"

@@ -114,6 +114,7 @@ def test_a_wheel_can_be_built_of_the_source_archive(package) -> None:
     assert {"src", "profiles", "pyproject.toml", "README.md", "LICENSE"} <= inside
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_a_stranger_runs_it_from_the_wheel(package, tmp_path) -> None:
     """`uvx --from WHEEL diskbench run --path .`, the core alone, in an environment of its own."""

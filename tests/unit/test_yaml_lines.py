@@ -6,6 +6,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.limits import YAML_VALUES
 from diskbench.yaml_lines import read_yaml
@@ -97,7 +98,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(PLAIN)
 def test_what_is_right_is_read_as_any_yaml_library_reads_it(data):
     text = yaml.safe_dump(data)
@@ -106,7 +107,7 @@ def test_what_is_right_is_read_as_any_yaml_library_reads_it(data):
     assert not found.mistakes
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.text(st.sampled_from("ab:{}[]&*!-<>|'\"\n \t#,?%~1"), max_size=40))
 def test_whatever_is_written_is_read_or_told(text):
     found = read_yaml(text)

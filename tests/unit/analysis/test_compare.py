@@ -40,6 +40,7 @@ def test_a_tenth_less_in_ten_rounds_differs():
     assert found(A, [0.9 * x for x in A]) == "differs"
 
 
+@pytest.mark.slow
 def test_a_difference_under_five_percent_is_small_however_sure():
     assert found(A, [0.94 * x if i % 3 else 0.96 * x for i, x in enumerate(A)]) == "differs"
     assert found(A, [1.049 * x if i < 3 else 1.045 * x for i, x in enumerate(A)]) == "alike"

@@ -193,6 +193,7 @@ def rest_and_burst(times: int):
     return steps([*first, *again * times], QUIET, seed=31)
 
 
+@pytest.mark.slow
 def test_a_disk_that_rests_and_bursts_in_turn_is_cut_each_time():
     found = of(rest_and_burst(3))
     assert kinds(found) == ["burst", "baseline", "stall", *["burst", "baseline", "stall"] * 3]

@@ -101,6 +101,7 @@ def test_more_replicates_are_asked_for_where_there_is_more_noise(cov, least, mos
     assert least <= middle <= most
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(FIGURES)
 def test_what_is_said_lies_within_what_was_measured(values):

@@ -39,6 +39,7 @@ def split(n, noise, *, cases=60):
     return sum(len(run_course(one)) > 1 for one in series) / cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [12, 30, 100])
 def test_correlated_runs_are_not_split(n):
     assert split(n, Noise(sd=0.15, phi=0.44)) <= 0.05
@@ -85,6 +86,7 @@ def test_steps_that_fall_together_show_one_fall():
         assert found[8].fell_from == pytest.approx(1000, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.02, 0.1, 0.15])
 def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
     """Of 200 noisy steps beside a fall at most 3 % are called fallen."""

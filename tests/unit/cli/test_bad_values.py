@@ -65,6 +65,7 @@ def test_a_value_of_another_type_is_named_with_its_option(user: Cli, command: st
         assert in_our_words(text), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", plugin_names())
 def test_so_is_one_of_a_providers_own_option(user: Cli, provider: str) -> None:
     chosen = ("--provider", provider)

@@ -51,6 +51,7 @@ def two_disks(database, b, **more):
     measured(database, b, disk="gp3", labels=[("disk", "gp3")], **more)
 
 
+@pytest.mark.slow
 def test_disks_of_one_matrix_are_compared_round_by_round(database, call):
     two_disks(database, [x * 0.8 for x in A])
     one = only(call, "disk=gp2", "disk=gp3")
@@ -61,6 +62,7 @@ def test_disks_of_one_matrix_are_compared_round_by_round(database, call):
     assert one["sentence"].startswith("B does 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
 
 
+@pytest.mark.slow
 def test_the_words_for_a_person(database, call):
     two_disks(database, [x * (1.1 if i % 2 else 0.92) for i, x in enumerate(A)])
     _, out, _ = call("compare", "disk=gp2", "disk=gp3")
@@ -88,6 +90,7 @@ def test_emulated_figures_are_marked(database, call):
     assert "A  s=a: 10 trials, emulated" in out
 
 
+@pytest.mark.slow
 def test_below_six_there_are_the_words_and_no_interval(database, call):
     two_disks(database, [])
     measured(database, [2000, 2001, 2002], disk="gp3", labels=[("disk", "gp3")])
@@ -114,6 +117,7 @@ def test_trials_on_a_machine_that_was_there_are_of_one_machine(database, call):
     assert (one["a"]["machines"], one["n"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_dates_are_compared_and_said_not_to_have_been_in_turn(database, call):
     measured(database, A)
     measured(database, [x * 1.1 for x in A], campaign=7, facts={"kernel": "6.5.0"})
@@ -193,6 +197,7 @@ def test_what_cannot_be_compared_is_refused_with_its_reason(database, call, argu
     assert told in err
 
 
+@pytest.mark.slow
 def test_a_fall_in_a_history_is_found_with_its_day_and_what_changed_with_it(database, call):
     for night in range(16):
         level, kernel = (1.0, "6.1.0") if night < 12 else (0.85, "6.5.0")
@@ -258,6 +263,7 @@ def test_five_blocks_have_no_interval(database, call):
     assert (one["n"], one["finding"]) == (5, "too few")
 
 
+@pytest.mark.slow
 def test_filters_hold_for_both_sides(database, call):
     two_disks(database, A)
     measured(database, A, disk="gp3", labels=[("s", "x")], campaign=3)

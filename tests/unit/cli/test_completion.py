@@ -113,6 +113,7 @@ def test_the_table_names_commands_and_options_that_there_are():
     assert set(OPTIONS) <= flags
 
 
+@pytest.mark.slow
 def test_a_tab_imports_nothing_slow():
     code = (
         "import sys\n"

@@ -26,6 +26,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
 def test_an_error_is_one_json_object(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = a_user(tmp_path).call("--log-format", "json", *words)

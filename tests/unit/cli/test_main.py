@@ -110,6 +110,7 @@ def test_the_help_lists_every_command_with_an_uncut_line():
         assert line in found, "a line that is cut off helps nobody"
 
 
+@pytest.mark.slow
 def test_an_unknown_command_gets_the_nearest_one_and_exit_2():
     found = diskbench("reslts")
     assert found.returncode == 2
@@ -117,10 +118,12 @@ def test_an_unknown_command_gets_the_nearest_one_and_exit_2():
     assert found.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_wrong_option_is_exit_2():
     assert diskbench("version", "--nope").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
     body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd', advice='8')"
     found = failing(body)
@@ -146,6 +149,7 @@ def test_debug_shows_the_traceback_too():
     assert "Traceback" in failing(body, DISKBENCH_DEBUG="1").stderr
 
 
+@pytest.mark.slow
 def test_a_fault_of_diskbench_is_one_line_and_a_file_only_its_user_can_read(tmp_path):
     body = "password = 'hunter2'; raise RuntimeError('no such thing')"
     found = failing(body, XDG_STATE_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))

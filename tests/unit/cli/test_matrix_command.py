@@ -136,6 +136,7 @@ def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
     assert "aws us-east-1: 10 machines, 40 vCPUs, 10 disks, 2,404 GiB of gp2 at once" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_matrices())
 def test_the_plan_names_each_block_that_ends_before_its_credit(name):
     ending = [
@@ -166,12 +167,14 @@ def test_the_same_seed_gives_the_same_order_and_another_gives_another():
     assert [one.key for one in first] != [one.key for one in other]
 
 
+@pytest.mark.slow
 def test_burst_credit_is_told_against_the_time_that_the_profile_takes():
     found = {one.block.split("/")[3]: one.credit for one in planned("gp2-burst").blocks[:4]}
     assert 1862 < found["gp2-20GiB"].gone_s < 1920 < found["gp2-20GiB"].expected_s
     assert found["gp2-334GiB"].gone_s > 2700
 
 
+@pytest.mark.slow
 def test_costs_are_summed_by_provider_and_what_is_unknown_is_named():
     found = planned("iaas-2018")
     bills = {one.provider: one for one in found.bills}

@@ -95,6 +95,7 @@ def test_the_document_fits_its_published_schema():
     jsonschema.Draft202012Validator(_schema("plan")).validate(document)
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_here_is_looked_at_and_what_it_should_find_is_its_promise(tmp_path: Path):
     text = told(
         *("--path", str(tmp_path), "--profile", "quick", "--size", "0.05"),

@@ -58,6 +58,7 @@ def test_an_unknown_filter_names_what_there_is(run):
     assert "did you mean iaas-2018" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("list",), ("show", "iaas-2018"), ("list", "--disk", "io1")])
 def test_json_meets_its_published_schema(run, capsys, command):
     code, out, _ = run(*command, "--output", "json")

@@ -40,6 +40,7 @@ def place(folder, *, size=4096, logged=1000):
     return str(folder)
 
 
+@pytest.mark.slow
 def test_a_sound_import_is_said_to_hold(typed, tmp_path):
     done = typed("import", place(tmp_path / "in"))
     assert done.exit_code == 0
@@ -56,6 +57,7 @@ def test_a_sound_import_is_said_to_hold(typed, tmp_path):
     assert not run["steps"][0]["warnings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "name"), [({"size": 8192}, "bytes"), ({"logged": 300}, "logs")])
 def test_what_does_not_hold_is_named_and_makes_the_row_doubtful(typed, tmp_path, wrong, name):
     done = typed("import", place(tmp_path / "in", **wrong))

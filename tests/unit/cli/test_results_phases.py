@@ -33,6 +33,7 @@ def shown(tmp_path, monkeypatch, capfd):
     return show
 
 
+@pytest.mark.slow
 def test_a_cliff_is_told_in_a_line_and_each_phase_in_one_of_its_own(shown):
     out = shown(bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)).splitlines()
     assert "burst of 3,000 IOPS for 5:10 in gp2, then a baseline of 100 IOPS" in out
@@ -43,6 +44,7 @@ def test_a_cliff_is_told_in_a_line_and_each_phase_in_one_of_its_own(shown):
     ]
 
 
+@pytest.mark.slow
 def test_the_document_holds_the_phases_as_its_schema_says(shown):
     series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
     document = json.loads(shown(series, "--output", "json"))

@@ -50,6 +50,7 @@ def drawn(count, sd=0.01, seed=1):
     return [3000 * (1 + draw.gauss(0, sd)) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_a_set_of_logs_alone_says_why_it_has_no_figures(call, tmp_path):
     for iops in (3000, 2900):
         log = tmp_path / f"x{iops}_iops.1.log"
@@ -60,6 +61,7 @@ def test_a_set_of_logs_alone_says_why_it_has_no_figures(call, tmp_path):
     assert "logs without fio's JSON have only levels" in told
 
 
+@pytest.mark.slow
 def test_ten_replicates_are_a_median_with_its_interval(database, call):
     trials = measured(database, drawn(10), labels=[("disk", "gp2")])
     out = call("show", "disk=gp2").out
@@ -87,6 +89,7 @@ def test_an_outlier_is_named_and_stays_in(database, call):
     assert "n = 10" in out
 
 
+@pytest.mark.slow
 def test_trials_and_matrices_are_named_by_their_ids_and_beginnings(database, call):
     trials = measured(database, drawn(10))
     campaign = json.loads(call("show", "--output", "json", trials[3]).out)["runs"][0]["campaign_id"]
@@ -105,6 +108,7 @@ def test_one_trial_of_several_says_where_they_stand_together(database, call):
     assert "together:" not in call("show", alone).out
 
 
+@pytest.mark.slow
 def test_the_document_of_a_set_holds_all_of_it(database, call):
     measured(database, drawn(10), labels=[("disk", "gp2")], block_bytes=2**20)
     found = json.loads(call("show", "disk=gp2", "--output", "json").out)
@@ -116,6 +120,7 @@ def test_the_document_of_a_set_holds_all_of_it(database, call):
     assert line["replicated"]["interval"]["coverage"] >= 0.95
 
 
+@pytest.mark.slow
 def test_trials_on_which_other_things_were_found_stand_apart_unless_pooled(database, call):
     measured(database, drawn(6), labels=[("disk", "gp2")])
     other = {"kernel": "6.5.0"}
@@ -127,6 +132,7 @@ def test_trials_on_which_other_things_were_found_stand_apart_unless_pooled(datab
     assert "unknown fact 'kernle'" in call("show", "disk=gp2", "--pool", "kernle", code=2).err
 
 
+@pytest.mark.slow
 def test_after_a_cliff_the_level_that_lasts_counts_and_is_marked(database, evidence, call):
     for number in range(2):
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
@@ -135,6 +141,7 @@ def test_after_a_cliff_the_level_that_lasts_counts_and_is_marked(database, evide
     assert "1,067" not in out
 
 
+@pytest.mark.slow
 def test_the_verdict_over_all_trials_stands_below_their_figure(database, evidence, call):
     for number in range(2):
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])

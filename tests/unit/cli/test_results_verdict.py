@@ -147,6 +147,7 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     )
 
 
+@pytest.mark.slow
 def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
     log(tmp_path, bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.01), seed=1), iops=1, bw=4)
     diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log")

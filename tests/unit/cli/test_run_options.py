@@ -92,6 +92,7 @@ def test_completion_of_flags_knows_the_provider():
     assert found == {"--cache"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["--help", "run --help", "run --provider azure --help"])
 def test_help_imports_no_provider_that_is_not_named(line: str):
     asks = (

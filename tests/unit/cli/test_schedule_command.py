@@ -51,6 +51,7 @@ def test_a_time_is_told_in_the_readers_timezone_too_where_that_differs(call):
     assert " here)" in out
 
 
+@pytest.mark.slow
 def test_the_document_meets_its_schema(call):
     call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)
     call("schedule", "trigger", "weekly")

@@ -48,6 +48,7 @@ def call(tmp_path, monkeypatch, capfdbinary):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -98,6 +99,7 @@ def test_every_command_names_the_nearest_key(call, arguments):
     assert "team" in err, "labels that there are"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [one for one in ON_RUNS if one[0] != "compare"])
 @pytest.mark.parametrize("name", ["last", "last~1", "disk=gp2", "2026-01-01..2099-01-01"])
 def test_every_command_takes_names(call, command, name):

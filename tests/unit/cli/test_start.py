@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import pytest
+
 ASKS = ("diskbench.cli.start", "diskbench.engine.trial.draft", "diskbench.engine.trial.prepare")
 LATER = ("sqlalchemy", "dbos", "paramiko", "obstore", "polars", "duckdb", "numpy")
 
 
+@pytest.mark.slow
 def test_nothing_of_the_stores_is_imported_before_the_hosts_are_asked():
     code = (
         f"import importlib, sys\nfor name in {ASKS!r}: importlib.import_module(name)\n"

@@ -44,6 +44,7 @@ def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(name=NAMES, data=st.data())
 def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name, data) -> None:

@@ -26,6 +26,7 @@ def without_lines(file: JobFile) -> list[tuple[str, list[tuple[str, str | None]]
     return [(s.name, [(o.key, o.value) for o in s.options]) for s in file.sections]
 
 
+@pytest.mark.slow
 @given(SECTIONS)
 def test_what_is_written_is_read_again(sections):
     sections = (*sections, Section(name="last", options=(JobOption(key="rw", value="read"),)))
@@ -41,6 +42,7 @@ def test_any_text_is_parsed_or_refused_by_name(text):
     assert parse(write(parsed.sections)) is not None
 
 
+@pytest.mark.slow
 @given(SECTIONS)
 def test_groups_hold_every_job_once_and_in_order(sections):
     file = JobFile(sections=(*sections, Section(name="last")))

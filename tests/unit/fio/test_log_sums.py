@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.log_rows import log_rows
@@ -104,7 +105,12 @@ total = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+)
 @given(
     logs=step_logs(),
     totals=st.dictionaries(st.sampled_from(["read", "write", "trim"]), total, min_size=1),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.output import parse_output
@@ -116,14 +117,14 @@ def read_all_the_way(data):
     step_warnings(STEP, rows, got, HostFacts(memory_bytes=2**33), None)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(name=st.sampled_from(NAMES), cut=st.floats(0, 1))
 def test_any_truncation_gives_a_result_or_a_clear_error(name, cut):
     data = (CASES / f"{name}.out").read_bytes()
     read_all_the_way(data[: int(len(data) * cut)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     name=st.sampled_from(["v3.33-two-jobs", "v3.41-group", "v3.33-status-interval"]),
     where=st.floats(0, 1),
@@ -176,7 +177,7 @@ FIELD = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(field=FIELD, value=JSON, job=st.integers(0, 1))
 def test_any_value_in_any_field_gives_a_result_or_a_clear_error(field, value, job):
     document = json.loads((CASES / "v3.33-two-jobs.out").read_text())

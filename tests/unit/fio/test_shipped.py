@@ -1,6 +1,7 @@
 """Every shipped profile: fits its targets, is accepted by fio, and really runs."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -34,6 +35,7 @@ TINY = {
     "depths": "1 4",
     "workers": "2",
 }
+SHORT = "runtime=500ms"
 CONTEXT = RenderContext(cores=2, memory_bytes=4 << 30, fio_version="3.33", engines=("libaio",))
 
 
@@ -124,6 +126,7 @@ def test_dd_writes_what_the_post_wrote():
     assert jobs(parse(steps[0].job).sections)[0].get("size") == str(4096 * 100 * 1024)
 
 
+@pytest.mark.slow
 def test_random_metadata_of_bonnie_names_each_file_once_in_another_order_each_phase():
     steps, _ = steps_at("bonnie", DIRECTORY)
     orders = []
@@ -191,7 +194,8 @@ def test_it_really_runs(name, tmp_path: Path):
     for step in steps:
         directory = tmp_path / f"step-{step.index}"
         directory.mkdir()
-        (directory / "job.fio").write_text(stand_in(step).job)
+        # That it runs and logs is seen in half a second; a profile knows whole ones.
+        (directory / "job.fio").write_text(re.sub("(?m)^runtime=1$", SHORT, stand_in(step).job))
         done = subprocess.run(
             ["fio", "--output-format=json+", "--eta=never", "job.fio"],
             cwd=directory,

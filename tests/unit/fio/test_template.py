@@ -27,12 +27,14 @@ SIZE = """parameters:
 """
 
 
+@pytest.mark.slow
 def test_defaults_are_worked_out_from_host_and_target():
     text = render(profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, CONTEXT)
     assert text.text == f"{4 << 30} 300 8"
     assert text.parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
 
 
+@pytest.mark.slow
 def test_the_users_size_reaches_the_template():
     context = CONTEXT.model_copy(update={"size_bytes": 1 << 20})
     assert render(profile("{{ size }}", SIZE), {}, context).text == str(1 << 20)

@@ -62,6 +62,7 @@ def test_a_read_only_filesystem_is_named_as_such(tmp_path):
         subprocess.run(["umount", str(at)], check=True)
 
 
+@pytest.mark.slow
 def test_more_than_the_free_space_less_a_reserve_is_refused(tmp_path):
     at = tmp_path / "small"
     at.mkdir()
@@ -119,6 +120,7 @@ def foreign(tmp_path):
     return home
 
 
+@pytest.mark.slow
 def test_root_does_not_measure_where_another_user_could_put_a_link(foreign):
     assert "user nobody can put a symbolic link in its place" in refused(foreign)
     assert f"(see {foreign})" in refused(foreign / "root's")

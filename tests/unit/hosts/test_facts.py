@@ -38,6 +38,7 @@ def test_facts_come_in_one_round_trip():
     assert len(host.calls) == 1
 
 
+@pytest.mark.slow
 def test_a_loop_device_and_a_directory_on_it_have_the_same_disk(make_loop, tmp_path):
     device, image = make_loop()
     subprocess.run(["mkfs.ext4", "-q", device], check=True)
@@ -77,6 +78,7 @@ def test_a_host_that_is_no_posix_machine_is_told():
         gather(Windows(), "/", device=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", [["dash"], ["bash", "--posix"]])
 def test_the_script_says_the_same_in_every_shell(shell, monkeypatch, tmp_path):
     usual = gather(LocalHost(), str(tmp_path), device=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.fio_log import check_log
@@ -98,7 +99,7 @@ def test_kinds_are_told_apart():
     assert kind_of(b'{"jobs": [{"jobname": "x"}]}', name="x") == "fio-json"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.sampled_from(["1.0.7", "1.0.9"]), st.floats(0, 1), st.binary(max_size=6), st.integers(0, 9)
 )

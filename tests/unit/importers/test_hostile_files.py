@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.registry import FORMATS, read_imported
@@ -61,7 +62,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_or_believable(path):
         trusted(data[at:], path.name)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from(FILES),
     st.floats(0, 1),
@@ -74,7 +75,7 @@ def test_damage_anywhere_is_refused_or_believable(path, where, garbage, length):
     trusted(data[:at] + garbage + data[at + length :], path.name)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(CASES / "perfkitbenchmarker_results.json", 0, "1e308")
 @given(st.sampled_from(FILES), st.integers(0, 400), st.sampled_from(NUMBERS))
 def test_any_number_replaced_is_refused_or_believable(path, which, number):
@@ -84,7 +85,7 @@ def test_any_number_replaced_is_refused_or_believable(path, which, number):
     trusted((text[: match.start()] + number + text[match.end() :]).encode(), path.name)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(FILES), st.integers(2, 6), st.floats(0, 1))
 def test_a_file_repeated_or_followed_by_a_part_of_itself_is_refused_or_believable(
     path, times, share
@@ -104,7 +105,7 @@ def test_a_file_in_another_encoding_is_refused_or_believable(path):
         trusted(text.encode(encoding, errors="replace"), path.name)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=2000))
 def test_bytes_are_refused_or_believable(data):
     trusted(data)

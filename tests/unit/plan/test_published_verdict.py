@@ -51,6 +51,7 @@ def test_more_than_was_promised_is_not_to_be_planned_with():
     assert [one.code for one in found.reasons] == ["above-promise"]
 
 
+@pytest.mark.slow
 def test_what_a_post_doubts_itself_is_kept():
     for figure in load_published():
         found = published_verdict(figure, SHIPPED)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.plans import make_plan
+from tests.rigs.searching import examples
 from tests.unit.report.made import row
 from tests.unit.report.reported import report, trial
 
@@ -100,7 +101,7 @@ def database(tmp_path_factory):
 
 
 @given(of_runs=st.lists(figures(), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_number_of_the_tables_is_the_stores(database, of_runs):
     ids = RUNS[: len(of_runs)]
     for run_id, values in zip(ids, of_runs, strict=True):

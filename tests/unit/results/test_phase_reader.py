@@ -43,6 +43,7 @@ def test_a_level_without_a_cliff_is_the_steps_own_mean(database, evidence):
     assert (one.level, one.spans_cliff) == (None, False)
 
 
+@pytest.mark.slow
 def test_a_latency_over_both_levels_is_no_figure_and_compare_says_so(database, evidence):
     coursed(database, evidence, BURST, labels=[("s", "a")])
     coursed(database, evidence, BURST, disk="gp3", number=1, labels=[("s", "b")])
@@ -66,6 +67,7 @@ def test_compare_sets_level_beside_level_and_says_whose_it_is(database, evidence
     )
 
 
+@pytest.mark.slow
 def test_a_history_follows_the_level_that_lasts(database, evidence):
     for day in range(3):
         coursed(database, evidence, BURST, campaign=day)

@@ -45,6 +45,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, patch: dict[str, object]) -> None:
     monkeypatch.setattr(GCPProvider, "refreshed", refuse)
 
 
+@pytest.mark.slow
 def test_an_answer_is_kept_and_counts_for_sessions_that_are_opened_then(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -119,6 +119,7 @@ def two_disks(tmp_path):
     database.dispose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "count"),
     [

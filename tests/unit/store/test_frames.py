@@ -164,6 +164,7 @@ def test_a_histogram_counts_every_io_of_all_jobs(kept, logged_files):
     assert set(everything["direction"]) == {"read", "write"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_steps_without_logs_have_no_seconds(evidence):
     frame = diskbench.load_series(RUN, evidence=evidence.url)
@@ -204,6 +205,7 @@ def test_importing_diskbench_imports_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_run_path_does_not_read_series():
     code = (
         "import sys, diskbench.store.parse_step, diskbench.fio.rows, diskbench.fio.warnings; "
@@ -216,6 +218,7 @@ def test_frames_are_polars_frames(stored):
     assert isinstance(diskbench.load_runs(database=stored), pl.DataFrame)
 
 
+@pytest.mark.slow
 def test_series_are_read_ahead_for_runs_that_have_none(tmp_path):
     evidence = open_evidence((tmp_path / "evidence").as_uri())
     ids = []

@@ -49,6 +49,7 @@ def difference(engine: sa.Engine) -> list[object]:
         return list(alembic.autogenerate.compare_metadata(context, metadata))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_earlier_form_of_the_schema_becomes_todays(name, any_database_url):
     raw = sa.create_engine(any_database_url)

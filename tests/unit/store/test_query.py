@@ -125,6 +125,7 @@ def test_a_field_that_no_row_has_is_named_with_its_neighbours(field):
     assert "keys: disk, size" in caught.value.advice
 
 
+@pytest.mark.slow
 def test_every_field_that_is_offered_can_be_filtered_by(three):
     for field in filter_fields():
         find_runs(three, [parse_filter(f"{field.replace('KEY', 'k')}=")])

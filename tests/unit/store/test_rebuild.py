@@ -46,6 +46,7 @@ def test_rows_rebuilt_into_an_empty_database_are_identical(finished, evidence, t
     other.dispose()
 
 
+@pytest.mark.slow
 def test_rows_rebuilt_in_place_are_identical(finished, evidence):
     before = dump(finished)
     for _ in range(2):

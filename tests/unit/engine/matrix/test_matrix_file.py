@@ -7,6 +7,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 
 from diskbench.engine.matrix.matrix_file import load_matrix, seed_of, shipped_matrices
 from diskbench.errors import InvalidValue, MatrixError, UnknownName
@@ -466,7 +467,7 @@ FILES = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(FILES)
 def test_whatever_a_file_says_it_is_a_matrix_or_its_mistakes_are_told(tmp_path_factory, data):
     file = tmp_path_factory.getbasetemp() / "fuzzed.yaml"

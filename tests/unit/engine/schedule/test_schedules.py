@@ -139,6 +139,7 @@ def test_a_time_that_is_heard_of_twice_is_as_once(watched):
     assert watched.states == ["begun"]
 
 
+@pytest.mark.slow
 def test_each_time_has_a_matrix_whose_id_follows_from_it(watched):
     watched.add()
     for day in (MONDAY, TUESDAY):
@@ -176,6 +177,7 @@ def test_two_workers_that_begin_one_at_once_order_its_cells_alike(watched, tmp_p
 # An earlier one still runs.
 
 
+@pytest.mark.slow
 def test_an_overlapping_time_is_skipped_and_says_which_matrix_still_ran(watched):
     watched.add()
     watched.rings(MONDAY)
@@ -189,6 +191,7 @@ def test_an_overlapping_time_is_skipped_and_says_which_matrix_still_ran(watched)
     assert watched.states == ["begun", "skipped", "begun"]
 
 
+@pytest.mark.slow
 def test_an_overlapping_time_waits_for_the_one_that_runs_where_that_is_wanted(watched):
     watched.add(overlap="queue")
     watched.rings(MONDAY)
@@ -204,6 +207,7 @@ def test_an_overlapping_time_waits_for_the_one_that_runs_where_that_is_wanted(wa
     assert watched.states == ["begun", "begun", "begun"]
 
 
+@pytest.mark.slow
 def test_schedules_do_not_wait_for_each_other(watched):
     watched.add()
     watched.add(name="other", cron="0 4 * * *")
@@ -217,6 +221,7 @@ def test_schedules_do_not_wait_for_each_other(watched):
 # No worker was there.
 
 
+@pytest.mark.slow
 def test_a_time_without_a_worker_is_left_out_and_recorded(watched):
     watched.add(now="2026-11-01T12:00")
     watched.looks("2026-11-03T12:00")
@@ -255,6 +260,7 @@ def test_what_was_missed_before_the_last_ring_is_found(watched):
     assert watched.states == ["skipped", "skipped", "begun"], "01:30 and 02:30 had no worker"
 
 
+@pytest.mark.slow
 def test_of_a_long_absence_the_newest_times_are_recorded(watched):
     watched.add(cron="0 * * * *", now="2026-10-01T12:00")
     watched.looks("2026-11-01T12:30")
@@ -320,6 +326,7 @@ def test_one_that_a_dead_process_was_beginning_is_begun_by_another(watched):
     assert watched.states == ["begun"]
 
 
+@pytest.mark.slow
 def test_one_that_was_begun_but_not_written_down_so_is_begun_once(watched):
     watched.add()
     watched.rings(MONDAY)
@@ -478,6 +485,7 @@ def test_making_up_for_an_hour_that_came_twice_asks_for_it_once(watched):
     assert [one.isoformat() for one in asked] == ["2026-10-25T02:30:00+02:00"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "end", "wrong"),
     [

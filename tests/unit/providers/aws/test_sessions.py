@@ -32,6 +32,7 @@ def opened(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
+@pytest.mark.slow
 def test_a_lease_opens_one_session(cloud: Cloud, opened: list[Any]) -> None:
     rental = cloud.resolve()
     cloud.acquire_of(rental)
@@ -51,6 +52,7 @@ def test_the_configured_region_is_that_of_its_rentals_scope(
     assert len(opened) == 1
 
 
+@pytest.mark.slow
 def test_keys_that_somebody_replaced_are_read_after_a_refusal(
     cloud: Cloud, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -70,6 +72,7 @@ def test_keys_that_somebody_replaced_are_read_after_a_refusal(
     assert keys == ["AKIAFIRST", "AKIASECOND"]
 
 
+@pytest.mark.slow
 def test_keys_with_an_end_are_renewed_within_the_session(
     cloud: Cloud, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,0 +1,136 @@
+"""Which files of fast tests `script/check` runs: those that a change touches.
+
+`tests/unit/*.py` (the structure of the whole) and `tests/method` run always. Of the other folders
+of tests/unit a change touches the folder of the source that changed, the test that changed, and
+each test that imports what changed, itself or by a module of tests. What follows from a change
+further away is found by script/test, which runs everything.
+
+    python -m tests.rigs.touched    # prints folders and files, one a line; without git, all of them
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ALWAYS = ("tests/method",)
+EVERYTHING = ("tests/unit", "tests/method")
+FOR_ALL = ("tests/conftest.py",)
+"""What every test uses."""
+BY_WORD = {"tests/golden/": "golden", "tests/cases/": "cases"}
+"""Folders of data -> the word by which a test that reads them is known."""
+
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+((?:diskbench|tests|emulators|benchmarks)[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)"
+    r"|import\s+((?:diskbench|tests|emulators|benchmarks)[\w.]*))",
+    re.MULTILINE,
+)
+
+
+def imported(text: str) -> frozenset[str]:
+    """Every module that a source may import: of `from a import b` both `a` and `a.b`."""
+    names = set()
+    for module, things, alone in _IMPORT.findall(text):
+        names.add(module or alone)
+        names.update(f"{module}.{name}" for name in re.findall(r"\w+", things))
+    return frozenset(names)
+
+
+def module_of(file: str) -> str | None:
+    """The name of a Python file of this checkout; None for any other file."""
+    if not file.endswith(".py"):
+        return None
+    return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
+    """Folders and files of tests that these changed files touch, beside what runs always.
+    `sources` are the texts of all Python files of tests by path below the root."""
+    files = list(changed)
+    if any(file in FOR_ALL for file in files):
+        return list(EVERYTHING)
+    names = {file: imported(text) for file, text in sources.items()}
+    modules = {module for file in files if (module := module_of(file))}
+    # A module of tests that imports what changed has changed, too.
+    while more := {
+        name
+        for file, found in names.items()
+        if (name := module_of(file)) and name not in modules and found & modules
+    }:
+        modules |= more
+    words = {word for place, word in BY_WORD.items() if any(f.startswith(place) for f in files)}
+    chosen = {
+        file
+        for file, text in sources.items()
+        if _is_test(file) and (module_of(file) in modules or any(word in text for word in words))
+    }
+    folders = {folder for file in files if (folder := _folder(file, sources))}
+    lone = {file for file in chosen if not any(file.startswith(f"{one}/") for one in folders)}
+    outer = {one for one in folders if not any(one.startswith(f"{other}/") for other in folders)}
+    return sorted(outer) + sorted(lone)
+
+
+def _is_test(file: str) -> bool:
+    """Is it one of those that may be left out?"""
+    return file.startswith("tests/unit/") and file.count("/") > 2 and "/test_" in file
+
+
+def _folder(file: str, sources: Mapping[str, str]) -> str | None:
+    """The folder of tests of a source, or of what tests share: the nearest that has tests."""
+    beginning = next((b for b in ("src/diskbench/", "tests/unit/") if file.startswith(b)), None)
+    if beginning is None or (beginning == "tests/unit/" and "/test_" in file):
+        return None
+    parts = file.removeprefix(beginning).split("/")[:-1]
+    while parts:
+        folder = "/".join(["tests/unit", *parts])
+        if any(test.startswith(f"{folder}/") for test in sources):
+            return folder
+        parts.pop()
+    return None
+
+
+def changed_files(root: Path = ROOT) -> list[str] | None:
+    """What differs from `main`, on `main` from the commit before: committed or not. None where git
+    cannot say, as in an unpacked archive or a shallow clone."""
+    main = _git(root, "merge-base", "HEAD", "main")
+    head = _git(root, "rev-parse", "HEAD")
+    since = main[0] if main and main != head else "HEAD~1"
+    differs = _git(root, "diff", "--name-only", "--no-renames", since)
+    new = _git(root, "ls-files", "--others", "--exclude-standard")
+    return None if differs is None or new is None else [*differs, *new]
+
+
+def _git(root: Path, *words: str) -> list[str] | None:
+    """The lines that git says; None where it fails or is not there."""
+    command = ["git", "-c", "core.quotePath=false", *words]
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.splitlines()
+
+
+def main() -> None:
+    """Print what is to be run."""
+    changed = changed_files()
+    if changed is None:
+        print(*EVERYTHING, sep="\n")
+        return
+    texts = {
+        str(file.relative_to(ROOT)): file.read_text("utf-8")
+        for file in sorted((ROOT / "tests").rglob("*.py"))
+    }
+    found = touched(changed, texts)
+    if found != list(EVERYTHING):
+        top = sorted(
+            str(file.relative_to(ROOT)) for file in (ROOT / "tests/unit").glob("test_*.py")
+        )
+        found = [*ALWAYS, *top, *found]
+    print(*found, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

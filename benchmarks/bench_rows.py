@@ -201,8 +201,10 @@ BENCHES = (
         "benchmarks/beside_fio.py",
         "--repeats 5",
         (
-            Row("our CPU on the host while fio runs", "≤ 1 % of a core", 1),
-            Row("our I/O on the host while fio runs", "–", None),
+            Row("CPU beside fio on the host", "≤ 1 % of a core", 1),
+            Row("I/O beside fio on the host", "–", None),
+            Row("CPU beside fio on the host, with `ssh HOST fio`", "–", None),
+            Row("I/O beside fio on the host, with `ssh HOST fio`", "–", None),
         ),
     ),
 )

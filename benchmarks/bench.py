@@ -33,7 +33,8 @@ from typing import Any
 
 from benchmarks import bench_table
 from benchmarks.bench_compare import Span, is_worse, ratios, span
-from benchmarks.bench_rows import BENCHES, Bench, Measured, Row
+from benchmarks.bench_read import Measured, rows_written
+from benchmarks.bench_rows import BENCHES, Bench, Row
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -183,23 +184,23 @@ def _run(bench: Bench, script: Path, into: Path, *, everything: bool) -> list[Me
         )
     except subprocess.TimeoutExpired:
         raise NotRunError(f"no end after {bench.limit_s:.0f} s") from None
-    rows: list[Measured] = []
-    if writes_json and into.is_file():
-        rows = [
-            Measured(
-                row["name"],
-                row["unit"],
-                tuple(row["ours"]),
-                tuple(row["floor"]) if row.get("floor") else None,
-            )
-            for row in json.loads(into.read_text(encoding="utf-8"))["rows"]
-        ]
-    elif bench.adapter is not None and not writes_json:
-        rows = bench.adapter(done.stdout)
+    text = into.read_text(encoding="utf-8") if into.is_file() else done.stdout
+    rows = _rows(text, bench)
     if not rows:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise NotRunError(f"it ended with {done.returncode}: {' '.join(last)}")
     return rows  # 1 with results: it missed a target of its own, which the table says too
+
+
+def _rows(text: str, bench: Bench) -> list[Measured]:
+    """The rows of what a script wrote, or printed."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and "rows" in document:
+        return rows_written(document)
+    return bench.adapter(text) if bench.adapter else []
 
 
 def _judge(

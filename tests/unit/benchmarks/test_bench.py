@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, bench_compare, bench_rows, bench_table
+from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table
 from benchmarks.bench_compare import Span, is_worse, ratios, span
-from benchmarks.bench_rows import Bench, Measured, Row
+from benchmarks.bench_read import Measured
+from benchmarks.bench_rows import Bench, Row
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
 
@@ -48,7 +49,7 @@ def test_a_busy_machine_slows_both_alike() -> None:
 def test_rows_of_a_script_without_json_are_read_from_what_it_prints() -> None:
     text = "  1 hosts:  3.05 s beyond fio (bare ssh 0.59 s; 0.46 of the peer's 6.7 s), CPU 1.61 s\n"
 
-    assert bench_rows.overhead_printed(text) == [
+    assert bench_read.overhead_printed(text) == [
         Measured("1 host, beyond fio", "s", (3.05,), (0.59,)),
         Measured("1 host, CPU", "s", (1.61,)),
     ]
@@ -61,10 +62,22 @@ def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
         "site: 204 files, 31.2 MB\n"
     )
 
-    assert bench_rows.site_printed(text) == [
+    assert bench_read.site_printed(text) == [
         Measured("publish", "s", (41.0,)),
         Measured("publish, memory", "MB", (250.0,)),
         Measured("site, size", "MB", (31.2,)),
+    ]
+
+
+def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> None:
+    cells = '{"wall_s": 200.5, "cpu_s_a_cell": 0.4, "makespan_to_ideal": 1.03}\n'
+    cost = {"wall_s": 0.2, "cpu_s": 0.2, "peak_mb": 80.0}
+    stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
+
+    assert bench_read.cells_written(cells)[0] == Measured("wall", "s", (200.5,))
+    assert bench_read.stored_written(stored) == [
+        Measured("list", "s", (0.3,), (0.2,)),
+        Measured("list, memory", "MB", (80.0,)),
     ]
 
 

@@ -41,7 +41,7 @@ runtime={seconds}
 """
 CGROUPS = Path("/sys/fs/cgroup")
 SETTLE_S = 2.0
-"""After fio began: what comes before it (checks, a canary) has ended by then."""
+"""What comes before fio (parsing, a canary) is shorter."""
 
 
 @dataclass(frozen=True)
@@ -94,27 +94,31 @@ def look(directory):
     return Look(time.monotonic(), total, fio, moved)
 
 
-def fio_runs(directory):
-    """Whether fio is among the processes of the group."""
+def fio_of(directory):
+    """The processes of fio in the group."""
+    found = set()
     for pid in (directory / "cgroup.procs").read_text().split():
         with suppress(OSError):
             if Path("/proc", pid, "comm").read_text().strip() == "fio":
-                return True
-    return False
+                found.add(pid)
+    return found
 
 
 def beside(argv, env, directory, seconds):
     """(percent of a core, bytes a second) of all but fio, while `argv` lets it run."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=said)
-        while not fio_runs(directory):
+        # fio also runs for a moment to parse the job and as a canary: the step's is there to stay.
+        lasting = set()
+        while not lasting:
             if process.poll() is not None:
                 said.seek(0)
                 sys.exit(f"{argv[0]} ended before fio began:\n{said.read().decode()[-2000:]}")
-            time.sleep(0.05)
-        time.sleep(SETTLE_S)
+            there = fio_of(directory)
+            time.sleep(SETTLE_S)
+            lasting = there & fio_of(directory)
         first = look(directory)
-        time.sleep(seconds - 2 * SETTLE_S)
+        time.sleep(seconds - 3 * SETTLE_S)
         last = look(directory)
         if not last.fio_ns:
             sys.exit("fio ended before the second look: give it more --seconds")

@@ -126,19 +126,19 @@ def build(folder, database, evidence, options):
         (folder / "logs" / name).mkdir(parents=True)
     for job in range(1, JOBS + 1):
         # A third of the day at the burst rate, then at the level of the disk; 5 % of noise.
-        level = f"(CASE WHEN at < {options.seconds} / 3 THEN 200 ELSE 60 END)"
-        noise = f"(1 + 0.05 * ((hash(at * {JOBS} + {job}) % 2001)::DOUBLE / 1000 - 1))"
+        level = f"(CASE WHEN n < {options.seconds} / 3 THEN 200 ELSE 60 END)"
+        noise = f"(1 + 0.05 * ((hash(n * {JOBS} + {job}) % 2001)::DOUBLE / 1000 - 1))"
         rate = f"round({level} * {noise})::BIGINT"
         columns = {"iops": rate, "bw": f"{rate} * 4", "clat": f"(1e9 // {rate})::BIGINT"}
         for kind, value in columns.items():
-            text = f"(at * 1000) || ', ' || ({value}) || ', 0, 0, 0'"
-            seconds = f"range(1, {options.seconds} + 1) r(at)"
+            text = f"(n * 1000) || ', ' || ({value}) || ', 0, 0, 0'"
+            seconds = f"range(1, {options.seconds} + 1) r(n)"
             write(db, text, seconds, folder, f"day/fio_{kind}.{job}")
     each = options.rows // IO_FILES
     for job in range(1, IO_FILES + 1):
-        value = f"(200000 + hash(at * {IO_FILES} + {job}) % 900000)"
-        text = f"(at // 5) || ', ' || {value} || ', ' || (at % 2) || ', {BLOCK}, 0'"
-        write(db, text, f"range(0, {each}) r(at)", folder, f"ios/fio_lat.{job}")
+        value = f"(200000 + hash(n * {IO_FILES} + {job}) % 900000)"
+        text = f"(n // 5) || ', ' || {value} || ', ' || (n % 2) || ', {BLOCK}, 0'"
+        write(db, text, f"range(0, {each}) r(n)", folder, f"ios/fio_lat.{job}")
     totals = {"day": (int(options.seconds * JOBS * 106.7), options.seconds)}
     totals["ios"] = (options.rows // 2, each // 5 / 1000)
     for number, (name, (ios, seconds)) in enumerate(totals.items()):

@@ -172,6 +172,23 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     assert "speed" in printed.out
 
 
+def test_a_declared_row_that_is_not_measured_is_named_beside_the_others(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = Bench(
+        "one",
+        script(tmp_path, [row([2.0], [1.0])]),
+        "",
+        (Row("speed", "–", None), Row("memory", "–", None)),
+        quick="",
+    )
+
+    assert bench.run_all([one], everything=True, write=False, files=files) == 1
+    printed = capsys.readouterr()
+    assert "one: memory" in printed.err
+    assert "speed" in printed.out
+
+
 def test_a_benchmark_that_misses_its_own_target_is_measured_all_the_same(
     files: bench.Files, tmp_path: Path
 ) -> None:

@@ -15,8 +15,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
-from diskbench.errors import ConnectionLost, EvidenceDamaged
+from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.hosts.bounded import CappedSink
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ _PATTERN = ".part-*"
 
 @dataclass
 class Parts:
-    """The parts of one archive in `directory`, of at most `limit` bytes together.
+    """The parts of one archive in `directory`, of at most `limit` bytes, packed and unpacked.
 
     `fruitless` is how many connections in a row
     brought none, `restarts` how often what had arrived was damaged.
@@ -70,16 +71,21 @@ class Parts:
                 status = get(CappedSink(file, left, what, advice))
             except ConnectionLost:
                 file.flush()
-                brought = self._keep(new)
+                brought = self._keep(new, what, advice)
                 self.fruitless = 0 if brought else self.fruitless + 1
                 raise
         self.files.append(new)
         return status
 
-    def _keep(self, new: Path) -> int:
+    def _keep(self, new: Path, what: str, advice: str) -> int:
         """Name what came of a part by its unpacked bytes, and return these."""
-        packed_by = self.packed_by or _packed_by(new)
-        size = sum(len(block) for block in _unpacked(new, packed_by))
+        size, room = 0, self.limit - self.arrived
+        for block in _unpacked(new, self.packed_by or _packed_by(new)):
+            size += len(block)
+            if size > room:
+                raise LimitExceeded(
+                    f"{what} takes more than {format_bytes(self.limit)}", advice=advice
+                )
         if size:
             name = f".part-{len(self.files):06}-{size}"
             self.files.append(new.rename(self.directory / name))

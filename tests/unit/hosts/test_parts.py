@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.flaky_proxy import FlakyProxy
 
-from diskbench.errors import ConnectionLost, EvidenceDamaged
+from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.hosts import collect as collecting
 from diskbench.hosts.collect import collect
 from diskbench.hosts.fake import FakeHost, Fault
@@ -175,9 +175,11 @@ def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path: Pat
     assert names == {"fio_lat.1.log", "fio.json", "fio.exit"}
 
 
-def parts_of(folder: Path, chunks: Iterable[bytes], command: list[str]) -> Parts:
+def parts_of(
+    folder: Path, chunks: Iterable[bytes], command: list[str], limit: int = 2**30
+) -> Parts:
     """Parts of an archive, each packed by `command` on its own."""
-    parts = Parts(folder, 2**30)
+    parts = Parts(folder, limit)
     for chunk in chunks:
         packed = subprocess.run(command, input=chunk, capture_output=True, check=True).stdout
 
@@ -217,6 +219,11 @@ def test_a_part_that_unpacks_to_much_is_read_in_little_memory(
         assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
     finally:
         tracemalloc.stop()
+
+
+def test_a_part_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LimitExceeded):
+        parts_of(tmp_path, [bytes(3 * 2**20)], ["gzip", "-1"], 2**20)
 
 
 @pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00rubbish", b"\x28\xb5\x2f\xfdrubbish" * 20])

@@ -117,10 +117,7 @@ def build(folder, database, evidence, options):
     """The logs of both runs, and a store of them."""
     import duckdb
 
-    from diskbench.store.database import open_database
-
     document = report.real_document(folder)
-    open_database(database).dispose()
     db = duckdb.connect()
     for name in ("day", "ios"):
         (folder / "logs" / name).mkdir(parents=True)
@@ -160,7 +157,9 @@ def build(folder, database, evidence, options):
         if name == "ios":
             job["write"] = json.loads(json.dumps(job["read"]))
         (place / "fio.json").write_text(json.dumps(one))
-        report.take_in(place, database, evidence)
+        argv = [sys.executable, "-m", "diskbench", "results", "import", str(place)]
+        argv += ["--label", report.LABEL]
+        report.timed([*argv, "--database-url", database, "--evidence-url", evidence])
     size = sum(path.stat().st_size for path in (folder / "logs").rglob("*.log")) / 1e6
     print(f"{size:.0f} MB of logs", flush=True)
 

@@ -168,13 +168,15 @@ def _weigh(db: duckdb.DuckDBPyConnection, jobs: tuple[int, int]) -> None:
 def _job_ranges(db: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
     """All jobs as (first, last), each with about _BATCH_WINDOWS windows."""
     counts = db.execute("SELECT job, count(*) FROM gaps GROUP BY job ORDER BY job").fetchall()
-    ranges, first, held = [], None, 0
+    ranges: list[tuple[int, int]] = []
+    jobs: list[int] = []
+    held = 0
     for job, count in counts:
-        first = job if first is None else first
+        jobs.append(job)
         held += count
         if held >= _BATCH_WINDOWS or job == counts[-1][0]:
-            ranges.append((first, job))
-            first, held = None, 0
+            ranges.append((jobs[0], job))
+            jobs, held = [], 0
     return ranges
 
 

@@ -1,6 +1,6 @@
 """How long `diskbench --help`, completion and `version` take, as a ratio to two floors.
 
-    python benchmarks/startup.py [--rounds 15]
+    python benchmarks/startup.py [--rounds 15] [--json FILE]
 
 The floors are `python -c pass` and `python -c 'import typer'`; the peer is the least typer
 program that takes an option, because typer imports pydantic to parse one. The commands take turns,
@@ -9,11 +9,13 @@ range.
 """
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 MAIN = "import sys; from diskbench.cli.main import main; sys.exit(main())"
 PEER = """
@@ -34,6 +36,13 @@ CASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "diskbench run --help": (["-c", MAIN, "run", "--help"], {}),
 }
 
+ROWS = {
+    "--help": "diskbench --help",
+    "completion": "diskbench <TAB>",
+    "version": "diskbench version",
+}
+"""The rows of script/bench."""
+
 
 def seconds(arguments: list[str], environment: dict[str, str]) -> float:
     start = time.perf_counter()
@@ -49,7 +58,9 @@ def seconds(arguments: list[str], environment: dict[str, str]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--json", type=Path, help="write the rows of script/bench to this file")
+    options = parser.parse_args()
+    rounds = options.rounds
     for arguments, environment in CASES.values():
         seconds(arguments, environment)  # compiles and warms the file cache
     times: dict[str, list[float]] = {name: [] for name in CASES}
@@ -64,6 +75,13 @@ def main() -> None:
         middle = medians[name]
         ratios = f"{middle / floor:6.1f} {middle / typer:7.2f}"
         print(f"{name:<26} {middle * 1e3:5.0f} ms {span:>15}  {ratios}")
+    if options.json:
+        floor_values = times["python -c 'import typer'"]
+        rows = [
+            {"name": row, "unit": "s", "ours": times[name], "floor": floor_values}
+            for row, name in ROWS.items()
+        ]
+        options.json.write_text(json.dumps({"rows": rows}))
 
 
 if __name__ == "__main__":

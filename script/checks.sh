@@ -173,7 +173,7 @@ static_checks() {
   .venv/bin/ruff check . >"$output/lint" 2>&1 &
   running[lint]=$!
   if command -v shellcheck >/dev/null; then
-    shellcheck --external-sources script/{demo,demo-cloud,test,check,lock,ground.sh,checks.sh} .ci/run \
+    shellcheck --external-sources script/{demo,demo-cloud,test,check,bench,lock,ground.sh,checks.sh} .ci/run \
       >"$output/shell" 2>&1 &
     running[shell]=$!
   fi

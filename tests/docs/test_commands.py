@@ -59,6 +59,7 @@ def test_scripts_are_there_and_other_programs_are_known():
         "script/demo-cloud": {"matrix", "--lag", "3", *clouds},
         "script/test": {"--all", "[tests/ROOM…]"},
         "script/check": {"--all"},
+        "script/bench": {"--all"},
     }
     for one in ALL:
         if kind(one) == "elsewhere" and one.words[0] not in ELSEWHERE:

@@ -1,5 +1,8 @@
 """Fetch the files of a step as one tar, unpack them safely, and verify every checksum.
 
+The tar comes compressed by what the host has. Where the connection breaks, the next one continues
+at the byte of the tar where it broke (parts.py): a slow link sends each byte once.
+
 The host is not trusted: only files with plain names are kept, never one with the name of a record
 that diskbench writes. Files that are not kept are listed in LEFT_OUT.
 """
@@ -7,20 +10,17 @@ that diskbench writes. Files that are not kept are listed in LEFT_OUT.
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import re
 import shlex
 import shutil
 import tarfile
-import tempfile
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
-from diskbench.hosts.bounded import CappedSink
+from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.limits import (
     FILE_BYTES,
     NAME_CHARS,
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from diskbench.ports import Host
 
 ATTEMPTS = 8
-"""Attempts to fetch a step's files over a connection that breaks or damages them; our choice."""
+"""Connections in a row that bring nothing, and damaged archives, after which a fetch is given up
+for now; our choice. A connection that brings anything counts anew."""
+_LONGEST_WAIT_S = 10.0
+"""Between two attempts; our choice."""
 SILENCE_S = 60.0
 """Seconds without data after which a fetch is given up; gzip of a large log is slow."""
 _SUMS = "SHA256SUMS"
-_GZIP = b"\x1f\x8b"
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
 _READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
 """The files that results are computed from. A file whose name differs only in letter case must not
@@ -55,13 +57,26 @@ _PACK = r"""\
 cd {directory} || exit 9
 export LC_ALL=C
 # A unit that died has written no checksums: what it left is evidence all the same.
-[ -e SHA256SUMS ] ||
+[ -e SHA256SUMS ] || {{
     sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
         -e 'pid\..*' -e 'new\..*' -e 'pipe\..*' | while IFS= read -r name; do
         [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"
-    done) >SHA256SUMS
-if command -v gzip >/dev/null 2>&1; then pack='gzip -1'; else pack=cat; fi
-tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $pack
+    done) >new.sums.$$
+    mv -f new.sums.$$ SHA256SUMS # whole or not at all: this connection may break, too
+}}
+packed_by={packed_by}
+if [ -n "$packed_by" ]; then :
+elif command -v zstd >/dev/null 2>&1; then packed_by=zstd
+elif command -v gzip >/dev/null 2>&1; then packed_by=gzip
+fi
+case $packed_by in
+    zstd) pack='zstd -q -c' ;; # of fio's logs a third of what gzip -1 leaves, in half of its time
+    gzip) pack='gzip -1' ;;
+    *) pack=cat ;;
+esac
+skip={skip}
+if [ "$skip" = 0 ]; then rest=cat; else rest="tail -c +$((skip + 1))"; fi
+tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $rest | $pack
 """
 
 
@@ -78,14 +93,18 @@ def collect(
     """
     import tenacity  # at use: commands that only look at hosts do without it
 
+    directory.mkdir(parents=True, exist_ok=True)
+    parts = Parts(directory, STEP_BYTES)
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((ConnectionLost, EvidenceDamaged)),
-        wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),
-        stop=tenacity.stop_after_attempt(ATTEMPTS),
+        wait=lambda state: tenacity.wait_random(0, min(0.2 * 2**parts.fruitless, _LONGEST_WAIT_S))(
+            state
+        ),
+        stop=lambda _: parts.fruitless + parts.restarts >= ATTEMPTS,
         reraise=True,
     )
     try:
-        collected = attempts(_collect_once, host, unit, directory)
+        collected = attempts(_collect_once, host, unit, directory, parts)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
             raise StoreUnavailable(
@@ -124,47 +143,51 @@ class _Found:
         self.left_out[shown if len(shown) <= NAME_CHARS else f"{shown[:NAME_CHARS]}…"] = why
 
 
-def _collect_once(host: Host, unit: Unit, directory: Path) -> _Found:
-    directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=directory) as archive:
-        status = host.fetch(
-            _PACK.format(directory=shlex.quote(unit.directory)),
-            CappedSink(archive, STEP_BYTES, _all_of(unit, host), _too_much(unit)),
-            timeout_s=SILENCE_S,
-            root=unit.root,
-        )
-        if status:
-            raise EvidenceDamaged(
-                f"the files of step {unit.name} cannot be packed on {host.name} (exit {status})",
-                advice=f"look at {unit.directory} there",
-            )
-        archive.seek(0)
-        try:
-            collected = _unpack(archive, directory, unit, host)
-        except (
-            tarfile.TarError,
-            EOFError,
-            ValueError,
-            gzip.BadGzipFile,
-            RecursionError,
-            zlib.error,
-        ) as error:
-            raise EvidenceDamaged(
-                f"the archive of step {unit.name} from {host.name} is damaged: {error}"
-            ) from error
-    _verify(directory, collected, unit, host)
+def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Found:
+    try:
+        _fetch(host, unit, parts)
+        collected = _unpack(parts, directory, unit, host)
+        _verify(directory, collected, unit, host)
+    except (EvidenceDamaged, LimitExceeded):
+        parts.discard()
+        parts.restarts += 1
+        raise
+    parts.discard()
     return collected
 
 
-def _unpack(archive: IO[bytes], directory: Path, unit: Unit, host: Host) -> _Found:
-    """Write the plain files of `archive` into `directory`."""
-    packed = archive.read(2) == _GZIP
-    archive.seek(0)
+def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
+    """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
+    script = _PACK.format(
+        directory=shlex.quote(unit.directory), skip=parts.arrived, packed_by=parts.packed_by
+    )
+    status = parts.fetch(
+        lambda sink: host.fetch(script, sink, timeout_s=SILENCE_S, root=unit.root),
+        _all_of(unit, host),
+        _too_much(unit),
+    )
+    if status:
+        raise EvidenceDamaged(
+            f"the files of step {unit.name} cannot be packed on {host.name} (exit {status})",
+            advice=f"look at {unit.directory} there",
+        )
+
+
+def _unpack(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
+    """Write the plain files of the archive into `directory`. Raises EvidenceDamaged where it is not
+    whole."""
+    try:
+        return _unpacked(parts, directory, unit, host)
+    except (tarfile.TarError, EOFError, ValueError, RecursionError) as error:
+        raise EvidenceDamaged(
+            f"the archive of step {unit.name} from {host.name} is damaged: {error}"
+        ) from error
+
+
+def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
     collected, taken = _Found(), set[str]()
     # Under tarfile, which would read as much as a header says.
-    stream = cast(
-        "IO[bytes]", _Bounded(gzip.GzipFile(fileobj=archive) if packed else archive, unit, host)
-    )
+    stream = cast("IO[bytes]", _Bounded(Unpacked(parts), unit, host))
     with tarfile.open(fileobj=stream, mode="r:") as tar:
         for number, member in enumerate(tar):
             if number >= STEP_FILES:
@@ -209,7 +232,7 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
 class _Bounded:
     """The unpacked archive for tarfile, which may read up to STEP_BYTES, and little at once."""
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile, unit: Unit, host: Host) -> None:
+    def __init__(self, stream: Unpacked, unit: Unit, host: Host) -> None:
         self._stream, self._unit, self._host = stream, unit, host
 
     def read(self, size: int = -1) -> bytes:

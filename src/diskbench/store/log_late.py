@@ -26,14 +26,15 @@ def late_by_latencies(db: duckdb.DuckDBPyConnection) -> None:
     """Let rows of rates reach back over a gap in most of whose windows I/Os completed."""
     db.execute(
         f"""
-        UPDATE windows AS late SET width = gap, reach = gap
-        WHERE kind IN ('iops', 'bw') AND gap >= {LATE_WINDOWS} * usual
-            AND {MOSTLY} * (gap - usual) <= (
-            SELECT count(DISTINCT seen.time // late.usual) * late.usual FROM windows AS seen
-            WHERE seen.kind IN ('lat', 'clat') AND seen.job = late.job
-                AND seen.direction = late.direction
-                AND seen.time > late.time - late.gap + late.usual // 2
-                AND seen.time < late.time - late.usual // 2
+        UPDATE gaps AS row SET late = true FROM usual
+        WHERE kind IN ('iops', 'bw') AND gap >= {LATE_WINDOWS} * usual.width
+            AND {MOSTLY} * (gap - usual.width) <= (
+            SELECT count(DISTINCT seen.time // seen.usual) * any_value(seen.usual)
+            FROM windows AS seen
+            WHERE seen.kind IN ('lat', 'clat') AND seen.job = row.job
+                AND seen.direction = row.direction
+                AND seen.time > row.time - row.gap + seen.usual // 2
+                AND seen.time < row.time - seen.usual // 2
         )
         """
     )
@@ -61,7 +62,7 @@ def late_by_total(
     tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
     if total - logged - last * tail_s * jobs >= MOSTLY * within:
         db.execute(
-            "UPDATE windows SET width = gap, reach = gap "
-            f"WHERE kind = ? AND direction = ? AND gap >= {LATE_WINDOWS} * usual",
+            "UPDATE gaps SET late = true FROM usual "
+            f"WHERE kind = ? AND direction = ? AND gap >= {LATE_WINDOWS} * usual.width",
             [kind, direction],
         )

@@ -3,49 +3,95 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, get_args
 
-from diskbench.fio.logs import SLIVER_S
+from diskbench.fio.logs import SLIVER_S, LogKind
 from diskbench.store.log_scan import Log, run, scan
 
 if TYPE_CHECKING:
     import duckdb
 
 
+_BATCH_BYTES = 16_000_000
+"""Of logs that are sorted at once: with a day of 16 jobs in one sort DuckDB took 700 MB."""
+_BATCH_WINDOWS = 500_000
+"""Windows that are rated at once, for the same reason."""
+
+
 def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
-    """Averaged logs into table `windows`, each row with its `width` in ms.
+    """Averaged logs into table `gaps`, and view `windows` of it, each row with its `width` in ms.
 
     A window reaches back to the one before it in the same log, but no further than the usual width:
     windows without I/O have no row. `width` of a second row at the same time is 0. `reach` is how
-    far back it counts: the usual width, or more where it came late (store/log_late.py).
+    far back it counts: the usual width, or more where it came `late` (store/log_late.py).
     """
-    parts = [
-        f"SELECT '{log.name.kind}' AS kind, {log.name.job} AS job, time, value, "
-        f"{'maximum' if log.layout and log.layout.has_maximum else 'NULL'} AS maximum, "
-        f"direction FROM ({scan(log)})"
-        for log in logs
-    ]
-    run(
-        db,
-        f"""
-        CREATE TABLE windows AS
-        WITH lagged AS (
-            SELECT *, time - lag(time) OVER (PARTITION BY kind, job, direction ORDER BY time)
-                AS gap
-            FROM ({" UNION ALL ".join(parts)})
-        ), usual AS (
-            -- fio wakes up a little late, never early: the tenth of a second is what was meant
-            -- (greatest() passes NULL over: a log of one window has no gap, and is one of a second)
-            SELECT greatest(round(coalesce(median(gap), 1000) / 100) * 100, 1)::BIGINT AS width
-            FROM lagged WHERE gap > 0
-        )
-        SELECT kind, job, time, value, maximum, direction,
-            least(coalesce(gap, usual.width), usual.width) AS width, usual.width AS usual,
-            gap, usual.width AS reach
-        FROM lagged, usual
-        """,
+    db.execute(f"CREATE TYPE log_kind AS ENUM {get_args(LogKind)}")
+    db.execute(
+        "CREATE TABLE gaps (kind log_kind, job INTEGER, time BIGINT, value BIGINT, "
+        "maximum BIGINT, direction UTINYINT, gap BIGINT, late BOOLEAN)"
     )
+    for batch in _batches(logs):
+        parts = [
+            f"SELECT '{log.name.kind}'::log_kind AS kind, {log.name.job} AS job, time, value, "
+            f"{'maximum' if log.layout and log.layout.has_maximum else 'NULL'} AS maximum, "
+            f"direction FROM ({scan(log)})"
+            for log in batch
+        ]
+        run(
+            db,
+            "INSERT INTO gaps SELECT *, time - lag(time) OVER "
+            "(PARTITION BY kind, job, direction ORDER BY time), false "
+            f"FROM ({' UNION ALL '.join(parts)})",
+        )
+    db.execute(
+        """
+        CREATE TABLE usual AS
+        -- The median, from the counts of equal gaps: median() would hold every gap of the logs.
+        WITH counts AS (
+            SELECT gap, count(*) AS n FROM gaps WHERE gap > 0 GROUP BY gap
+        ), running AS (
+            SELECT gap, sum(n) OVER (ORDER BY gap) AS reached, sum(n) OVER () AS total FROM counts
+        ), middle AS (
+            SELECT (min(gap) FILTER (2 * reached >= total) + min(gap) FILTER (2 * reached > total))
+                / 2 AS gap
+            FROM running
+        )
+        -- fio wakes up a little late, never early: the tenth of a second is what was meant
+        -- (greatest() passes NULL over: a log of one window has no gap, and is one of a second)
+        SELECT greatest(round(coalesce(gap, 1000) / 100) * 100, 1)::BIGINT AS width FROM middle
+        """
+    )
+    db.execute(
+        """
+        CREATE VIEW windows AS
+        SELECT kind, job, time, value, maximum, direction, usual.width AS usual, gap,
+            CASE WHEN late THEN gap ELSE least(coalesce(gap, usual.width), usual.width) END
+                AS width,
+            CASE WHEN late THEN gap ELSE usual.width END AS reach
+        FROM gaps, usual
+        """
+    )
+
+
+def _batches(logs: Sequence[Log]) -> Iterator[list[Log]]:
+    """The logs, those of one job together, in batches of about _BATCH_BYTES."""
+    batch: list[Log] = []
+    size = 0
+    for _, same in groupby(sorted(logs, key=_job), key=_job):
+        found = list(same)
+        batch += found
+        size += sum(log.path.stat().st_size for log in found)
+        if size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _job(log: Log) -> int:
+    return log.name.job
 
 
 def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
@@ -66,40 +112,72 @@ def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
         """
     )
     db.execute(
-        """
-        INSERT INTO counted
-        WITH rates AS (
-            SELECT kind, job, direction, second,
-                sum(value * width) / sum(width) AS rate
-            FROM spread WHERE kind IN ('iops', 'bw') GROUP BY ALL
-        )
-        SELECT second, direction,
-            sum(rate) FILTER (kind = 'iops'), sum(rate * 1024) FILTER (kind = 'bw')
-        FROM rates GROUP BY ALL
-        """
+        "CREATE TABLE weighted (second BIGINT, direction UTINYINT, total DOUBLE, weight DOUBLE, "
+        "maximum BIGINT)"
     )
+    for jobs in _job_ranges(db):
+        db.execute(
+            """
+            INSERT INTO counted
+            WITH rates AS (
+                SELECT kind, job, direction, second,
+                    sum(value * width) / sum(width) AS rate
+                FROM spread WHERE kind IN ('iops', 'bw') AND job BETWEEN ? AND ? GROUP BY ALL
+            )
+            SELECT second, direction,
+                sum(rate) FILTER (kind = 'iops'), sum(rate * 1024) FILTER (kind = 'bw')
+            FROM rates GROUP BY ALL
+            """,
+            jobs,
+        )
+        if not skip_latency:
+            _weigh(db, jobs)
     if skip_latency:
         return
     db.execute(
+        "INSERT INTO latency SELECT second, direction, NULL, sum(total) / nullif(sum(weight), 0), "
+        "max(maximum), NULL, NULL, NULL, NULL FROM weighted GROUP BY ALL"
+    )
+
+
+def _weigh(db: duckdb.DuckDBPyConnection, jobs: tuple[int, int]) -> None:
+    """Latencies of the windows of `jobs` (first, last) into `weighted`, by the I/Os of each."""
+    db.execute(
         """
-        INSERT INTO latency
+        INSERT INTO weighted
         WITH chosen AS (
-            SELECT CASE WHEN bool_or(kind = 'lat') THEN 'lat' ELSE 'clat' END AS kind FROM windows
-        ), weighted AS (
+            SELECT CASE WHEN bool_or(kind = 'lat') THEN 'lat' ELSE 'clat' END AS kind FROM gaps
+        ), rated AS (
             SELECT l.second, l.direction, l.value, l.maximum,
                 coalesce(i.value, 1) * l.width AS weight
             FROM spread l
-            JOIN chosen USING (kind)
+            JOIN chosen ON l.kind = chosen.kind::log_kind
             LEFT JOIN (
                 SELECT job, direction, second, avg(value) AS value
-                FROM spread WHERE kind = 'iops' GROUP BY ALL
+                FROM spread WHERE kind = 'iops' AND job BETWEEN $first AND $last GROUP BY ALL
             ) i ON i.job = l.job AND i.direction = l.direction AND i.second = l.second
+            WHERE l.job BETWEEN $first AND $last
         )
-        SELECT second, direction, NULL, sum(value * weight) / nullif(sum(weight), 0), max(maximum),
-            NULL, NULL, NULL, NULL
-        FROM weighted GROUP BY ALL
-        """
+        SELECT second, direction, sum(value * weight), sum(weight), max(maximum)
+        FROM rated GROUP BY ALL
+        """,
+        {"first": jobs[0], "last": jobs[1]},
     )
+
+
+def _job_ranges(db: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
+    """All jobs as (first, last), each with about _BATCH_WINDOWS windows."""
+    counts = db.execute("SELECT job, count(*) FROM gaps GROUP BY job ORDER BY job").fetchall()
+    ranges: list[tuple[int, int]] = []
+    jobs: list[int] = []
+    held = 0
+    for job, count in counts:
+        jobs.append(job)
+        held += count
+        if held >= _BATCH_WINDOWS or job == counts[-1][0]:
+            ranges.append((jobs[0], job))
+            jobs, held = [], 0
+    return ranges
 
 
 def fill_tail(

@@ -1,0 +1,81 @@
+"""What benchmarks print or write, as rows of script/bench: one adapter for each other shape."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The values of one row in one sitting; `floor` is None where nothing was measured beside."""
+
+    name: str
+    unit: str
+    ours: tuple[float, ...]
+    floor: tuple[float, ...] | None = None
+
+
+def overhead_printed(text: str) -> list[Measured]:
+    """The rows of what benchmarks/overhead.py prints: medians."""
+    pattern = re.compile(
+        r"^ *(\d+) hosts?: +([\d.]+) s beyond fio \(bare ssh ([\d.]+) s.*?CPU ([\d.]+) s", re.M
+    )
+    rows = []
+    for count, beyond, floor, cpu in pattern.findall(text):
+        hosts = "1 host" if count == "1" else f"{count} hosts"
+        rows.append(Measured(f"{hosts}, beyond fio", "s", (float(beyond),), (float(floor),)))
+        rows.append(Measured(f"{hosts}, CPU", "s", (float(cpu),)))
+    return rows
+
+
+def site_printed(text: str) -> list[Measured]:
+    """The rows of the tables that benchmarks/publish.py and benchmarks/report.py print."""
+    rows = []
+    for name, wall, _, peak in re.findall(
+        r"^(\w+) +([\d.]+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", text, re.M
+    ):
+        name = "import" if name == "build" else name
+        rows.append(Measured(name, "s", (float(wall),)))
+        rows.append(Measured(f"{name}, memory", "MB", (float(peak),)))
+    sizes = re.findall(r"^site: .* files, ([\d.]+) MB", text, re.M)
+    return rows + [Measured("site, size", "MB", (float(size),)) for size in sizes]
+
+
+def rows_written(document: dict[str, Any]) -> list[Measured]:
+    """The rows of a file in the shape that bench_rows.py describes."""
+    return [
+        Measured(
+            row["name"],
+            row["unit"],
+            tuple(row["ours"]),
+            tuple(row["floor"]) if row.get("floor") else None,
+        )
+        for row in document["rows"]
+    ]
+
+
+def cells_written(text: str) -> list[Measured]:
+    """The rows of what benchmarks/cells.py writes: a JSON object a line, each a run of it."""
+    figures = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    if not figures:
+        return []
+    columns = (("wall", "s", "wall_s"), ("CPU a cell", "s", "cpu_s_a_cell"))
+    columns = (*columns, ("makespan to the ideal", "", "makespan_to_ideal"))
+    return [
+        Measured(name, unit, tuple(float(one[column]) for one in figures))
+        for name, unit, column in columns
+    ]
+
+
+def stored_written(text: str) -> list[Measured]:
+    """The rows of what benchmarks/million.py writes: the costs of each part, and of the floor."""
+    parts = json.loads(text)["parts"] if text.startswith("{") else {}
+    floor = tuple(one["wall_s"] for one in parts.pop("floor", []))
+    rows = []
+    for name, costs in parts.items():
+        rows.append(Measured(name, "s", tuple(one["wall_s"] for one in costs), floor or None))
+        rows.append(Measured(f"{name}, memory", "MB", tuple(one["peak_mb"] for one in costs)))
+    return rows

@@ -1,0 +1,76 @@
+"""The table of benchmarks/README.md: what is declared in bench_rows.py and what was measured."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.bench_rows import BENCHES, Bench, Row
+
+BEGIN = "<!-- table -->"
+END = "<!-- end of table -->"
+_HEAD = (
+    "| what | command | measured | wanted | floor | peer | date, machine |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
+
+
+def replaced(page: str, kept: Mapping[str, Mapping[str, Any]]) -> str:
+    """`page` with its table written anew from `kept`: benchmark and row → measurement."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table(kept)}{END}{after}"
+
+
+def table(kept: Mapping[str, Mapping[str, Any]]) -> str:
+    """One row for each row that is declared, and for each that a script gave beside them."""
+    lines = [*_HEAD]
+    for bench in BENCHES:
+        prefix = key(bench, "")
+        declared = {row.name: row for row in bench.rows}
+        names = [
+            *declared,
+            *(name.removeprefix(prefix) for name in kept if name.startswith(prefix)),
+        ]
+        lines += [
+            _line(bench, declared.get(name, Row(name, "–", None)), kept.get(key(bench, name)))
+            for name in dict.fromkeys(names)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def key(bench: Bench, row: str) -> str:
+    """The name of a row in the file of what was measured."""
+    return f"{bench.name}: {row}"
+
+
+def command(bench: Bench, arguments: str) -> str:
+    """What is typed for a benchmark."""
+    return shlex.join(["python", bench.script, *shlex.split(arguments)])
+
+
+def figure(value: float, unit: str) -> str:
+    """A value with as many digits as it is worth: three."""
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 4
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def _line(bench: Bench, row: Row, found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        measured, floor, when = "–", row.floor, "–"
+    else:
+        unit = found["unit"]
+        measured = (
+            f"{figure(found['median'], unit)} ({figure(found['low'], '')}–"
+            f"{figure(found['high'], '')}, n {found['n']})"
+        )
+        if row.at_most is not None and found["median"] > row.at_most:
+            measured = f"**{measured}**"
+        floor = row.floor
+        if found.get("floor") is not None:
+            floor += f": {figure(found['floor'], unit)} (× {figure(found['ratio'], '')})"
+        when = f"{found['date']}, {found['machine']}"
+    typed = f"`{command(bench, bench.arguments)}`"
+    cells = (row.name, typed, measured, row.wanted, floor, row.peer, when)
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,183 @@
+"""An archive that arrives in parts: over a connection that breaks, each continues the one before.
+
+The host compresses what it sends, but what is counted is what was compressed: the files of a step
+that ended do not change, so their tar is the same each time, and a host that continues leaves out
+the first bytes of it and compresses the rest anew. So no program of the host has to compress alike
+twice, and a break costs what was within the compressor (128 KiB unpacked with zstd).
+
+The parts stay compressed, in files `.part-NUMBER-BYTES` (the unpacked bytes) whose names no file
+of a host may have. Nothing is held in memory but a block.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
+from diskbench.hosts.bounded import CappedSink
+from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from diskbench.ports import ByteSink
+
+_BLOCK = 64 * 1024
+_WINDOW = 8 * 2**20
+"""The most that a decoder of zstd holds: the window of all levels up to 19 without --long."""
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_PATTERN = ".part-*"
+
+
+@dataclass
+class Parts:
+    """The parts of one archive in `directory`, of at most `limit` bytes, packed and unpacked.
+
+    `fruitless` is how many connections in a row
+    brought none, `restarts` how often what had arrived was damaged.
+    """
+
+    directory: Path
+    limit: int
+    fruitless: int = 0
+    restarts: int = 0
+    files: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.files = sorted(self.directory.glob(_PATTERN))
+
+    @property
+    def arrived(self) -> int:
+        """Bytes of the archive, unpacked, as long as it is not whole."""
+        return sum(int(path.name.rpartition("-")[2]) for path in self.files)
+
+    @property
+    def packed_by(self) -> str:
+        """`zstd`, `gzip`, or `cat`; nothing before the first part is here."""
+        return _packed_by(self.files[0]) if self.files else ""
+
+    def fetch(self, get: Callable[[ByteSink], int], what: str, advice: str) -> int:
+        """Let `get` write the next part; returns its exit status. Raises ConnectionLost where it
+        broke, with what came through kept, EvidenceDamaged where that does not unpack, and
+        LimitExceeded beyond `limit`, which `what` and `advice` explain."""
+        left = self.limit - sum(path.stat().st_size for path in self.files)
+        new = self.directory / ".last-part"
+        with new.open("wb") as file:
+            try:
+                status = get(CappedSink(file, left, what, advice))
+            except ConnectionLost:
+                file.flush()
+                brought = self._keep(new, what, advice)
+                self.fruitless = 0 if brought else self.fruitless + 1
+                raise
+        self.files.append(new)
+        return status
+
+    def _keep(self, new: Path, what: str, advice: str) -> int:
+        """Name what came of a part by its unpacked bytes, and return these."""
+        size, room = 0, self.limit - self.arrived
+        for block in _unpacked(new, self.packed_by or _packed_by(new)):
+            size += len(block)
+            if size > room:
+                raise LimitExceeded(
+                    f"{what} takes more than {format_bytes(self.limit)}", advice=advice
+                )
+        if size:
+            name = f".part-{len(self.files):06}-{size}"
+            self.files.append(new.rename(self.directory / name))
+        return size
+
+    def discard(self) -> None:
+        """Remove all parts."""
+        for path in (*self.files, self.directory / ".last-part"):
+            path.unlink(missing_ok=True)
+        self.files.clear()
+
+    def blocks(self) -> Iterator[bytes]:
+        """The archive, unpacked, in blocks. Raises EvidenceDamaged where it does not unpack."""
+        packed_by = self.packed_by
+        for path in self.files:
+            yield from _unpacked(path, packed_by)
+
+
+class Unpacked:
+    """The archive of `parts` for tarfile, which reads it from the front and steps back by one byte
+    at most."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._blocks = parts.blocks()
+        self._held = b""
+        self._last = b""
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; fewer at the end only."""
+        while len(self._held) < size and (block := next(self._blocks, b"")):
+            self._held += block
+        data, self._held = self._held[:size], self._held[size:]
+        self._at += len(data)
+        self._last = data[-1:] or self._last
+        return data
+
+    def seek(self, position: int) -> int:
+        """Go on to `position`, or back by a byte. Raises ValueError for a longer way back."""
+        if position == self._at - 1 and self._last:
+            self._held, self._last = self._last + self._held, b""
+            self._at = position
+        if position < self._at:
+            raise ValueError("an archive that refers back")
+        while self._at < position and self.read(min(position - self._at, _BLOCK)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        """Bytes read so far."""
+        return self._at
+
+
+def _packed_by(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(len(_ZSTD))
+    if head == _ZSTD:
+        return "zstd"
+    return "gzip" if head.startswith(_GZIP) else "cat"
+
+
+def _unpacked(path: Path, packed_by: str) -> Iterator[bytes]:
+    """A part unpacked as far as it goes: one that was cut ends early."""
+    with path.open("rb") as file:
+        if packed_by == "zstd":
+            yield from _unpacked_zstd(file)
+        elif packed_by == "gzip":
+            yield from _unpacked_gzip(file)
+        else:
+            while block := file.read(_BLOCK):
+                yield block
+
+
+def _unpacked_gzip(file: IO[bytes]) -> Iterator[bytes]:
+    decoder = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        while not decoder.eof and (data := file.read(_BLOCK)):
+            # An empty answer means that the decoder has given all that it can of this data.
+            while block := decoder.decompress(data, _BLOCK):
+                yield block
+                data = decoder.unconsumed_tail
+    except zlib.error as error:
+        raise EvidenceDamaged(f"an archive does not unpack: {error}") from error
+
+
+def _unpacked_zstd(file: IO[bytes]) -> Iterator[bytes]:
+    import zstandard  # at use: most hosts have no zstd, and a run imports little
+
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    try:
+        with decoder.stream_reader(file, closefd=False) as reader:
+            while block := reader.read(_BLOCK):
+                yield block
+    except zstandard.ZstdError as error:
+        raise EvidenceDamaged(f"an archive does not unpack: {error}") from error

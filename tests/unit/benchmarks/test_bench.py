@@ -1,0 +1,216 @@
+"""script/bench: the rule by which a benchmark fails, and the table that it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table
+from benchmarks.bench_compare import Span, is_worse, ratios, span
+from benchmarks.bench_read import Measured
+from benchmarks.bench_rows import Bench, Row
+
+KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "worse"),
+    [
+        pytest.param([1.1, 1.0, 1.2], False, id="as it was"),
+        pytest.param([1.4, 1.4, 1.45], False, id="by less than a third"),
+        pytest.param([1.6, 1.55, 1.7], True, id="by more than a third"),
+        pytest.param([1.15, 1.6, 4.0], False, id="noise: one of them is as it was"),
+        pytest.param([0.5, 0.5, 0.5], False, id="better"),
+        pytest.param([1.6], True, id="a single value, worse"),
+        pytest.param([1.4], False, id="a single value, by less than a third"),
+    ],
+)
+def test_worse_by_a_third_beyond_the_ranges_fails(values: list[float], worse: bool) -> None:
+    assert is_worse(span(values), KEPT) is worse
+
+
+def test_a_ratio_grows_by_exactly_a_third_and_passes() -> None:
+    assert not is_worse(Span(4.0, 4.0, 4.0, 3), Span(3.0, 3.0, 3.0, 3))
+
+
+def test_ratios_are_of_pairs_that_ran_in_turn() -> None:
+    assert ratios([2.0, 30.0], [1.0, 10.0]) == [2.0, 3.0]
+    assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
+
+
+def test_a_busy_machine_slows_both_alike() -> None:
+    quiet = span(ratios([1.0, 1.1, 1.0], [0.5, 0.55, 0.5]))
+    busy = span(ratios([9.0, 3.3, 5.0], [4.5, 1.65, 2.5]))
+
+    assert not is_worse(busy, quiet)
+
+
+def test_rows_of_a_script_without_json_are_read_from_what_it_prints() -> None:
+    text = "  1 hosts:  3.05 s beyond fio (bare ssh 0.59 s; 0.46 of the peer's 6.7 s), CPU 1.61 s\n"
+
+    assert bench_read.overhead_printed(text) == [
+        Measured("1 host, beyond fio", "s", (3.05,), (0.59,)),
+        Measured("1 host, CPU", "s", (1.61,)),
+    ]
+
+
+def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
+    text = (
+        "             wall s    CPU s  peak MB\n"
+        "publish        41.0     39.1      250\n"
+        "site: 204 files, 31.2 MB\n"
+    )
+
+    assert bench_read.site_printed(text) == [
+        Measured("publish", "s", (41.0,)),
+        Measured("publish, memory", "MB", (250.0,)),
+        Measured("site, size", "MB", (31.2,)),
+    ]
+
+
+def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> None:
+    cells = '{"wall_s": 200.5, "cpu_s_a_cell": 0.4, "makespan_to_ideal": 1.03}\n'
+    cost = {"wall_s": 0.2, "cpu_s": 0.2, "peak_mb": 80.0}
+    stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
+
+    assert bench_read.cells_written(cells)[0] == Measured("wall", "s", (200.5,))
+    assert bench_read.stored_written(stored) == [
+        Measured("list", "s", (0.3,), (0.2,)),
+        Measured("list, memory", "MB", (80.0,)),
+    ]
+
+
+def script(folder: Path, rows: list[dict[str, object]], *, ends: int = 0) -> str:
+    """A benchmark that writes `rows`."""
+    path = folder / "one.py"
+    path.write_text(
+        "import json, sys\n"
+        f"json.dump({{'rows': {rows!r}}}, open(sys.argv[sys.argv.index('--json') + 1], 'w'))\n"
+        f"sys.exit({ends})\n"
+    )
+    return str(path)
+
+
+def declared(path: str, *, at_most: float | None = None) -> Bench:
+    return Bench("one", path, "", (Row("speed", "≤ 3 s", at_most, "a floor"),), quick="")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench.Files:
+    monkeypatch.setattr(bench, "yardstick", lambda: 0.5)
+    return bench.Files(
+        tmp_path / "baseline.json", tmp_path / "measured.json", tmp_path / "README.md"
+    )
+
+
+def row(ours: list[float], floor: list[float] | None) -> dict[str, object]:
+    return {"name": "speed", "unit": "s", "ours": ours, "floor": floor}
+
+
+def write(files: bench.Files, one: Bench) -> int:
+    files.readme.write_text(f"# Benchmarks\n\n{bench_table.BEGIN}\n{bench_table.END}\n")
+    return bench.run_all([one], everything=True, write=True, files=files)
+
+
+def test_what_is_worse_by_a_third_fails_and_is_named(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
+    capsys.readouterr()
+
+    worse = declared(script(tmp_path, [row([3.0, 3.2], [1.0, 1.0])]))
+    assert bench.run_all([worse], everything=True, write=False, files=files) == 1
+    assert "one: speed" in capsys.readouterr().err
+
+
+def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:
+    assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
+
+    slower = declared(script(tmp_path, [row([8.0, 8.8], [4.0, 4.0])]))
+    assert bench.run_all([slower], everything=True, write=False, files=files) == 0
+
+
+def test_the_baseline_keeps_ratios_only(files: bench.Files, tmp_path: Path) -> None:
+    write(files, declared(script(tmp_path, [row([20.0, 22.0, 21.0], [10.0, 10.0, 10.0])])))
+
+    (kept,) = json.loads(files.baseline.read_text()).values()
+    assert kept == {"median": 2.1, "low": 2.0, "high": 2.2, "n": 3}
+
+
+def test_seconds_without_a_floor_are_set_beside_the_start_of_python(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    write(files, declared(script(tmp_path, [row([1.0, 1.5, 2.0], None)])))
+
+    (kept,) = json.loads(files.baseline.read_text()).values()
+    assert kept["median"] == 3.0
+
+
+def test_the_table_names_value_range_floor_and_machine(
+    files: bench.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = declared(script(tmp_path, [row([2.0, 2.2, 2.1], [1.0, 1.0, 1.0])]), at_most=3)
+    monkeypatch.setattr(bench_table, "BENCHES", (one,))
+    write(files, one)
+
+    (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
+    assert "2.10 s (2.00–2.20, n 3) | ≤ 3 s | a floor: 1.00 s (× 2.10)" in line
+    assert bench.machine() in line
+
+
+def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Bench("broken", str(tmp_path / "broken.py"), "", (Row("x", "–", None),), quick="")
+    (tmp_path / "broken.py").write_text("import sys  # --json\nsys.exit('no disk')\n")
+    good = declared(script(tmp_path, [row([2.0], [1.0])]))
+
+    assert bench.run_all([broken, good], everything=True, write=False, files=files) == 1
+    printed = capsys.readouterr()
+    assert "broken" in printed.err
+    assert "speed" in printed.out
+
+
+def test_a_declared_row_that_is_not_measured_is_named_beside_the_others(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = Bench(
+        "one",
+        script(tmp_path, [row([2.0], [1.0])]),
+        "",
+        (Row("speed", "–", None), Row("memory", "–", None)),
+        quick="",
+    )
+
+    assert bench.run_all([one], everything=True, write=False, files=files) == 1
+    printed = capsys.readouterr()
+    assert "one: memory" in printed.err
+    assert "speed" in printed.out
+
+
+def test_a_benchmark_that_misses_its_own_target_is_measured_all_the_same(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    missed = declared(script(tmp_path, [row([2.0], [1.0])], ends=1))
+
+    assert bench.run_all([missed], everything=True, write=False, files=files) == 0
+
+
+def test_each_row_is_declared_once() -> None:
+    names = [(one.name, row.name) for one in bench_rows.BENCHES for row in one.rows]
+
+    assert len(set(names)) == len(names)
+    assert len({one.name for one in bench_rows.BENCHES}) == len(bench_rows.BENCHES)
+
+
+def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
+    written = bench.FILES.readme.read_text(encoding="utf-8")
+
+    assert bench_table.replaced(written, bench.kept_measurements(bench.FILES)) == written, (
+        "run script/bench --table"
+    )
+
+
+def test_worse_by_a_third_is_the_issue_s_rule() -> None:
+    assert pytest.approx(4 / 3) == bench_compare.WORSE

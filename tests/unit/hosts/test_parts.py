@@ -1,0 +1,236 @@
+"""The files of a step over a connection that breaks again and again: each byte is sent once."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import tracemalloc
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from tests.rigs.flaky_proxy import FlakyProxy
+
+from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
+from diskbench.hosts import collect as collecting
+from diskbench.hosts.collect import collect
+from diskbench.hosts.fake import FakeHost, Fault
+from diskbench.hosts.parts import Parts, Unpacked
+from diskbench.hosts.ssh import SshHost
+from diskbench.hosts.unit import Unit
+from diskbench.ports import ByteSink
+
+TOOLS = ("sh", "id", "tar", "sed", "tail", "cat", "ls", "grep", "sha256sum", "mv")
+
+
+class Here(Unit):
+    """A unit that ended, in a directory of the test."""
+
+    @property
+    def directory(self) -> str:
+        return self.state_dir
+
+
+class Counted(FakeHost):
+    """A host that counts what it sent."""
+
+    sent = 0
+
+    def fetch(
+        self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
+    ) -> int:
+        host = self
+
+        class Sink:
+            def write(self, data: bytes, /) -> object:
+                host.sent += len(data)
+                return sink.write(data)
+
+        return super().fetch(script, Sink(), timeout_s=timeout_s, root=root)
+
+
+def ended_unit(folder: Path, *, lines: int) -> Here:
+    """A unit with a log of `lines` I/Os, as fio writes them."""
+    folder.mkdir()
+    chance = random.Random(1)
+    rows = (
+        f"{number // 30}, {int(chance.lognormvariate(12, 0.5))}, {number % 2}, 4096, 0\n"
+        for number in range(lines)
+    )
+    (folder / "fio_lat.1.log").write_text("".join(rows))
+    (folder / "fio.json").write_text("{}\n" * 50)
+    (folder / "fio.exit").write_text("0\n")
+    return Here(trial_id="t", run_index=0, name="000-x", state_dir=str(folder), job="")
+
+
+def whole(got: Path) -> bool:
+    """Whether the files are those of the host, and nothing else is left."""
+    done = subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=got, check=False)
+    return done.returncode == 0 and not list(got.glob(".*"))
+
+
+def skipped(host: FakeHost) -> list[int]:
+    """What each fetch left out of the archive."""
+    return [int(n) for call in host.calls for n in re.findall(r"^skip=(\d+)$", call, re.M)]
+
+
+@pytest.fixture
+def host_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let this machine have no other programs than TOOLS and those given."""
+
+    def only(*programs: str) -> None:
+        place = tmp_path / "bin"
+        place.mkdir()
+        for name in (*TOOLS, *programs):
+            found = shutil.which(name)
+            if found is None:
+                pytest.fail(f"{name} is not on this machine")
+            (place / name).symlink_to(found)
+        monkeypatch.setenv("PATH", str(place))
+
+    return only
+
+
+@pytest.mark.parametrize("programs", [("zstd", "gzip"), ("gzip",), ()], ids=["zstd", "gzip", "cat"])
+def test_a_fetch_goes_on_where_it_broke(
+    tmp_path: Path, host_with: Callable[..., None], programs: tuple[str, ...]
+) -> None:
+    unit = ended_unit(tmp_path / "unit", lines=200_000)
+    host_with(*programs)
+    once = Counted()
+    collect(once, unit, tmp_path / "once")
+
+    cuts = collecting.ATTEMPTS + 2
+    host = Counted(faults=[Fault("cut", once.sent // (cuts + 4))] * cuts)
+    host.connect()
+    collect(host, unit, tmp_path / "got")
+
+    assert whole(tmp_path / "got")
+    skips = skipped(host)
+    assert len(skips) == cuts + 1
+    assert skips == sorted(set(skips))
+    # What was within the compressor when it broke: a block of 128 KiB, here a fifth of that packed.
+    assert host.sent <= once.sent + cuts * 50_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("ssh_config")
+def test_a_link_that_breaks_again_and_again_sends_little_more_than_the_files_packed(
+    tmp_path: Path, proxy: FlakyProxy
+) -> None:
+    unit = ended_unit(tmp_path / "unit", lines=600_000)
+    direct = tmp_path / "direct"
+    quiet = SshHost("flaky")
+    collect(quiet, unit, direct)
+    quiet.close()
+    packed = proxy.passed
+
+    proxy.cut_after_bytes = proxy.passed + 500_000
+    proxy.cut_every_bytes = 500_000
+    host = SshHost("flaky")
+    try:
+        collect(host, unit, tmp_path / "got")
+    finally:
+        host.close()
+
+    assert whole(tmp_path / "got")
+    cuts = proxy.accepted - 2
+    assert cuts >= 5
+    # A handshake takes 6 KB, and what was within the compressor when it broke is sent again.
+    assert proxy.passed - packed <= 1.2 * packed + cuts * 60_000
+
+
+def test_what_came_is_kept_for_the_next_attempt(tmp_path: Path) -> None:
+    unit = ended_unit(tmp_path / "unit", lines=60_000)
+    host = Counted(faults=[Fault("cut", 200_000), *[Fault("refuse")] * collecting.ATTEMPTS])
+    host.connect()
+    with pytest.raises(ConnectionLost):
+        collect(host, unit, tmp_path / "got")
+
+    collect(host, unit, tmp_path / "got")
+
+    assert whole(tmp_path / "got")
+    assert skipped(host)[-1] > 0
+
+
+def test_damaged_parts_are_fetched_from_the_start(tmp_path: Path) -> None:
+    unit = ended_unit(tmp_path / "unit", lines=60_000)
+    host = Counted(faults=[Fault("cut", 200_000), Fault("damage", 5_000)])
+    host.connect()
+    collect(host, unit, tmp_path / "got")
+
+    assert whole(tmp_path / "got")
+    first, second, third = skipped(host)
+    assert first == third == 0 < second
+
+
+def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path: Path) -> None:
+    unit = ended_unit(tmp_path / "unit", lines=100)
+    (tmp_path / "unit" / "new.sums.77").write_text("of a connection that broke\n")
+    collect(FakeHost(), unit, tmp_path / "got")
+
+    names = {line.split()[1] for line in (tmp_path / "got/SHA256SUMS").read_text().splitlines()}
+    assert names == {"fio_lat.1.log", "fio.json", "fio.exit"}
+
+
+def parts_of(
+    folder: Path, chunks: Iterable[bytes], command: list[str], limit: int = 2**30
+) -> Parts:
+    """Parts of an archive, each packed by `command` on its own."""
+    parts = Parts(folder, limit)
+    for chunk in chunks:
+        packed = subprocess.run(command, input=chunk, capture_output=True, check=True).stdout
+
+        def get(sink: ByteSink, packed: bytes = packed) -> int:
+            sink.write(packed)
+            raise ConnectionLost("cut")
+
+        with pytest.raises(ConnectionLost):
+            parts.fetch(get, "it", "")
+    return parts
+
+
+@pytest.mark.parametrize("command", [["gzip", "-1"], ["zstd", "-q", "-c"], ["cat"]])
+def test_the_parts_are_one_archive(tmp_path: Path, command: list[str]) -> None:
+    chunks = [b"a" * 70_000, b"b" * 3, b"\x1f\x8b" * 40_000]
+    stream = Unpacked(parts_of(tmp_path, chunks, command))
+    data = b"".join(chunks)
+
+    assert stream.read(10) == data[:10]
+    assert stream.seek(9) == 9
+    assert stream.read(2) == data[9:11]
+    assert stream.seek(70_001) == 70_001
+    assert stream.read(10**6) == data[70_001:]
+    assert stream.read(1) == b""
+    with pytest.raises(ValueError, match="back"):
+        stream.seek(5)
+
+
+@pytest.mark.parametrize("command", [["gzip", "-1"], ["zstd", "-q", "-c"]])
+def test_a_part_that_unpacks_to_much_is_read_in_little_memory(
+    tmp_path: Path, command: list[str]
+) -> None:
+    parts = parts_of(tmp_path, [bytes(100 * 2**20)], command)
+    tracemalloc.start()
+    try:
+        assert sum(len(block) for block in parts.blocks()) == 100 * 2**20
+        assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_part_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LimitExceeded):
+        parts_of(tmp_path, [bytes(3 * 2**20)], ["gzip", "-1"], 2**20)
+
+
+@pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00rubbish", b"\x28\xb5\x2f\xfdrubbish" * 20])
+def test_what_does_not_unpack_is_damaged(tmp_path: Path, head: bytes) -> None:
+    def get(sink: ByteSink) -> int:
+        sink.write(head * 100)
+        raise ConnectionLost("cut")
+
+    with pytest.raises(EvidenceDamaged):
+        Parts(tmp_path, 2**30).fetch(get, "it", "")

@@ -17,9 +17,7 @@ from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import unguarded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
@@ -27,7 +25,10 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
-    from diskbench.store.query import Filter
+    from diskbench.store.reader import Reader
+    from diskbench.store.where import Filter
+
+    AtWork = Callable[[], Collection[str]]
 
 app = typer.Typer(
     help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
@@ -63,17 +64,17 @@ def list_(
 
     `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
     """
-    from diskbench.cli.stores import database
+    from diskbench.cli.stores import reading
     from diskbench.results.selection import chosen
 
-    engine = database(database_url)
-    wanted = chosen(engine, asked(selection, filter_, since, until))
+    reader = reading(database_url)
+    wanted = chosen(reader, asked(selection, filter_, since, until))
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:
-        _list_trials(engine, wanted, most)
+        _list_trials(reader, wanted, most, _at_work(database_url))
     else:
-        _list_runs(engine, wanted, most, output)
+        _list_runs(reader, wanted, most, output, _at_work(database_url))
 
 
 @app.command()
@@ -284,13 +285,15 @@ def _print_document(
     print(json_text(results_document(runs, steps, costs, phases, verdicts, audits)))
 
 
-def _list_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> None:
+def _list_trials(
+    reader: Reader, wanted: Sequence[Filter], most: int | None, at_work: AtWork
+) -> None:
     from diskbench.report.terminal.trial_list import legend, trial_lines
     from diskbench.results.headlines import listed
 
-    trials, total = listed(engine, wanted, limit=most, at_work=_at_work)
+    trials, total = listed(reader, wanted, limit=most, at_work=at_work)
     if not trials:
-        _say_nothing(engine, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(wanted))
         return
     lines = trial_lines(trials, width=table_width())
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -300,28 +303,30 @@ def _list_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> 
         _say(f"the newest {len(trials)} of {total:,} trials; --limit 0 lists all")
 
 
-def _list_runs(engine: Engine, wanted: Sequence[Filter], most: int | None, output: Output) -> None:
+def _list_runs(
+    reader: Reader, wanted: Sequence[Filter], most: int | None, output: Output, at_work: AtWork
+) -> None:
     from diskbench.model.run import run_columns
     from diskbench.report.terminal.run_list import run_lines
     from diskbench.results.headlines import with_suspended
     from diskbench.store.export import csv_text, run_fields
     from diskbench.store.query import find_runs
 
-    runs = with_suspended(find_runs(engine, wanted, limit=most), engine, _at_work)
+    runs = with_suspended(find_runs(reader, wanted, limit=most), at_work)
     if output == "json":
         _print_document(runs)
     elif output == "csv":
         sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
     elif not runs:
-        _say_nothing(engine, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(wanted))
     else:
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
 
 
-def _say_nothing(engine: Engine, *, filtered: bool) -> None:
+def _say_nothing(reader: Reader, *, filtered: bool) -> None:
     from diskbench.store.query import count_runs
 
-    total = count_runs(engine) if filtered else 0
+    total = count_runs(reader) if filtered else 0
     _say(
         f"no run matches, of {total:,} in all"
         if total
@@ -329,11 +334,16 @@ def _say_nothing(engine: Engine, *, filtered: bool) -> None:
     )
 
 
-def _at_work(engine: Engine) -> Collection[str]:
-    """The trials that a live process works on."""
-    from diskbench.engine.matrix.executor import trials_at_work
+def _at_work(database_url: str | None) -> AtWork:
+    """What returns the trials that a live process works on."""
 
-    return trials_at_work(engine)
+    def look() -> Collection[str]:
+        from diskbench.cli.stores import database
+        from diskbench.engine.matrix.executor import trials_at_work
+
+        return trials_at_work(database(database_url))
+
+    return look
 
 
 def _write(path: Path, data: bytes) -> None:

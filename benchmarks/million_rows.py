@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 REGIONS = tuple(f"region-{n:02}" for n in range(50))
 DISKS = tuple(f"disk-{n:02}" for n in range(20))
 RUNS_A_TRIAL = 5
-RUNS_A_TIME = len(REGIONS) * len(DISKS) * RUNS_A_TRIAL
 BETWEEN_TIMES = timedelta(hours=6)
 LAST = datetime(2026, 11, 1, tzinfo=UTC)
 """When the newest campaign is measured."""
@@ -42,13 +41,22 @@ _TABLES = (
     schema.measurement,
     schema.headline,
 )
+_Place = tuple[str, str]
 _Rows = dict[str, list[dict[str, Any]]]
 
 
-def fill(engine: Engine, runs: int, scratch: Path) -> None:
+def fill(
+    engine: Engine,
+    runs: int,
+    scratch: Path,
+    *,
+    regions: Sequence[str] = REGIONS,
+    disks: Sequence[str] = DISKS,
+) -> None:
     """Add `runs` runs to the empty database of `engine`; the example is unpacked in `scratch`."""
     template = _template(scratch)
-    for rows in _by_time(runs, template):
+    places = [(region, disk) for disk in disks for region in regions]
+    for rows in _by_time(runs, places, template):
         with engine.begin() as connection:
             for table in _TABLES:
                 _write(connection, table, rows[table.name])
@@ -57,14 +65,17 @@ def fill(engine: Engine, runs: int, scratch: Path) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def _by_time(runs: int, template: _Rows) -> Iterator[_Rows]:
-    times = -(-runs // RUNS_A_TIME)
+def _by_time(runs: int, places: Sequence[_Place], template: _Rows) -> Iterator[_Rows]:
+    at_once = len(places) * RUNS_A_TRIAL
+    times = -(-runs // at_once)
     for time in range(times):
         at = LAST - BETWEEN_TIMES * (times - 1 - time)
-        yield _rows_of_time(time, at, min(RUNS_A_TIME, runs - time * RUNS_A_TIME), template)
+        yield _rows_of_time(time, at, min(at_once, runs - time * at_once), places, template)
 
 
-def _rows_of_time(time: int, at: datetime, runs: int, template: _Rows) -> _Rows:
+def _rows_of_time(
+    time: int, at: datetime, runs: int, places: Sequence[_Place], template: _Rows
+) -> _Rows:
     """The rows of one campaign, by table."""
     chance = Random(time)
     rows: _Rows = {table.name: [] for table in _TABLES}
@@ -72,9 +83,9 @@ def _rows_of_time(time: int, at: datetime, runs: int, template: _Rows) -> _Rows:
     rows["diskbench_campaign"].append({"campaign_id": campaign_id, "created_at": _iso(at)})
     (trial,), (run,) = template["trial"], template["run"]
     for number in range(-(-runs // RUNS_A_TRIAL)):
-        region, disk = REGIONS[number % len(REGIONS)], DISKS[number // len(REGIONS)]
+        region, disk = places[number]
         begin = at + timedelta(seconds=number % 600)
-        level = 1000.0 * (1 + number // len(REGIONS)) * chance.gauss(1, 0.02)
+        level = 1000.0 * (1 + DISKS.index(disk)) * chance.gauss(1, 0.02)
         trial_id = _ulid(begin, chance)
         plan = trial["plan"].replace(trial["trial_id"], trial_id)
         plan = plan.replace('"disk": "gp2"', f'"disk": "{disk}"', 1)

@@ -325,7 +325,7 @@ def _print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool)
 def _print_csv(session: Session, run_ids: Sequence[str]) -> None:
     from diskbench.results.exported_rows import rows_as_csv
 
-    sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
+    sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
 
 
 def print_problems(report: TrialEnding) -> None:

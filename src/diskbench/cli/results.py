@@ -17,7 +17,7 @@ from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import unguarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from diskbench.catalog.prices.cost import TrialCost
     from diskbench.model.audit import StepAudit
@@ -147,7 +147,7 @@ def show(
         from diskbench.results.exported_rows import rows_as_csv
 
         store = evidence(evidence_url) if evidence_url else None
-        sys.stdout.write(rows_as_csv(engine, these, evidence=store))
+        sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
         return
     from diskbench.cli.letters import is_unicode
     from diskbench.cli.results_show import print_runs
@@ -225,7 +225,7 @@ def export(
     if to is None:
         sys.stdout.flush()
         binary = unguarded(sys.stdout).buffer
-        binary.write(data)
+        binary.writelines(data)
         binary.flush()
     else:
         _write(to, data)
@@ -346,12 +346,12 @@ def _at_work(database_url: str | None) -> AtWork:
     return look
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: Iterable[bytes]) -> None:
     from diskbench.errors import InvalidValue
-    from diskbench.whole_file import write_whole
+    from diskbench.whole_file import write_pieces
 
     try:
-        write_whole(path, data)
+        write_pieces(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 

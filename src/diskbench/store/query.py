@@ -8,6 +8,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.ids import LAST, SHORT, SHOWN, Known, beginning, last_number, meant
 from diskbench.model.run import MEASURED_FIELDS, MeasuredRow, Run
 from diskbench.store.reader import (
+    NEWEST_FIRST,
     OLDEST_FIRST,
     RUN_COLUMNS,
     newest_rows,
@@ -42,6 +43,7 @@ __all__ = [
     "filter_fields",
     "find_measurements",
     "find_run",
+    "find_run_ids",
     "find_runs",
     "id_fits",
     "is_any",
@@ -74,6 +76,22 @@ def find_runs(
     reader = reader_of(database)
     met = _among(where(filters, reader.dialect), run_ids)
     return [run_of(row) for row in newest_rows(reader, RUN_COLUMNS, met, limit=limit)]
+
+
+def find_run_ids(
+    database: Engine | Reader,
+    filters: Sequence[Filter] = (),
+    *,
+    run_ids: Sequence[str] | None = None,
+    oldest_first: bool = False,
+) -> list[str]:
+    """The ids of the runs that `find_runs` finds, newest or oldest first, those without a date
+    last."""
+    reader = reader_of(database)
+    met = _among(where(filters, reader.dialect), run_ids)
+    order = OLDEST_FIRST if oldest_first else NEWEST_FIRST
+    query = f"SELECT {RUN_TABLE}.run_id FROM {RUN_TABLE} WHERE {met.text} ORDER BY {order}"  # noqa: S608
+    return [run_id for (run_id,) in reader.rows(query, met.values)]
 
 
 def count_runs(database: Engine | Reader, filters: Sequence[Filter] = ()) -> int:

@@ -26,6 +26,7 @@ INDENTED_RUNS = 20
 """Documents of so many runs are indented for a reader; our choice."""
 _ROW_GROUP = 5_000
 _PIECE_BYTES = 2**20
+_AS_IT_IS = frozenset({int, float, type(None)})
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
@@ -37,7 +38,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_inert(name) for name in fields)
-    writer.writerows([_cell(row[name]) for name in fields] for row in rows)
+    writer.writerows(_cells(row[name] for name in fields) for row in rows)
     return text.getvalue()
 
 
@@ -58,9 +59,9 @@ def csv_lines(
     begin = ""
     for run, row in rows:
         if run is not before:
-            writer.writerow([_cell(getattr(run, name)) for name in of_run])
+            writer.writerow(_cells(getattr(run, name) for name in of_run))
             before, begin = run, written.line[:-1]
-        writer.writerow([_cell(row[name]) for name in own])
+        writer.writerow(_cells(row[name] for name in own))
         yield f"{begin},{written.line}"
 
 
@@ -158,10 +159,12 @@ def _plain(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
+def _cells(values: Iterable[object]) -> list[object]:
+    """Most cells by far are numbers, or empty: csv writes both as they are."""
+    return [value if type(value) in _AS_IT_IS else _cell(value) for value in values]
+
+
 def _cell(value: object) -> object:
-    kind = type(value)
-    if kind is float or kind is int:  # most cells by far
-        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     plain = "" if value is None else _plain(value)

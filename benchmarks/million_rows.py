@@ -9,6 +9,7 @@ Steps last half a minute, so that no command looks for phases in evidence that i
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -82,12 +83,14 @@ def _rows_of_time(
     campaign_id = _ulid(at, chance)
     rows["diskbench_campaign"].append({"campaign_id": campaign_id, "created_at": _iso(at)})
     (trial,), (run,) = template["trial"], template["run"]
+    # A burst on a lab disk is as short as its time scale says: that of a cloud's takes minutes.
+    real = re.sub(r'"time_scale": [0-9.]+', '"time_scale": 1.0', trial["plan"])
     for number in range(-(-runs // RUNS_A_TRIAL)):
         region, disk = places[number]
         begin = at + timedelta(seconds=number % 600)
         level = 1000.0 * (1 + DISKS.index(disk)) * chance.gauss(1, 0.02)
         trial_id = _ulid(begin, chance)
-        plan = trial["plan"].replace(trial["trial_id"], trial_id)
+        plan = real.replace(trial["trial_id"], trial_id)
         plan = plan.replace('"disk": "gp2"', f'"disk": "{disk}"', 1)
         plan = plan.replace('"region": null', f'"region": "{region}"', 1)
         made = {"campaign_id": campaign_id, "trial_id": trial_id}

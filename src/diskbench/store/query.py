@@ -20,7 +20,7 @@ from diskbench.store.where import (
     ROW_TABLE,
     RUN_TABLE,
     Filter,
-    Where,
+    SqlCondition,
     among,
     any_of,
     both,
@@ -139,7 +139,7 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
 
 def _last(reader: Reader, number: int) -> Run:
     """The newest run of the newest trial but `number`. Raises UnknownName."""
-    trials = newest_trials(reader, Where("1 = 1"), number + 1)
+    trials = newest_trials(reader, SqlCondition("1 = 1"), number + 1)
     if len(trials) > number:
         found = list(trials.values())[number]
         return runs_by_id(reader, [found])[found]
@@ -148,7 +148,7 @@ def _last(reader: Reader, number: int) -> Run:
     raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
 
 
-def newest_trials(reader: Reader, met: Where, limit: int | None) -> dict[str, str]:
+def newest_trials(reader: Reader, met: SqlCondition, limit: int | None) -> dict[str, str]:
     """The trials with runs that meet a condition, the last measured first and those without a date
     last, each with the newest of these runs: at most `limit`."""
     look = None if limit is None else limit + _FIRST_LOOK
@@ -166,16 +166,18 @@ def newest_trials(reader: Reader, met: Where, limit: int | None) -> dict[str, st
         look *= 10  # trials of many runs
 
 
-def id_fits(column: str, wanted: str) -> Where:
+def id_fits(column: str, wanted: str) -> SqlCondition:
     """The condition that an id begins with the typed text, or ends with it (model/ids.py)."""
-    begins = Where(f"substr({column}, 1, {len(wanted)}) = ?", (wanted,))
+    begins = SqlCondition(f"substr({column}, 1, {len(wanted)}) = ?", (wanted,))
     if wanted.isascii() and wanted.isalnum():
         # What an index finds; ids are of these characters, which sort alike in every collation.
-        begins = Where(f"{column} >= ? AND {column} <= ?", (wanted, f"{wanted}{_LAST_LETTERS}"))
+        begins = SqlCondition(
+            f"{column} >= ? AND {column} <= ?", (wanted, f"{wanted}{_LAST_LETTERS}")
+        )
     if len(wanted) < SHORT:
         return begins
-    ends = Where(f"substr({column}, length({column}) - {len(wanted) - 1}) = ?", (wanted,))
-    return Where(f"({begins.text}) OR ({ends.text})", (*begins.values, *ends.values))
+    ends = SqlCondition(f"substr({column}, length({column}) - {len(wanted) - 1}) = ?", (wanted,))
+    return SqlCondition(f"({begins.text}) OR ({ends.text})", (*begins.values, *ends.values))
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:
@@ -206,5 +208,5 @@ def find_measurements(
     return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
 
 
-def _among(met: Where, run_ids: Sequence[str] | None) -> Where:
+def _among(met: SqlCondition, run_ids: Sequence[str] | None) -> SqlCondition:
     return met if run_ids is None else both(met, among(f"{RUN_TABLE}.run_id", run_ids))

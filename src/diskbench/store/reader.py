@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.model.run import RUN_FIELDS, Run
 from diskbench.store.revisions import HEAD, VERSION_TABLE
 from diskbench.store.urls import database_file
-from diskbench.store.where import OF_RUNS, RUN_TABLE, Dialect, Where, among
+from diskbench.store.where import OF_RUNS, RUN_TABLE, Dialect, SqlCondition, among
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -117,7 +117,7 @@ def run_of(row: Row) -> Run:
 
 
 def newest_rows(
-    reader: Reader, columns: str, met: Where, *, limit: int | None = None
+    reader: Reader, columns: str, met: SqlCondition, *, limit: int | None = None
 ) -> Iterator[Row]:
     """The columns of runs that meet a condition, by when they were measured, the newest first and
     those without a date last.

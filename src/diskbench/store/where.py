@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import Literal
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -34,6 +35,7 @@ _FILTER = re.compile(r"^\s*([A-Za-z_][\w.-]*?)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*$"
 _ORDERS = frozenset({">", ">=", "<", "<="})
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _MAPPINGS = {LABEL: "labels", PARAMETER: "parameters"}
+_WRITTEN_OUT = 3
 _LIKE = re.compile(r"([%_/])")
 
 
@@ -67,7 +69,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Where:
+class SqlCondition:
     """A condition as SQL text with a `?` for each of its `values`."""
 
     text: str
@@ -112,31 +114,37 @@ def filter_fields() -> tuple[str, ...]:
     return (*of_runs, *(f"{name}.KEY" for name in _MAPPINGS), *OF_ROWS)
 
 
-def where(filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False) -> Where:
+def where(filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False) -> SqlCondition:
     """What RUN_TABLE must meet, the condition of a query without filters being `1 = 1`.
 
     A filter on a measurement's field is met by a run with at least one merged row that meets it;
     with `on_rows` it is one on ROW_TABLE in the same query. Raises as `parse_filter`.
     """
-    return _all([_condition(one, dialect, on_rows=on_rows) for one in filters])
+    ways = [_ways(one, dialect, on_rows=on_rows) for one in filters]
+    single = [way for (way, *others) in ways if not others]
+    several = [one for one in ways if len(one) > 1]
+    # Written out, so that an index of several columns finds each combination.
+    together, apart = several[:_WRITTEN_OUT], several[_WRITTEN_OUT:]
+    parts = [_all([_all(one) for one in product(*together)], "OR")] if together else []
+    return _all([*parts, *(_all(one, "OR") for one in apart), *single])
 
 
-def both(one: Where, other: Where) -> Where:
+def both(one: SqlCondition, other: SqlCondition) -> SqlCondition:
     """What meets both."""
     return _all([one, other])
 
 
-def among(column: str, values: Sequence[str]) -> Where:
+def among(column: str, values: Sequence[str]) -> SqlCondition:
     """That a column is one of `values`: some hundreds, as databases take no more parameters."""
     if not values:
-        return Where("1 = 0")
-    return Where(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+        return SqlCondition("1 = 0")
+    return SqlCondition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
-def _all(parts: Sequence[Where], word: str = "AND") -> Where:
+def _all(parts: Sequence[SqlCondition], word: str = "AND") -> SqlCondition:
     if not parts:
-        return Where("1 = 1")
-    return Where(
+        return SqlCondition("1 = 1")
+    return SqlCondition(
         f" {word} ".join(f"({part.text})" for part in parts),
         tuple(value for part in parts for value in part.values),
     )
@@ -163,7 +171,7 @@ def _unknown(name: str, labels: Collection[str]) -> UnknownName:
     )
 
 
-def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> Where:
+def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> SqlCondition:
     if wanted.either:
         groups = [where(group, dialect, on_rows=on_rows) for group in wanted.either]
         return _all(groups, "OR")
@@ -174,36 +182,43 @@ def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> Where:
         return _run_condition(wanted, dialect)
     if wanted.field not in OF_ROWS:
         raise UnknownName("key", wanted.field, filter_fields())
-    column = Where(f"{ROW_TABLE}.{wanted.field}")
+    column = SqlCondition(f"{ROW_TABLE}.{wanted.field}")
     met = _held(column, OF_ROWS[wanted.field], wanted, dialect)
     if on_rows:
         return met
-    return Where(
+    return SqlCondition(
         f"EXISTS (SELECT 1 FROM {ROW_TABLE} WHERE {ROW_TABLE}.run_id = {RUN_TABLE}.run_id "  # noqa: S608
         f"AND {ROW_TABLE}.scope = 'step' AND {met.text})",
         met.values,
     )
 
 
-def _run_condition(wanted: Filter, dialect: Dialect) -> Where:
+def _ways(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondition]:
+    """The conditions of which one is to be met: of a column for which a label may speak, that it is
+    as wanted, or that it is empty and the label is."""
+    label = BY_LABEL.get(wanted.field)
+    if label is None or wanted.operator != "=" or not wanted.value:
+        return [_condition(wanted, dialect, on_rows=on_rows)]
+    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
+    labelled = _label_is(label, wanted.value, dialect)
+    empty = _all([SqlCondition(f"{column.text} IS NULL"), labelled])
+    return [_held(column, OF_RUNS[wanted.field], wanted, dialect), empty]
+
+
+def _run_condition(wanted: Filter, dialect: Dialect) -> SqlCondition:
     """A condition on a column of runs, or on the label that speaks of the same where the column is
     empty."""
     kind = OF_RUNS[wanted.field]
-    column = Where(f"{RUN_TABLE}.{wanted.field}")
+    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
     label = BY_LABEL.get(wanted.field)
     if label is None:
         return _held(column, kind, wanted, dialect)
-    if wanted.operator == "=" and wanted.value:
-        # An index finds each side of this; none finds a coalesce().
-        labelled = _label_is(label, wanted.value, dialect)
-        empty = _all([Where(f"{column.text} IS NULL"), labelled])
-        return _all([_held(column, kind, wanted, dialect), empty], "OR")
     text = _in_mapping(LABEL, label, dialect)
-    value = Where(f"coalesce({column.text}, {text.text})", text.values)
+    value = SqlCondition(f"coalesce({column.text}, {text.text})", text.values)
     return _held(value, kind, wanted, dialect)
 
 
-def _mapping_condition(kind: str, key: str, wanted: Filter, dialect: Dialect) -> Where:
+def _mapping_condition(kind: str, key: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
     if wanted.operator in _ORDERS:
         raise InvalidValue(
             f"{wanted.field} is text: {wanted.operator} does not compare it",
@@ -214,55 +229,55 @@ def _mapping_condition(kind: str, key: str, wanted: Filter, dialect: Dialect) ->
     return _held(_in_mapping(kind, key, dialect), "str", wanted, dialect)
 
 
-def _in_mapping(kind: str, key: str, dialect: Dialect) -> Where:
+def _in_mapping(kind: str, key: str, dialect: Dialect) -> SqlCondition:
     """A value of the labels or parameters as text."""
     column = f"{RUN_TABLE}.{_MAPPINGS[kind]}"
     if dialect == "postgresql":
-        return Where(f"({column} ->> CAST(? AS TEXT))", (key,))
-    return Where(f"CAST(json_extract({column}, ?) AS TEXT)", (f'$."{key}"',))
+        return SqlCondition(f"({column} ->> CAST(? AS TEXT))", (key,))
+    return SqlCondition(f"CAST(json_extract({column}, ?) AS TEXT)", (f'$."{key}"',))
 
 
-def _label_is(key: str, value: str, dialect: Dialect) -> Where:
+def _label_is(key: str, value: str, dialect: Dialect) -> SqlCondition:
     """That a run has a label with this value; PostgreSQL has an index of labels."""
     if dialect == "postgresql":
         pair = json.dumps({key: value})
-        return Where(f"CAST({RUN_TABLE}.labels AS jsonb) @> CAST(? AS jsonb)", (pair,))
+        return SqlCondition(f"CAST({RUN_TABLE}.labels AS jsonb) @> CAST(? AS jsonb)", (pair,))
     text = _in_mapping(LABEL, key, dialect)
-    return Where(f"{text.text} = ?", (*text.values, value))
+    return SqlCondition(f"{text.text} = ?", (*text.values, value))
 
 
-def _held(value: Where, kind: str, wanted: Filter, dialect: Dialect) -> Where:
+def _held(value: SqlCondition, kind: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
     """That a value of the type `kind` is as wanted."""
     if wanted.operator == "~":
         pattern = "%" + _LIKE.sub(r"/\1", wanted.value) + "%"
         text = f"lower(CAST({value.text} AS TEXT)) LIKE lower(CAST(? AS TEXT)) ESCAPE '/'"
-        return Where(text, (*value.values, pattern))
+        return SqlCondition(text, (*value.values, pattern))
     if not wanted.value:
         if wanted.operator in _ORDERS:
             raise InvalidValue(
                 f"filter {wanted.field}{wanted.operator} has nothing to compare with"
             )
         absent = "IS NULL" if wanted.operator == "=" else "IS NOT NULL"
-        return Where(f"{value.text} {absent}", value.values)
+        return SqlCondition(f"{value.text} {absent}", value.values)
     if wanted.field.endswith("_at"):
         return _time_condition(value.text, wanted)
     typed = _value(kind, wanted)
     sign = wanted.operator
     if sign == "!=":
         sign = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"
-    return Where(f"{value.text} {sign} ?", (*value.values, typed))
+    return SqlCondition(f"{value.text} {sign} ?", (*value.values, typed))
 
 
-def _time_condition(column: str, wanted: Filter) -> Where:
+def _time_condition(column: str, wanted: Filter) -> SqlCondition:
     moment = parse_moment(wanted.value)
     start, end = moment.start, moment.end
     return {
-        "=": Where(f"{column} >= ? AND {column} < ?", (start, end)),
-        "!=": Where(f"{column} IS NULL OR {column} < ? OR {column} >= ?", (start, end)),
-        ">": Where(f"{column} >= ?", (end,)),
-        ">=": Where(f"{column} >= ?", (start,)),
-        "<": Where(f"{column} < ?", (start,)),
-        "<=": Where(f"{column} < ?", (end,)),
+        "=": SqlCondition(f"{column} >= ? AND {column} < ?", (start, end)),
+        "!=": SqlCondition(f"{column} IS NULL OR {column} < ? OR {column} >= ?", (start, end)),
+        ">": SqlCondition(f"{column} >= ?", (end,)),
+        ">=": SqlCondition(f"{column} >= ?", (start,)),
+        "<": SqlCondition(f"{column} < ?", (start,)),
+        "<=": SqlCondition(f"{column} < ?", (end,)),
     }[wanted.operator]
 
 

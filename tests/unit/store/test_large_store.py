@@ -23,9 +23,9 @@ import million_rows
 pytestmark = pytest.mark.slow
 
 RUNS, REGIONS, DISKS = 20_000, million_rows.REGIONS[:10], million_rows.DISKS[:10]
-LARGE = re.compile(r"Seq Scan.*\b(diskbench_(run|trial|measurement|headline|step))\b")
+LARGE = re.compile(r"Seq Scan.*\b(diskbench_(run|measurement|headline|step))\b")
 PAGE = 5
-"""Of fifty trials of a table of this size PostgreSQL rightly prefers to read the headlines whole."""
+"""For fifty trials it is right to read the headlines of so small a table whole."""
 NEWEST_DAY = "2026-11-01"
 PLACE = (f"disk={DISKS[1]}", f"region={REGIONS[3]}")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from benchmarks import million_rows
 
 from diskbench.results.headlines import listed
 from diskbench.results.history import find_regressions
@@ -17,10 +16,7 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
-import million_rows
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 RUNS, REGIONS, DISKS = 20_000, million_rows.REGIONS[:10], million_rows.DISKS[:10]
 LARGE = re.compile(r"Seq Scan.*\b(diskbench_(run|measurement|headline|step))\b")

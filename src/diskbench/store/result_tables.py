@@ -103,7 +103,7 @@ LABELS_INDEX = "ix_diskbench_run_labels"
 sa.event.listen(
     run,
     "after_create",
-    sa.DDL(
+    sa.DDL(  # type: ignore[no-untyped-call]
         f"CREATE INDEX {LABELS_INDEX} ON {run.name} "
         "USING gin (CAST(labels AS jsonb) jsonb_path_ops)"
     ).execute_if(dialect="postgresql"),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -19,13 +20,21 @@ def write_whole(path: Path, data: bytes) -> None:
 
     A process that is killed may leave `.NAME.XXXXXXXX.part` beside it.
     """
+    write_pieces(path, [data])
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """As `write_whole`, of data that is made piece by piece. Where making it fails the former
+    content stays."""
     place = path.resolve()
     if place.exists() and not place.is_file():
-        place.write_bytes(data)
+        with place.open("wb") as file:
+            file.writelines(pieces)
         return
     part = place.with_name(f".{place.name[:200]}.{secrets.token_hex(4)}.part")
     try:
-        part.write_bytes(data)
+        with part.open("wb") as file:
+            file.writelines(pieces)
         if place.exists():
             shutil.copymode(place, part)
         part.replace(place)

@@ -47,7 +47,7 @@ def running_postgres(*settings: str) -> Iterator[str]:
 
 @contextmanager
 def postgres_server(*settings: str) -> Iterator[Server]:
-    """A server with an empty database, and with `settings` ("name=value"); it ends with the block."""
+    """A server with an empty database and `settings` ("name=value"); it ends with the block."""
     # A socket's path has at most 107 characters: pytest's own directories may be too deep.
     home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
     home.chmod(0o755)

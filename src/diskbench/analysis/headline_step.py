@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.trust import worst
+from diskbench.analysis.worst_trust import worst
 
 if TYPE_CHECKING:
     from diskbench.model.headline import Headline, ListedStep

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle_at, of_one_level
-from diskbench.analysis.trust import in_order, worst
+from diskbench.analysis.trust import in_order
+from diskbench.analysis.worst_trust import worst
 from diskbench.model.doubts import BURST_ONLY, doubt_of
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 

@@ -81,13 +81,6 @@ def trust(reasons: Sequence[Reason]) -> Trust:
     return "with care" if "with care" in weights else "yes"
 
 
-def worst(found: Iterable[Trust]) -> Trust:
-    """Return the worst of several judgements; `yes` without any."""
-    words: tuple[Trust, ...] = ("no", "with care")
-    seen = set(found)
-    return next((word for word in words if word in seen), "yes")
-
-
 def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> Weight:
     doubt = doubt_of(code)
     if doubt.rule == "device-share" and (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,6 +15,9 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import terminal_width
 from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import unguarded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 app = typer.Typer(
     help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
@@ -51,17 +54,17 @@ def list_(
     `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
     """
     from diskbench.cli.results_list import print_runs, print_trials
-    from diskbench.cli.stores import database
+    from diskbench.cli.stores import reading
     from diskbench.results.selection import chosen
 
-    engine = database(database_url)
-    wanted = chosen(engine, asked(selection, filter_, since, until))
+    reader = reading(database_url)
+    wanted = chosen(reader, asked(selection, filter_, since, until))
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:
-        print_trials(engine, wanted, most)
+        print_trials(reader, wanted, most, database_url)
     else:
-        print_runs(engine, wanted, most, output)
+        print_runs(reader, wanted, most, output, database_url)
 
 
 @app.command()
@@ -134,7 +137,7 @@ def show(
         from diskbench.results.exported_rows import rows_as_csv
 
         store = evidence(evidence_url) if evidence_url else None
-        sys.stdout.write(rows_as_csv(engine, these, evidence=store))
+        sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
         return
     from diskbench.cli.letters import is_unicode
     from diskbench.cli.results_show import print_document, print_runs
@@ -211,7 +214,7 @@ def export(
     if to is None:
         sys.stdout.flush()
         binary = unguarded(sys.stdout).buffer
-        binary.write(data)
+        binary.writelines(data)
         binary.flush()
     else:
         _write(to, data)
@@ -257,12 +260,12 @@ def _ask(what: str) -> None:
     typer.confirm(f"Delete {what} permanently?", abort=True, err=True)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: Iterable[bytes]) -> None:
     from diskbench.errors import InvalidValue
-    from diskbench.whole_file import write_whole
+    from diskbench.whole_file import write_pieces
 
     try:
-        write_whole(path, data)
+        write_pieces(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 

@@ -1,4 +1,5 @@
-"""What `diskbench results list` prints."""
+"""What `diskbench results list` prints. Nothing here imports SQLAlchemy: an SQLite file is listed
+without it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.terminal import table_width
-from diskbench.engine.matrix.executor import trials_at_work
 from diskbench.model.run import run_columns
 from diskbench.report.terminal.run_list import run_lines
 from diskbench.report.terminal.trial_list import legend, trial_lines
@@ -16,18 +16,19 @@ from diskbench.store.export import csv_text, json_text, run_fields
 from diskbench.store.query import count_runs, find_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy.engine import Engine
+    from diskbench.store.reader import Reader
+    from diskbench.store.where import Filter
 
-    from diskbench.store.query import Filter
 
-
-def print_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> None:
+def print_trials(
+    reader: Reader, wanted: Sequence[Filter], most: int | None, database_url: str | None
+) -> None:
     """The trials that meet the conditions, newest first, one line each."""
-    trials, total = listed(engine, wanted, limit=most, at_work=trials_at_work)
+    trials, total = listed(reader, wanted, limit=most, at_work=_at_work(database_url))
     if not trials:
-        _say_nothing(engine, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(wanted))
         return
     lines = trial_lines(trials, width=table_width())
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -39,28 +40,41 @@ def print_trials(engine: Engine, wanted: Sequence[Filter], most: int | None) -> 
 
 
 def print_runs(
-    engine: Engine,
+    reader: Reader,
     wanted: Sequence[Filter],
     most: int | None,
     output: Literal["table", "json", "csv"],
+    database_url: str | None,
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
-    runs = with_suspended(find_runs(engine, wanted, limit=most), engine, trials_at_work)
+    runs = with_suspended(find_runs(reader, wanted, limit=most), _at_work(database_url))
     if output == "json":
         print(json_text(results_document(runs)))
     elif output == "csv":
         sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
     elif not runs:
-        _say_nothing(engine, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(wanted))
     else:
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
 
 
-def _say_nothing(engine: Engine, *, filtered: bool) -> None:
-    total = count_runs(engine) if filtered else 0
+def _say_nothing(reader: Reader, *, filtered: bool) -> None:
+    total = count_runs(reader) if filtered else 0
     text = (
         f"no run matches, of {total:,} in all"
         if total
         else "no runs yet: measure with 'diskbench run'"
     )
     print(text, file=sys.stderr)
+
+
+def _at_work(database_url: str | None) -> Callable[[], Collection[str]]:
+    """What returns the trials that a live process works on."""
+
+    def look() -> Collection[str]:
+        from diskbench.cli.stores import database
+        from diskbench.engine.matrix.executor import trials_at_work
+
+        return trials_at_work(database(database_url))
+
+    return look

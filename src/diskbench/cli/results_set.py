@@ -44,7 +44,7 @@ def print_set(
     if output == "csv":
         from diskbench.results.exported_rows import rows_as_csv
 
-        sys.stdout.write(rows_as_csv(database, filters, evidence=store))
+        sys.stdout.writelines(rows_as_csv(database, filters, evidence=store))
         return
     named = facts_to_pool(pool)
     replicates = replicates_of(database, filters, asked=asked, pool=named, evidence=store)

@@ -74,7 +74,7 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
         print_tables(session, endings, trials, show)
     elif show.output == "csv":
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
-        sys.stdout.write(rows_as_csv(session.database, run_ids=run_ids))
+        sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
     else:
         _print_document([trials.stored(ending) for ending in endings])
     for ending in endings:

@@ -156,7 +156,7 @@ def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     if show.output == "csv":
         from diskbench.results.exported_rows import rows_as_csv
 
-        sys.stdout.write(rows_as_csv(session.database, these))
+        sys.stdout.writelines(rows_as_csv(session.database, these))
         return
     replicates = replicates_of(session.database, these, asked=name)
     (until,) = standing(session.database, find_campaign(session.database, name)).until

@@ -3,16 +3,24 @@
 from typing import Literal
 
 from diskbench.model.base import Frozen
+from diskbench.model.states import FINAL_STATES, RunState, ShownState
+
+__all__ = [
+    "FINAL_STATES",
+    "Direction",
+    "Measurement",
+    "RunState",
+    "Scope",
+    "ShownState",
+    "StepResult",
+    "Tick",
+    "Warning",
+]
 
 Direction = Literal["read", "write", "trim", "mixed", "sync"]
 """`mixed` is what fio reports with unified_rw_reporting=1: all directions in one."""
 
 Scope = Literal["job", "step"]
-RunState = Literal["planned", "running", "done", "failed", "interrupted", "cancelled"]
-FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "interrupted", "cancelled")
-ShownState = RunState | Literal["suspended"]
-"""`suspended`: the run has not ended and no process works on it. It is found out when runs are
-listed, because a process that dies cannot write it."""
 
 
 class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the built-in here

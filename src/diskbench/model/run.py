@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -172,11 +173,12 @@ class MeasuredRow:
 
 
 MEASURED_FIELDS = tuple(field.name for field in fields(MeasuredRow) if field.name != "run")
+_OWN = attrgetter(*MEASURED_FIELDS)
 
 
-def measured_columns(row: MeasuredRow) -> dict[str, Any]:
-    """A row by the names of its columns, those of its run before its own: what CSV has of it."""
-    return run_columns(row.run) | {name: getattr(row, name) for name in MEASURED_FIELDS}
+def own_columns(row: MeasuredRow) -> dict[str, Any]:
+    """A row by the names of its own columns, without those of its run."""
+    return dict(zip(MEASURED_FIELDS, _OWN(row), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.headline_step import headline_step, of_trial
 from diskbench.errors import StoreUnavailable
 from diskbench.model.headline import Headline, ListedStep, ListedTrial
-from diskbench.model.result import FINAL_STATES
+from diskbench.model.states import FINAL_STATES
 from diskbench.store.headlines import keep_headlines, recent_trials, step_loads
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
-    from diskbench.store.query import Filter
+    from diskbench.store.reader import Reader
+    from diskbench.store.where import Filter
 
 
 def keep_judged(
@@ -51,11 +52,11 @@ def keep_judged(
 
 
 def listed(
-    database: Engine,
+    database: Engine | Reader,
     filters: Sequence[Filter],
     *,
     limit: int | None,
-    at_work: Callable[[Engine], Collection[str]],
+    at_work: Callable[[], Collection[str]],
 ) -> tuple[list[ListedTrial], int]:
     """The lines of `results list`, newest first, and the number of trials that there are.
 
@@ -66,7 +67,7 @@ def listed(
     bare = [newest.run_id for newest, states, known in trials if states["done"] and not known]
     loads = step_loads(database, bare) if bare else {}
     unfinished = any(states.keys() - FINAL_STATES for _, states, _ in trials)
-    live = at_work(database) if unfinished else ()
+    live = at_work() if unfinished else ()
     lines = []
     for newest, states, known in trials:
         headline = of_trial(known)
@@ -79,14 +80,12 @@ def listed(
     return lines, total
 
 
-def with_suspended(
-    runs: Sequence[Run], database: Engine, at_work: Callable[[Engine], Collection[str]]
-) -> list[Run]:
+def with_suspended(runs: Sequence[Run], at_work: Callable[[], Collection[str]]) -> list[Run]:
     """The runs as they are now: one that has not ended is `suspended` where its trial is not among
     those that `at_work` returns, which is called only where a run has not ended."""
     if all(run.state in FINAL_STATES for run in runs):
         return list(runs)
-    live = at_work(database)
+    live = at_work()
     return [
         run
         if run.state in FINAL_STATES or run.trial_id in live

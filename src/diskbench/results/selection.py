@@ -13,7 +13,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.selection_keys import FORMS
 from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
-from diskbench.store.query import Filter, any_of, count_runs, find_run, find_runs, parse_filter
+from diskbench.store.query import Filter, any_of, find_run, find_runs, is_any, parse_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.run import Run
+    from diskbench.store.reader import Reader
 
 _LISTED = "'diskbench results list' shows what there is"
 _RANGE = ".."
@@ -28,7 +29,7 @@ _DATE = len("2026-11-21")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 
 
-def selected(database: Engine, text: str) -> list[Filter]:
+def selected(database: Engine | Reader, text: str) -> list[Filter]:
     """The filters that the selection `text` means.
 
     `KEY=VALUE` is a condition, see `conditions`; `2026-11-01..2026-11-07` is a range of days in
@@ -70,20 +71,20 @@ class Selection:
         return " ".join([*self.names, *self.filters, *typed])
 
 
-def chosen(database: Engine, asked: Selection) -> list[Filter]:
+def chosen(database: Engine | Reader, asked: Selection) -> list[Filter]:
     """The conditions that a run meets that was asked for; none where nothing was typed. Every
     command that takes a selection takes it from here. Raises UnknownName, also for a name that
     means no run, and InvalidValue."""
     groups = [selected(database, text) for text in asked.names]
     for text, group in zip(asked.names, groups, strict=True):
-        if not count_runs(database, group):
+        if not is_any(database, group):
             raise UnknownName("run", text.strip(), (), advice=_LISTED)
     named = any_of(groups)
     return [*named, *conditions(database, asked.filters, since=asked.since, until=asked.until)]
 
 
 def conditions(
-    database: Engine,
+    database: Engine | Reader,
     texts: Iterable[str] = (),
     *,
     since: str | None = None,
@@ -99,7 +100,7 @@ def conditions(
     return [_condition(database, text) for text in [*texts, *bounds]]
 
 
-def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
+def runs_named(database: Engine | Reader, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
     run_ids: dict[str, None] = {}
@@ -111,7 +112,7 @@ def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     return list(run_ids)
 
 
-def runs_of(database: Engine, asked: Selection) -> list[Run]:
+def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
     """The rows, oldest first, of the runs that were asked for; one that is named by its id comes
     with the others of its trial. Where nothing was typed: those of the newest trial.
 
@@ -131,7 +132,7 @@ def runs_of(database: Engine, asked: Selection) -> list[Run]:
     return sorted(by_id.values(), key=_by_time)
 
 
-def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
+def run_or_set(database: Engine | Reader, asked: Selection) -> tuple[Run, list[Filter]]:
     """The newest run that was asked for (where nothing was typed, of the newest trial), and the
     filters of all where they are of more than one trial; empty for a run or a trial.
 
@@ -152,7 +153,7 @@ def _by_time(row: Run) -> tuple[bool, str, str]:
     return row.measured_at is None, row.measured_at or "", row.run_id
 
 
-def _condition(database: Engine, text: str) -> Filter:
+def _condition(database: Engine | Reader, text: str) -> Filter:
     try:
         return parse_filter(text)
     except UnknownName:
@@ -171,7 +172,7 @@ def _between(text: str) -> list[Filter]:
     return bounds
 
 
-def _by_id(database: Engine, text: str) -> Filter:
+def _by_id(database: Engine | Reader, text: str) -> Filter:
     matrix = newest_matrix_named(database, text)
     if matrix is not None:
         return Filter("campaign_id", "=", matrix)

@@ -17,10 +17,25 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from ulid import ULID
 
+from diskbench.store.moments import iso
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 log = logging.getLogger(__name__)
+
+__all__ = [
+    "TOLERATED_SKEW_S",
+    "database_time",
+    "is_skewed",
+    "iso",
+    "now",
+    "present",
+    "skew_s",
+    "skew_text",
+    "ulid_time",
+    "warn_of_skew",
+]
 
 TOLERATED_SKEW_S = 60.0
 """The allowed difference between this machine's clock and the database's; our choice, the time
@@ -97,11 +112,6 @@ def warn_of_skew(engine: Engine) -> None:
 def now() -> str:
     """This machine's present time, UTC, with microseconds."""
     return iso(datetime.now(UTC))
-
-
-def iso(moment: datetime) -> str:
-    """A time in the format of rows: UTC and 32 characters, so that text sorts by time."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def ulid_time(ulid: str) -> str | None:

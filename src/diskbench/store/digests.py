@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from diskbench.model.run import AskedRun, Run
 from diskbench.store import schema
+from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
             trial.c.plan["rental"]["scope"].label("scope"),
         )
         .join(trial, trial.c.trial_id == run.c.trial_id)
-        .where(*conditions(filters))
+        .where(meets(database, filters))
         .order_by(*newest_first())
     )
     with transaction(database) as connection:

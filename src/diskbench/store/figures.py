@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from diskbench.model.run import MeasuredFigure
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.query import conditions, oldest_first, runs_by_id
+from diskbench.store.reader import OLDEST_FIRST, chunks, reader_of, runs_by_id
+from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
     from diskbench.model.comparison import Metric
-    from diskbench.store.query import Filter
+    from diskbench.store.reader import Reader
+    from diskbench.store.where import Filter
 
-_OF_ROW = (
-    "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
-    "bytes", "runtime_ns", "iops", "bytes_per_s",
+_OF_ROW = ", ".join(
+    f"{ROW_TABLE}.{name}"
+    for name in (
+        "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
+        "bytes", "runtime_ns", "iops", "bytes_per_s",
+    )
 )  # fmt: skip
+_RENT = {
+    "sqlite": "json_extract(plan, '$.cell.rent')",
+    "postgresql": "plan -> 'cell' -> 'rent'",
+}
 _MEASURED = ("measure", "offered")
 
 
@@ -34,30 +44,34 @@ def load_figures(
     `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
     I/O and steps without the figure are left out.
     """
-    run, trial, row = schema.run, schema.trial, schema.measurement
+    reader = reader_of(database)
+    met = where(filters, reader.dialect)
+    value, roles = f"{ROW_TABLE}.{metric}", among(f"{ROW_TABLE}.role", _MEASURED)
     query = (
-        sa.select(
-            run.c.run_id,
-            trial.c.plan["cell"]["rent"].label("rent"),
-            *(row.c[name] for name in _OF_ROW),
-            row.c[metric].label("value"),
-        )
-        .join_from(run, row, run.c.run_id == row.c.run_id)
-        .join(trial, trial.c.trial_id == run.c.trial_id)
-        .where(
-            *conditions(filters),
-            run.c.state == "done",
-            row.c.scope == "step",
-            row.c.role.in_(_MEASURED),
-            sa.or_(row.c.ios.is_(None), row.c.ios > 0),
-            row.c[metric] > 0,
-        )
-        .order_by(*oldest_first(), row.c.step_index, row.c.position)
+        f"SELECT {RUN_TABLE}.run_id, {_OF_ROW}, {value} FROM {RUN_TABLE} "  # noqa: S608 - our names
+        f"JOIN {ROW_TABLE} ON {ROW_TABLE}.run_id = {RUN_TABLE}.run_id "
+        f"WHERE {met.text} AND {RUN_TABLE}.state = 'done' AND {ROW_TABLE}.scope = 'step' "
+        f"AND {roles.text} AND ({ROW_TABLE}.ios IS NULL OR {ROW_TABLE}.ios > 0) AND {value} > 0 "
+        f"ORDER BY {OLDEST_FIRST}, {ROW_TABLE}.step_index, {ROW_TABLE}.position"
     )
-    with transaction(database) as connection:
-        rows = connection.execute(query).all()
-        runs = runs_by_id(connection, {row_of_run[0] for row_of_run in rows})
-    return [MeasuredFigure(runs[run_id], *of_row) for run_id, *of_row in rows]
+    rows = reader.rows(query, [*met.values, *roles.values])
+    runs = runs_by_id(reader, list(dict.fromkeys(row[0] for row in rows)))
+    rents = _rents(reader, list(dict.fromkeys(run.trial_id for run in runs.values())))
+    return [
+        MeasuredFigure(runs[run_id], rents[runs[run_id].trial_id], *of_row)
+        for run_id, *of_row in rows
+    ]
+
+
+def _rents(reader: Reader, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+    """What was to be rented for each trial, as typed: once a trial, because its plan is long."""
+    rents: dict[str, Mapping[str, Any] | None] = {}
+    for chunk in chunks(trial_ids):
+        met = among("trial_id", chunk)
+        query = f"SELECT trial_id, {_RENT[reader.dialect]} FROM diskbench_trial WHERE {met.text}"  # noqa: S608
+        for trial_id, rent in reader.rows(query, met.values):
+            rents[trial_id] = json.loads(rent) if isinstance(rent, str) else rent
+    return rents
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:

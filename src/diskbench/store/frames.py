@@ -17,11 +17,11 @@ from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.store.archive import read_manifest, read_step, run_prefix
 from diskbench.store.bought import COLUMNS, bought_for, with_bought
+from diskbench.store.clauses import oldest_first
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.outputs import read_output
-from diskbench.store.query import oldest_first
 from diskbench.store.schema import measurement, run
 from diskbench.store.series import write_series
 

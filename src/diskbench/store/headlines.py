@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
-
-import sqlalchemy as sa
 
 from diskbench import __version__
 from diskbench.model.headline import Headline, ListedStep
-from diskbench.store import schema
-from diskbench.store.database import transaction
-from diskbench.store.query import conditions, newest_first, runs_by_id
+from diskbench.store.query import newest_trials
+from diskbench.store.reader import NEWEST_FIRST, chunks, reader_of, runs_by_id
+from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, both, where
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy.engine import Connection, Engine
+    from sqlalchemy.engine import Engine
 
     from diskbench.model.result import RunState
     from diskbench.model.run import Run
-    from diskbench.store.query import Filter
+    from diskbench.store.reader import Reader
+    from diskbench.store.where import Filter
 
-_AT_ONCE = 500
+_HEADLINE = "diskbench_headline"
 _COLUMNS = ("step", "iops", "bytes_per_s", "kind", "trust")
+_OF_HEADLINE = ", ".join(f"{_HEADLINE}.{name}" for name in _COLUMNS)
 _MEASURED = ("measure", "offered")
 _RANDOM = "rand"
 
 
 def keep_headlines(database: Engine, headlines: Mapping[str, Headline]) -> None:
     """Keep the headlines of runs, by run id, in place of those that were kept before."""
+    from diskbench.store import schema
+    from diskbench.store.database import transaction
     from diskbench.store.upsert import upsert
 
     known = load_headlines(database, headlines)
@@ -44,68 +46,75 @@ def keep_headlines(database: Engine, headlines: Mapping[str, Headline]) -> None:
             upsert(connection, schema.headline, rows)
 
 
-def load_headlines(database: Engine, run_ids: Collection[str]) -> dict[str, Headline]:
+def load_headlines(database: Engine | Reader, run_ids: Collection[str]) -> dict[str, Headline]:
     """The headlines of runs that this version of diskbench judged, by run id."""
-    headlines: dict[str, Headline] = {}
-    wanted = sorted(run_ids)
-    with transaction(database) as connection:
-        for start in range(0, len(wanted), _AT_ONCE):
-            condition = schema.headline.c.run_id.in_(wanted[start : start + _AT_ONCE])
-            headlines |= _headlines(connection, condition)
+    reader, headlines = reader_of(database), dict[str, Headline]()
+    for chunk in chunks(sorted(run_ids)):
+        of_runs = among("run_id", chunk)
+        query = (
+            f"SELECT run_id, {_OF_HEADLINE} FROM {_HEADLINE} "  # noqa: S608 - our own names
+            f"WHERE judged_by = ? AND {of_runs.text}"
+        )
+        for run_id, *headline in reader.rows(query, (__version__, *of_runs.values)):
+            headlines[run_id] = Headline(*headline)
     return headlines
 
 
 def recent_trials(
-    database: Engine, filters: Sequence[Filter] = (), *, limit: int | None = None
+    database: Engine | Reader, filters: Sequence[Filter] = (), *, limit: int | None = None
 ) -> tuple[list[tuple[Run, Counter[RunState], list[Headline]]], int]:
     """The trials with runs that meet `filters`, the last measured first and those without a date
     last: the newest of these runs, how many are in which state, and the headlines of those that
     were judged. And the number of all such trials, of which at most `limit` are returned.
     """
-    run = schema.run
-    query = sa.select(run.c.trial_id, run.c.run_id, run.c.state).where(*conditions(filters))
-    trials: dict[str, tuple[str, Counter[RunState], list[str]]] = {}
-    with transaction(database) as connection:
-        for trial_id, run_id, state in connection.execute(query.order_by(*newest_first())):
-            _, states, run_ids = trials.setdefault(trial_id, (run_id, Counter(), []))
-            states[state] += 1
-            run_ids.append(run_id)
-        shown = list(trials.values())[:limit]
-        runs = runs_by_id(connection, {newest for newest, *_ in shown})
-        of_runs: dict[str, Headline] = {}
-        wanted = list(trials)[:limit]
-        for start in range(0, len(wanted), _AT_ONCE):
-            of_trials = sa.select(run.c.run_id).where(
-                run.c.trial_id.in_(wanted[start : start + _AT_ONCE])
-            )
-            of_runs |= _headlines(connection, schema.headline.c.run_id.in_(of_trials))
+    reader = reader_of(database)
+    met = where(filters, reader.dialect)
+    newest = newest_trials(reader, met, limit)
+    runs = runs_by_id(reader, list(newest.values()))
+    states: dict[str, Counter[RunState]] = defaultdict(Counter)
+    known: dict[str, list[Headline]] = defaultdict(list)
+    for chunk in chunks(list(newest)):
+        of_trials = both(met, among(f"{RUN_TABLE}.trial_id", chunk))
+        query = (
+            f"SELECT {RUN_TABLE}.trial_id, {RUN_TABLE}.state, {_HEADLINE}.judged_by, "  # noqa: S608
+            f"{_OF_HEADLINE} FROM {RUN_TABLE} LEFT JOIN {_HEADLINE} ON {_HEADLINE}.run_id = "
+            f"{RUN_TABLE}.run_id WHERE {of_trials.text} ORDER BY {NEWEST_FIRST}"
+        )
+        for trial_id, state, judged_by, *headline in reader.rows(query, of_trials.values):
+            states[trial_id][state] += 1
+            if judged_by == __version__:
+                known[trial_id].append(Headline(*headline))
     found = [
-        (runs[newest], states, [of_runs[run_id] for run_id in run_ids if run_id in of_runs])
-        for newest, states, run_ids in shown
+        (runs[run_id], states[trial_id], known[trial_id]) for trial_id, run_id in newest.items()
     ]
-    return found, len(trials)
+    is_all = limit is None or len(found) < limit
+    return found, len(found) if is_all else _count_trials(reader, filters)
 
 
-def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[ListedStep]]:
-    """The measured steps of runs (at most a few hundred) from their rows: of several rounds the
-    last one, all directions but syncs together."""
-    row = schema.measurement
+def _count_trials(reader: Reader, filters: Sequence[Filter]) -> int:
+    met = where(filters, reader.dialect)
     query = (
-        sa.select(
-            row.c.run_id, row.c.step, row.c.round, row.c.rw, row.c.block_bytes, row.c.iops,
-            row.c.bytes_per_s,
-        )
-        .where(
-            row.c.run_id.in_(sorted(run_ids)),
-            row.c.scope == "step",
-            row.c.direction != "sync",
-            row.c.role.in_(_MEASURED),
-        )
-        .order_by(row.c.run_id, row.c.step_index, row.c.position)
-    )  # fmt: skip
+        f"SELECT count(DISTINCT {RUN_TABLE}.trial_id) FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608
+        if filters
+        else "SELECT count(*) FROM diskbench_trial"  # each has a run: of all it is much faster
+    )
+    ((total,),) = reader.rows(query, met.values)
+    return int(total)
+
+
+def step_loads(database: Engine | Reader, run_ids: Collection[str]) -> dict[str, list[ListedStep]]:
+    """The measured steps of runs from their rows: of several rounds the last one, all directions
+    but syncs together."""
+    reader = reader_of(database)
     loads: dict[str, dict[str, tuple[int | None, ListedStep]]] = {}
-    with transaction(database) as connection:
-        for run_id, step, number, rw, block, iops, moved in connection.execute(query):
+    for chunk in chunks(sorted(run_ids)):
+        of_runs = both(among("run_id", chunk), among("role", _MEASURED))
+        query = (
+            "SELECT run_id, step, round, rw, block_bytes, iops, bytes_per_s "  # noqa: S608
+            f"FROM {ROW_TABLE} WHERE scope = 'step' AND direction != 'sync' AND {of_runs.text} "
+            "ORDER BY run_id, step_index, position"
+        )
+        for run_id, step, number, rw, block, iops, moved in reader.rows(query, of_runs.values):
             of_run = loads.setdefault(run_id, {})
             is_random = (rw or "").startswith(_RANDOM)
             load = ListedStep(step, is_random, block, iops, moved)
@@ -129,10 +138,3 @@ def _together(one: ListedStep, other: ListedStep) -> ListedStep:
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
-
-
-def _headlines(connection: Connection, condition: sa.ColumnElement[bool]) -> dict[str, Headline]:
-    headline = schema.headline
-    query = sa.select(headline.c.run_id, *(headline.c[name] for name in _COLUMNS))
-    query = query.where(condition, headline.c.judged_by == __version__)
-    return {run_id: Headline(*row) for run_id, *row in connection.execute(query)}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import InvalidValue
-from diskbench.store.clock import iso
 
 _AGO = re.compile(r"^(\d+)\s*([smhdw])$")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -41,3 +40,8 @@ def parse_moment(text: str, *, at: datetime | None = None) -> TimeRange:
             f"{text!r} is not a time",
             advice="write 2026-11-21, 2026-11-21T10:00+01:00, or 36h, 7d, 4w (ago)",
         ) from None
+
+
+def iso(moment: datetime) -> str:
+    """A time in the format of rows: UTC and 32 characters, so that text sorts by time."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")

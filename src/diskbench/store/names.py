@@ -2,59 +2,58 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-
 from diskbench.model.ids import Known, fits
-from diskbench.store import schema
-from diskbench.store.database import transaction
 from diskbench.store.query import id_fits, place_words
+from diskbench.store.reader import reader_of
+from diskbench.store.where import RUN_TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.store.reader import Reader
 
-def newest_matrix_named(database: Engine, name: str) -> str | None:
+_IDS = ("campaign_id", "trial_id", "run_id")
+
+
+def newest_matrix_named(database: Engine | Reader, name: str) -> str | None:
     """The id of the newest matrix of that name; None where no matrix has it."""
-    matrix = schema.matrix
-    query = (
-        sa.select(matrix.c.campaign_id)
-        .where(matrix.c.name == name, matrix.c.kind.is_(None))
-        .order_by(matrix.c.campaign_id.desc())
-        .limit(1)
+    found = reader_of(database).rows(
+        "SELECT campaign_id FROM diskbench_matrix WHERE name = ? AND kind IS NULL "
+        "ORDER BY campaign_id DESC LIMIT 1",
+        (name,),
     )
-    with transaction(database) as connection:
-        found: str | None = connection.execute(query).scalar_one_or_none()
-    return found
+    return found[0][0] if found else None
 
 
-def known_labels(database: Engine) -> set[str]:
+def known_labels(database: Engine | Reader) -> set[str]:
     """The label keys of all runs."""
-    with transaction(database) as connection:
-        all_labels = connection.execute(sa.select(schema.run.c.labels)).scalars()
-        return {key for labels in all_labels for key in labels}
+    rows = reader_of(database).rows(
+        f"SELECT DISTINCT CAST(labels AS TEXT) FROM {RUN_TABLE}",  # noqa: S608 - our own names
+        (),
+    )
+    return {key for (labels,) in rows for key in json.loads(labels)}
 
 
-def ids_that_begin(database: Engine, text: str) -> list[Known]:
+def ids_that_begin(database: Engine | Reader, text: str) -> list[Known]:
     """The runs, trials and campaigns whose ids begin with `text`, or end with it where it is
     as long as a short id, each with its parents. `text` is in lower case and not empty."""
-    run = schema.run
-    columns = (run.c.campaign_id, run.c.trial_id, run.c.run_id)
-    begins = sa.or_(*(id_fits(column, text) for column in columns))
-    of_place = (run.c.profile, run.c.provider, run.c.address, run.c.hostname)
-    query = sa.select(*columns, *of_place).where(begins).order_by(run.c.run_id)
+    begins = [id_fits(f"{RUN_TABLE}.{name}", text) for name in _IDS]
+    query = (
+        f"SELECT {', '.join(_IDS)}, profile, provider, address, hostname "  # noqa: S608
+        f"FROM {RUN_TABLE} WHERE {' OR '.join(f'({one.text})' for one in begins)} ORDER BY run_id"
+    )
+    rows = reader_of(database).rows(query, [value for one in begins for value in one.values])
     by_kind: dict[tuple[str, str], Known] = {}
-    with transaction(database) as connection:
-        for campaign, trial, name, profile, provider, address, hostname in connection.execute(
-            query
+    for campaign, trial, name, profile, provider, address, hostname in rows:
+        where = place_words(profile, provider, address or hostname)
+        for known in (
+            Known(campaign, "matrix", where=where),
+            Known(trial, "trial", where=where, part_of=(campaign,)),
+            Known(name, "run", where=where, part_of=(campaign, trial)),
         ):
-            where = place_words(profile, provider, address or hostname)
-            for known in (
-                Known(campaign, "matrix", where=where),
-                Known(trial, "trial", where=where, part_of=(campaign,)),
-                Known(name, "run", where=where, part_of=(campaign, trial)),
-            ):
-                if known.id is not None:
-                    by_kind.setdefault((known.kind, known.id), known)
+            if known.id is not None:
+                by_kind.setdefault((known.kind, known.id), known)
     return [known for known in by_kind.values() if fits(known.id, text)]

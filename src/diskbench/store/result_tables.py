@@ -94,6 +94,19 @@ run = sa.Table(
     sa.Index(None, "measured_at", "created_at", "run_id"),
     sa.Index(None, "state"),
     sa.Index(None, "profile", "created_at"),
+    sa.Index(None, "campaign_id"),
+    sa.Index(None, "disk_type", "region", "measured_at"),
+    sa.Index(None, "region", "measured_at"),
+)
+LABELS_INDEX = "ix_diskbench_run_labels"
+"""Finds a label by key and value in PostgreSQL; SQLite has no such index."""
+sa.event.listen(
+    run,
+    "after_create",
+    sa.DDL(  # type: ignore[no-untyped-call]
+        f"CREATE INDEX {LABELS_INDEX} ON {run.name} "
+        "USING gin (CAST(labels AS jsonb) jsonb_path_ops)"
+    ).execute_if(dialect="postgresql"),
 )
 
 step = sa.Table(

@@ -10,6 +10,7 @@ tests/unit/store/migrations.sha256: no migration is ever edited.
 
 from diskbench.store.columns import PREFIX, metadata
 from diskbench.store.result_tables import campaign, measurement, run, step, trial, warning
+from diskbench.store.revisions import HEAD, REVISIONS, VERSION_TABLE
 from diskbench.store.runtime_tables import (
     cell,
     claim,
@@ -50,11 +51,6 @@ __all__ = [
     "trial",
     "warning",
 ]
-
-VERSION_TABLE = f"{PREFIX}alembic_version"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
-"""Every schema revision this program knows, oldest first; the last is the one it uses."""
-HEAD = REVISIONS[-1]
 
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from diskbench.analysis.trust import reasons_of, trust, worst
+from diskbench.analysis.trust import reasons_of, trust
+from diskbench.analysis.worst_trust import worst
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 

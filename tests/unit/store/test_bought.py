@@ -16,7 +16,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
-from diskbench.model.run import measured_columns
+from diskbench.model.run import own_columns, run_columns
 from diskbench.model.selection_keys import COLUMN_OF, KEYS
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
@@ -26,7 +26,7 @@ from diskbench.store.export import (
     csv_text,
     json_text,
     measurement_fields,
-    parquet_bytes,
+    parquet_pieces,
     run_fields,
 )
 from diskbench.store.query import find_measurements, find_runs, parse_filter
@@ -175,10 +175,10 @@ def test_every_export_has_them(two_disks):
     assert set(COLUMNS) <= set(run_fields())
     assert set(COLUMNS) <= set(measurement_fields())
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    rows = [measured_columns(one) for one in found]
+    rows = [run_columns(one.run) | own_columns(one) for one in found]
     frame = pl.read_csv(io.StringIO(csv_text(rows, measurement_fields())))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
-    frame = pl.read_parquet(io.BytesIO(parquet_bytes(rows, measurement_fields())))
+    frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows, measurement_fields()))))
     assert frame.schema["disk_gib"] == pl.Int64
     assert frame.schema["provisioned_bytes_per_s"] == pl.Float64
     assert frame["region"].to_list() == ["eu-central-1"] * 2

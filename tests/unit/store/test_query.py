@@ -7,6 +7,7 @@ from diskbench.model.ids import short
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import run_columns
 from diskbench.store import schema
+from diskbench.store.clauses import newest_first
 from diskbench.store.database import transaction
 from diskbench.store.query import (
     count_runs,
@@ -14,7 +15,6 @@ from diskbench.store.query import (
     find_measurements,
     find_run,
     find_runs,
-    newest_first,
     parse_filter,
 )
 from diskbench.store.rows import begin_run, save_plan, save_step

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.ids import short
-from diskbench.model.result import FINAL_STATES
+from diskbench.model.states import FINAL_STATES
 from diskbench.report.assemble.dates import NO_DATE, local_time
 from diskbench.report.terminal.run_list import cut, disk, target, where
 from diskbench.units import KIB, format_iops, format_mb_per_s

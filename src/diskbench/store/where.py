@@ -1,0 +1,300 @@
+"""The selection language as SQL text: filters by any field of runs and of their measurements.
+
+Pure and without SQLAlchemy, whose import takes longer than listing ten thousand runs: every reader
+of runs takes its WHERE from here, whether it reads through SQLAlchemy or not (store/reader.py).
+Values are never part of the text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Literal
+
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.run import MeasuredRow, Run
+from diskbench.model.selection_keys import (
+    BY_LABEL,
+    COLUMN_OF,
+    KEYS,
+    LABEL,
+    OPERATORS,
+    PARAMETER,
+)
+from diskbench.store.moments import parse_moment
+
+Dialect = Literal["sqlite", "postgresql"]
+
+RUN_TABLE = "diskbench_run"
+ROW_TABLE = "diskbench_measurement"
+_FILTER = re.compile(r"^\s*([A-Za-z_][\w.-]*?)\s*(>=|<=|!=|=|>|<|~)\s*(.*?)\s*$", re.DOTALL)
+_ORDERS = frozenset({">", ">=", "<", "<="})
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+_MAPPINGS = {LABEL: "labels", PARAMETER: "parameters"}
+_WRITTEN_OUT = 3
+_LIKE = re.compile(r"([%_/])")
+
+
+def _kind(annotation: object) -> str:
+    return str(annotation).partition(" ")[0]
+
+
+OF_RUNS = {one.name: _kind(one.type) for one in fields(Run)}
+"""The type of each column of runs, as it is written in model/run.py."""
+OF_ROWS = {
+    one.name: _kind(one.type)
+    for one in fields(MeasuredRow)
+    if one.name not in {"run", "job_error", *OF_RUNS}
+} | {"position": "int"}
+"""The type of each column of measurements that runs do not have. fio's error of a job is left out,
+because `error` is the one of the run."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One condition: `field`, one of = != > >= < <= ~ (contains), and the value as typed.
+
+    With `either` it is met where all conditions of at least one of these groups are; the other
+    fields then mean nothing (see `any_of`).
+    """
+
+    field: str
+    operator: str
+    value: str
+    either: tuple[tuple[Filter, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class SqlCondition:
+    """A condition as SQL text with a `?` for each of its `values`."""
+
+    text: str
+    values: tuple[object, ...] = ()
+
+
+def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
+    """The conditions that are met where all of at least one of `groups` are; none of no group."""
+    if len(groups) < 2:
+        return [condition for group in groups for condition in group]
+    return [Filter("", "", "", tuple(map(tuple, groups)))]
+
+
+def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
+    """`disk=gp2`, `iops>3000`, `label.team=storage`, `date>=2026-11-01`, `kernel~6.1`.
+
+    A key of model/selection_keys.py is its column from here on; a name that is no key is a label's,
+    where it is one of `labels`. Raises InvalidValue for another form, UnknownName for a name that
+    is neither.
+    """
+    match = _FILTER.match(text)
+    if not match:
+        raise InvalidValue(
+            f"filter {text!r} is not of the form KEY=VALUE",
+            advice=f"operators: {OPERATORS}, as in --filter 'iops>3000'",
+        )
+    field, sign, value = match.groups()
+    name = COLUMN_OF.get(field, field)
+    if name not in _columns() and name in labels:
+        name = f"{LABEL}.{name}"
+    parsed = Filter(name, sign, value)
+    try:
+        _condition(parsed, "sqlite", on_rows=False)
+    except UnknownName:
+        raise _unknown(field, labels) from None
+    return parsed
+
+
+def filter_fields() -> tuple[str, ...]:
+    """Every column that a filter may start with: those of runs, then those of measurements."""
+    of_runs = [name for name in OF_RUNS if name not in _MAPPINGS.values()]
+    return (*of_runs, *(f"{name}.KEY" for name in _MAPPINGS), *OF_ROWS)
+
+
+def where(filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False) -> SqlCondition:
+    """What RUN_TABLE must meet, the condition of a query without filters being `1 = 1`.
+
+    A filter on a measurement's field is met by a run with at least one merged row that meets it;
+    with `on_rows` it is one on ROW_TABLE in the same query. Raises as `parse_filter`.
+    """
+    ways = [_ways(one, dialect, on_rows=on_rows) for one in filters]
+    single = [way for (way, *others) in ways if not others]
+    several = [one for one in ways if len(one) > 1]
+    # Written out, so that an index of several columns finds each combination.
+    together, apart = several[:_WRITTEN_OUT], several[_WRITTEN_OUT:]
+    parts = [_all([_all(one) for one in product(*together)], "OR")] if together else []
+    return _all([*parts, *(_all(one, "OR") for one in apart), *single])
+
+
+def both(one: SqlCondition, other: SqlCondition) -> SqlCondition:
+    """What meets both."""
+    return _all([one, other])
+
+
+def among(column: str, values: Sequence[str]) -> SqlCondition:
+    """That a column is one of `values`: some hundreds, as databases take no more parameters."""
+    if not values:
+        return SqlCondition("1 = 0")
+    return SqlCondition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+def _all(parts: Sequence[SqlCondition], word: str = "AND") -> SqlCondition:
+    if not parts:
+        return SqlCondition("1 = 1")
+    return SqlCondition(
+        f" {word} ".join(f"({part.text})" for part in parts),
+        tuple(value for part in parts for value in part.values),
+    )
+
+
+def _columns() -> set[str]:
+    """The names that stand for a column here; mappings are reached by `label.` and `set.`."""
+    return {*OF_RUNS, *OF_ROWS} - set(_MAPPINGS.values())
+
+
+def _unknown(name: str, labels: Collection[str]) -> UnknownName:
+    """The refusal of a name that is no key, with the nearest ones."""
+    known = [*COLUMN_OF, *filter_fields(), *sorted(labels)]
+    near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3)))
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    extra = f" labels: {', '.join(sorted(labels))};" if labels else ""
+    keys = ", ".join(key.name for key in KEYS)
+    return UnknownName(
+        "key of a selection",
+        name,
+        known,
+        advice=f"{hint}keys: {keys};{extra} label.NAME, set.NAME, and every column that 'diskbench "
+        "results list --output csv' prints",
+    )
+
+
+def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> SqlCondition:
+    if wanted.either:
+        groups = [where(group, dialect, on_rows=on_rows) for group in wanted.either]
+        return _all(groups, "OR")
+    kind, dot, key = wanted.field.partition(".")
+    if dot and kind in _MAPPINGS:
+        return _mapping_condition(kind, key, wanted, dialect)
+    if wanted.field in OF_RUNS and wanted.field in _columns():
+        return _run_condition(wanted, dialect)
+    if wanted.field not in OF_ROWS:
+        raise UnknownName("key", wanted.field, filter_fields())
+    column = SqlCondition(f"{ROW_TABLE}.{wanted.field}")
+    met = _held(column, OF_ROWS[wanted.field], wanted, dialect)
+    if on_rows:
+        return met
+    return SqlCondition(
+        f"EXISTS (SELECT 1 FROM {ROW_TABLE} WHERE {ROW_TABLE}.run_id = {RUN_TABLE}.run_id "  # noqa: S608
+        f"AND {ROW_TABLE}.scope = 'step' AND {met.text})",
+        met.values,
+    )
+
+
+def _ways(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondition]:
+    """The conditions of which one is to be met: of a column for which a label may speak, that it is
+    as wanted, or that it is empty and the label is."""
+    label = BY_LABEL.get(wanted.field)
+    if label is None or wanted.operator != "=" or not wanted.value:
+        return [_condition(wanted, dialect, on_rows=on_rows)]
+    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
+    labelled = _label_is(label, wanted.value, dialect)
+    empty = _all([SqlCondition(f"{column.text} IS NULL"), labelled])
+    return [_held(column, OF_RUNS[wanted.field], wanted, dialect), empty]
+
+
+def _run_condition(wanted: Filter, dialect: Dialect) -> SqlCondition:
+    """A condition on a column of runs, or on the label that speaks of the same where the column is
+    empty."""
+    kind = OF_RUNS[wanted.field]
+    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
+    label = BY_LABEL.get(wanted.field)
+    if label is None:
+        return _held(column, kind, wanted, dialect)
+    text = _in_mapping(LABEL, label, dialect)
+    value = SqlCondition(f"coalesce({column.text}, {text.text})", text.values)
+    return _held(value, kind, wanted, dialect)
+
+
+def _mapping_condition(kind: str, key: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
+    if wanted.operator in _ORDERS:
+        raise InvalidValue(
+            f"{wanted.field} is text: {wanted.operator} does not compare it",
+            advice="use =, != or ~",
+        )
+    if kind == LABEL and wanted.operator == "=" and wanted.value:
+        return _label_is(key, wanted.value, dialect)
+    return _held(_in_mapping(kind, key, dialect), "str", wanted, dialect)
+
+
+def _in_mapping(kind: str, key: str, dialect: Dialect) -> SqlCondition:
+    """A value of the labels or parameters as text."""
+    column = f"{RUN_TABLE}.{_MAPPINGS[kind]}"
+    if dialect == "postgresql":
+        return SqlCondition(f"({column} ->> CAST(? AS TEXT))", (key,))
+    return SqlCondition(f"CAST(json_extract({column}, ?) AS TEXT)", (f'$."{key}"',))
+
+
+def _label_is(key: str, value: str, dialect: Dialect) -> SqlCondition:
+    """That a run has a label with this value; PostgreSQL has an index of labels."""
+    if dialect == "postgresql":
+        pair = json.dumps({key: value})
+        return SqlCondition(f"CAST({RUN_TABLE}.labels AS jsonb) @> CAST(? AS jsonb)", (pair,))
+    text = _in_mapping(LABEL, key, dialect)
+    return SqlCondition(f"{text.text} = ?", (*text.values, value))
+
+
+def _held(value: SqlCondition, kind: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
+    """That a value of the type `kind` is as wanted."""
+    if wanted.operator == "~":
+        pattern = "%" + _LIKE.sub(r"/\1", wanted.value) + "%"
+        text = f"lower(CAST({value.text} AS TEXT)) LIKE lower(CAST(? AS TEXT)) ESCAPE '/'"
+        return SqlCondition(text, (*value.values, pattern))
+    if not wanted.value:
+        if wanted.operator in _ORDERS:
+            raise InvalidValue(
+                f"filter {wanted.field}{wanted.operator} has nothing to compare with"
+            )
+        absent = "IS NULL" if wanted.operator == "=" else "IS NOT NULL"
+        return SqlCondition(f"{value.text} {absent}", value.values)
+    if wanted.field.endswith("_at"):
+        return _time_condition(value.text, wanted)
+    typed = _value(kind, wanted)
+    sign = wanted.operator
+    if sign == "!=":
+        sign = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"
+    return SqlCondition(f"{value.text} {sign} ?", (*value.values, typed))
+
+
+def _time_condition(column: str, wanted: Filter) -> SqlCondition:
+    moment = parse_moment(wanted.value)
+    start, end = moment.start, moment.end
+    return {
+        "=": SqlCondition(f"{column} >= ? AND {column} < ?", (start, end)),
+        "!=": SqlCondition(f"{column} IS NULL OR {column} < ? OR {column} >= ?", (start, end)),
+        ">": SqlCondition(f"{column} >= ?", (end,)),
+        ">=": SqlCondition(f"{column} >= ?", (start,)),
+        "<": SqlCondition(f"{column} < ?", (start,)),
+        "<=": SqlCondition(f"{column} < ?", (end,)),
+    }[wanted.operator]
+
+
+_EXPECTED = {"bool": "true or false", "float": "a number", "int": "a whole number"}
+
+
+def _value(kind: str, wanted: Filter) -> object:
+    text = wanted.value
+    try:
+        if kind == "bool":
+            if text.lower() not in _TRUE + _FALSE:
+                raise ValueError
+            return text.lower() in _TRUE
+        if kind == "int":
+            return int(text.replace("_", ""))
+        if kind == "float":
+            return float(text)
+    except ValueError:
+        raise InvalidValue(f"filter {wanted.field}: {text!r} is not {_EXPECTED[kind]}") from None
+    return text

@@ -12,7 +12,7 @@ import json
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
@@ -48,7 +48,8 @@ def drawn_apart() -> Iterator[None]:
     finally:
         _child.reset(before)
         for child in children:
-            with child:  # closes its input, which ends it, and waits
+            # Closes its input, which ends it, and waits; one that was killed is no error here.
+            with suppress(BrokenPipeError), child:
                 pass
 
 
@@ -67,9 +68,11 @@ def _started() -> subprocess.Popen[str]:
 def _asked(child: subprocess.Popen[str], document: Mapping[str, Any]) -> str:
     assert child.stdin is not None
     assert child.stdout is not None
-    child.stdin.write(f"{json.dumps(document)}\n")
-    child.stdin.flush()
-    line = child.stdout.readline()
+    line = ""
+    with suppress(BrokenPipeError):
+        child.stdin.write(f"{json.dumps(document)}\n")
+        child.stdin.flush()
+        line = child.stdout.readline()
     if not line:
         raise RuntimeError(f"the process that draws charts ended with {child.wait()}")
     answer = json.loads(line)

@@ -19,14 +19,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _DRAWING = "vl_convert"
 _child: ContextVar[list[subprocess.Popen[str]] | None] = ContextVar("vega_child", default=None)
 """The child of this context, once it was needed; None where drawings are made in this process."""
 
 
-def vega_svg(document: Mapping[str, Any]) -> str:
+def vega_svg(document: dict[str, Any]) -> str:
     """A Vega-Lite document as SVG. Raises ValueError for one that Vega cannot draw."""
     children = _child.get()
     if children is None:
@@ -65,7 +65,7 @@ def _started() -> subprocess.Popen[str]:
     )
 
 
-def _asked(child: subprocess.Popen[str], document: Mapping[str, Any]) -> str:
+def _asked(child: subprocess.Popen[str], document: dict[str, Any]) -> str:
     assert child.stdin is not None
     assert child.stdout is not None
     line = ""

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.running import running_mean, running_median
-from diskbench.analysis.segmentation import best_cuts, penalized_cuts
+from diskbench.analysis.segmentation import Costs, best_fits, penalized_cuts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +52,8 @@ _MOST_BINS = 2000
 _FLOOR = 0.01
 """Of the series' 90th percentile: what a second without I/O is taken for, since log 0 is none."""
 _PENALTY = 3.0
+_LEAST_PENALTY = 1e-9
+_ROUNDING = 1e-6
 _OUTLIER = 3 * 1.4826
 _MOST_PHI = 0.98
 
@@ -120,29 +122,41 @@ def segment(y: Floats, smallest: int) -> list[int]:
     n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
         return []  # nothing differs by enough
+    costs = Costs(y, smallest)
+    fits = best_fits(costs)
     cuts: list[int] = []
-    most = n // smallest - 1
-    for count, best in enumerate(best_cuts(y, min(MOST_CUTS, most), smallest)[1:], 1):
-        cuts = _cuts(y, best, smallest, count) or cuts
-    if most <= MOST_CUTS:
-        return cuts
+    for fit in islice(fits, 1, MOST_CUTS + 1):
+        cuts = _cuts(y, costs, fit) or cuts
     left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
-    many = best_cuts(y, min(_MANY_CUTS, most), smallest)
-    if _noise(y, [0, *many[-1], n])[0] > left:
+    if _least_error_of_many(costs, cuts, left * n) > left * n:
         return cuts
-    for count in range(MOST_CUTS + 1, len(many)):
-        if _noise(y, [0, *many[count], n])[0] <= left:
-            cuts = _cuts(y, many[count], smallest, count) or cuts
+    many = list(islice(fits, _MANY_CUTS - MOST_CUTS))
+    if not many or _noise(y, [0, *many[-1], n])[0] > left:
+        return cuts
+    for fit in many:
+        if _noise(y, [0, *fit, n])[0] <= left:
+            cuts = _cuts(y, costs, fit) or cuts
     return cuts
 
 
-def _cuts(y: Floats, best: list[int], smallest: int, count: int) -> list[int]:
-    """Return the cuts for the penalty of the noise around the `best` fit with `count` cuts, if
+def _least_error_of_many(costs: Costs, cuts: list[int], enough: float) -> float:
+    """Return a lower bound of the squared error with `_MANY_CUTS` cuts, found without their fit: no
+    division has a lower sum of error and penalties than `penalized_cuts`, for any penalty. Ours is
+    half of what each further cut would have to explain to leave `enough`."""
+    further = max(1, _MANY_CUTS - len(cuts))
+    penalty = max(0.5 * (costs.error(cuts) - enough) / further, _LEAST_PENALTY)
+    best = penalized_cuts(costs, penalty)
+    bound = costs.error(best) + (len(best) - _MANY_CUTS) * penalty
+    return bound * (1 - _ROUNDING)
+
+
+def _cuts(y: Floats, costs: Costs, best: list[int]) -> list[int]:
+    """Return the cuts for the penalty of the noise around the `best` fit of its count of cuts, if
     there are at least so many."""
     sigma2, phi = _noise(y, [0, *best, y.size])
     penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
-    cuts = penalized_cuts(y, max(penalty, 1e-9), smallest)
-    return cuts if len(cuts) >= count else []
+    cuts = penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
+    return cuts if len(cuts) >= len(best) else []
 
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.segmentation import penalized_cuts
+from diskbench.analysis.segmentation import Costs, penalized_cuts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def _sigma(y: Floats) -> float:
 
 
 def _segment(y: Floats, sigma: float) -> list[int]:
-    return penalized_cuts(y, _PENALTY * math.log(y.size) * sigma**2, SHORTEST)
+    return penalized_cuts(Costs(y, SHORTEST), _PENALTY * math.log(y.size) * sigma**2)
 
 
 def _cuts(edges: Sequence[int]) -> list[tuple[int, int, int]]:

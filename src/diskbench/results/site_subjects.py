@@ -9,7 +9,8 @@ levels, or two kernels, have no common median.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
@@ -23,6 +24,7 @@ from diskbench.results.pool import alike
 from diskbench.results.replicated import replicated
 from diskbench.results.trial_figures import FACTS, subject_of, trial_figures, words
 from diskbench.store.figures import load_figures
+from diskbench.store.query import Filter, any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,12 +35,17 @@ if TYPE_CHECKING:
     from diskbench.model.run import AskedRun, Mark
     from diskbench.ports import EvidenceStore
     from diskbench.results.trial_figures import Fields, TrialFigure
-    from diskbench.store.query import Filter
+
+    _Figures = dict[Metric, list[TrialFigure]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
 """Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
+_MOST_RUNS = 1000
+"""Runs whose figures are in memory together: a few MB."""
+_MOST_TRIALS = 200
+"""Trials that one query names: SQLite takes expressions of a depth of 1,000."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
@@ -65,28 +72,64 @@ def configurations(
     The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
     run's own store.
     """
-    wanted = {row.run.run_id for rows in groups.values() for row in rows}
-    rows = [row for row in load_figures(database, filters, "iops") if row.run.run_id in wanted]
-    courses = courses_of(database, rows, evidence)
-    figures: dict[Fields, dict[Metric, list[TrialFigure]]] = {
-        subject: {metric: [] for metric in METRICS} for subject in groups
-    }
+    figures: dict[Fields, _Figures] = {subject: {} for subject in groups}
+    for batch in _batches(groups):
+        _read_into(figures, database, filters, batch, evidence)
+        for subject in batch.complete:
+            yield _configuration(subject, groups[subject], figures.pop(subject))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Trials of subjects, oldest first, whose figures are read together; `complete` are the
+    subjects that have all theirs then."""
+
+    trials: tuple[tuple[Fields, str], ...]
+    complete: tuple[Fields, ...]
+
+
+def _batches(groups: Mapping[Fields, Sequence[AskedRun]]) -> Iterator[_Batch]:
+    """All trials of all subjects, so few at a time that their rows take little memory."""
+    trials: list[tuple[Fields, str]] = []
+    complete: list[Fields] = []
+    runs = 0
+    for subject, rows in groups.items():
+        for trial_id, count in Counter(row.run.trial_id for row in reversed(rows)).items():
+            if trials and (runs + count > _MOST_RUNS or len(trials) == _MOST_TRIALS):
+                yield _Batch(tuple(trials), tuple(complete))
+                trials, complete, runs = [], [], 0
+            trials.append((subject, trial_id))
+            runs += count
+        complete.append(subject)
+    if trials:
+        yield _Batch(tuple(trials), tuple(complete))
+
+
+def _read_into(
+    figures: Mapping[Fields, _Figures],
+    database: Engine,
+    filters: Sequence[Filter],
+    batch: _Batch,
+    evidence: EvidenceStore | None,
+) -> None:
+    """Add the figures of a batch to those of their subjects."""
+    named = any_of([[Filter("trial_id", "=", trial_id)] for _, trial_id in batch.trials])
+    wanted, trials = [*filters, *named], set(batch.trials)
+    courses = courses_of(database, load_figures(database, wanted, "iops"), evidence)
     for metric in METRICS:
-        for figure in trial_figures(database, filters, metric, courses=courses):
-            if figure.subject in figures:
-                figures[figure.subject][metric].append(figure)
-    for subject, runs in groups.items():
-        yield _configuration(subject, runs, figures[subject])
+        for figure in trial_figures(database, wanted, metric, courses=courses):
+            if (figure.subject, figure.trial_id) in trials:
+                figures[figure.subject].setdefault(metric, []).append(figure)
 
 
 def _configuration(
     subject: Fields,
     rows: Sequence[AskedRun],
-    figures: Mapping[Metric, Sequence[TrialFigure]],
+    figures: _Figures,
 ) -> Configuration:
     asked = dict(subject)
     first_runs = _first_runs(rows)
-    trials = list({figure.trial_id: figure for figure in figures["iops"]}.values())
+    trials = list({figure.trial_id: figure for figure in figures.get("iops", ())}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     dates = [row.run.measured_at for row in rows if row.run.measured_at]
     return Configuration(

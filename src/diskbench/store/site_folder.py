@@ -109,16 +109,16 @@ class SiteFolder:
 
     def save(self) -> None:
         """Write the manifest; unchanged, it is left alone."""
-        document = {
-            "format": FORMAT,
-            "files": {
-                name: {"digest": entry.digest, "bytes": entry.bytes, "told": entry.told}
-                for name, entry in sorted(self.entries.items())
-            },
-        }
+        # A line for each file, each written by the encoder in C: `indent` would take the one in
+        # Python, five times as slow.
+        lines = (
+            f"{json.dumps(name)}: {json.dumps(vars(entry))}"
+            for name, entry in sorted(self.entries.items())
+        )
+        text = f'{{"format": {FORMAT}, "files": {{\n' + ",\n".join(lines) + "\n}}\n"
         path = self.path / MANIFEST
         with _as_invalid(path, "write"):
-            _replaced(path, (json.dumps(document, indent=0) + "\n").encode())
+            _replaced(path, text.encode())
         self._saved_at = monotonic()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from ruptures import KernelCPD
 
-from diskbench.analysis.segmentation import best_cuts, penalized_cuts
+from diskbench.analysis import changes
+from diskbench.analysis.segmentation import Costs, best_fits, penalized_cuts
 
 
 def series(seed: int, n: int) -> np.ndarray:
@@ -26,7 +29,7 @@ def error(y: np.ndarray, cuts: list[int]) -> float:
 @pytest.mark.parametrize("seed", range(12))
 def test_no_other_division_fits_better(seed: int) -> None:
     y, smallest = series(seed, 14), 2
-    for count, cuts in enumerate(best_cuts(y, 3, smallest)):
+    for count, cuts in enumerate(islice(best_fits(Costs(y, smallest)), 4)):
         others = [
             list(one)
             for one in combinations(range(1, y.size), count)
@@ -43,19 +46,102 @@ def test_the_cuts_are_those_of_ruptures(seed: int, n: int, smallest: int) -> Non
     search = KernelCPD(kernel="linear", min_size=smallest).fit(y.reshape(-1, 1))
     most = min(6, n // smallest - 1)
     theirs = [search.predict(n_bkps=count)[:-1] for count in range(1, most + 1)]
-    assert best_cuts(y, most, smallest)[1:] == theirs
+    costs = Costs(y, smallest)
+    assert list(islice(best_fits(costs), 1, most + 1)) == theirs
     for penalty in (0.05, 0.5, 5.0):
-        ours, other = penalized_cuts(y, penalty, smallest), search.predict(pen=penalty)[:-1]
+        ours, other = penalized_cuts(costs, penalty), search.predict(pen=penalty)[:-1]
         # Theirs prunes as if segments might be of any length: its sum may be higher, never lower.
         assert error(y, ours) + penalty * len(ours) <= error(y, other) + penalty * len(other) + 1e-9
 
 
+def plain_fits(y: np.ndarray, smallest: int, most: int) -> list[float]:
+    """The least error with 0 … `most` cuts, one segment's end and one beginning at a time."""
+    n = y.size
+    least = [[np.inf] * (n + 1) for _ in range(most + 1)]
+    for end in range(smallest, n + 1):
+        least[0][end] = error(y[:end], [])
+        for count in range(1, most + 1):
+            for begin in range(smallest, end - smallest + 1):
+                of_both = least[count - 1][begin] + error(y[begin:end], [])
+                least[count][end] = min(least[count][end], of_both)
+    return [one[n] for one in least]
+
+
+def plain_penalized(y: np.ndarray, penalty: float, smallest: int) -> float:
+    """The least sum of error and penalties."""
+    n = y.size
+    least = [-penalty] + [np.inf] * n
+    for end in range(smallest, n + 1):
+        for begin in range(end - smallest + 1):
+            of_both = least[begin] + error(y[begin:end], []) + penalty
+            least[end] = min(least[end], of_both)
+    return least[n]
+
+
+LEVELS = st.lists(st.sampled_from([0.0, 0.3, 5.0]) | st.floats(-9, 9), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=60)
+@given(values=LEVELS, smallest=st.integers(1, 5), penalty=st.floats(1e-3, 20))
+def test_both_searches_find_what_trying_one_by_one_finds(
+    values: list[float], smallest: int, penalty: float
+) -> None:
+    y = np.array(values)
+    costs = Costs(y, smallest)
+    fits = list(best_fits(costs))
+    assert [len(cuts) for cuts in fits] == list(range(y.size // smallest))
+    for cuts in (*fits, penalized_cuts(costs, penalty)):
+        edges = [0, *cuts, y.size]
+        assert not cuts or min(b - a for a, b in pairwise(edges)) >= smallest
+    some = fits[:4]
+    found = [error(y, cuts) for cuts in some]
+    assert found == pytest.approx(plain_fits(y, smallest, 3)[: len(some)], abs=1e-6)
+    cuts = penalized_cuts(costs, penalty)
+    if y.size >= smallest:
+        least = plain_penalized(y, penalty, smallest)
+        assert error(y, cuts) + penalty * len(cuts) == pytest.approx(least, abs=1e-6)
+
+
+@pytest.mark.parametrize("most_kept", [0, 2048])
+@pytest.mark.parametrize(("n", "smallest"), [(700, 12), (333, 2), (130, 70), (257, 63)])
+def test_the_blocks_of_costs_may_end_anywhere(
+    n: int, smallest: int, most_kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diskbench.analysis.segmentation._MOST_KEPT", most_kept)
+    monkeypatch.setattr("diskbench.analysis.segmentation._MOST_AT_ONCE", 17 * n)
+    y = series(5, n)
+    costs = Costs(y, smallest)
+    search = KernelCPD(kernel="linear", min_size=smallest).fit(y.reshape(-1, 1))
+    most = min(6, n // smallest - 1)
+    theirs = [search.predict(n_bkps=count)[:-1] for count in range(1, most + 1)]
+    assert list(islice(best_fits(costs), 1, most + 1)) == theirs
+    assert costs.error(penalized_cuts(costs, 1e9)) == pytest.approx(error(y, []))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 10_000),
+    period=st.integers(20, 120),
+    depth=st.floats(0, 3),
+    noise=st.floats(0.01, 1),
+)
+def test_many_cuts_are_left_out_only_where_they_explain_too_little(
+    seed: int, period: int, depth: float, noise: float
+) -> None:
+    y = np.where(np.arange(500) // period % 2, depth, 0.0)
+    y = y + np.random.default_rng(seed).normal(0, noise, size=y.size)
+    with pytest.MonkeyPatch.context() as patch:
+        found = changes.segment(y, 12)
+        patch.setattr(changes, "_least_error_of_many", lambda *_: 0.0)  # never leaves them out
+        assert changes.segment(y, 12) == found
+
+
 def test_a_short_series_is_one_segment() -> None:
-    assert penalized_cuts(np.arange(5.0), 1e-9, 3) == []
-    assert best_cuts(np.arange(5.0), 0, 3) == [[]]
-    with pytest.raises(ValueError, match="segments of 3"):
-        best_cuts(np.arange(5.0), 1, 3)
+    costs = Costs(np.arange(5.0), 3)
+    assert penalized_cuts(costs, 1e-9) == []
+    assert list(best_fits(costs)) == [[]]
+    assert list(best_fits(Costs(np.arange(2.0), 3))) == []
 
 
 def test_a_constant_series_has_no_cut() -> None:
-    assert penalized_cuts(np.full(200, 9.2), 1e-9, 12) == []
+    assert penalized_cuts(Costs(np.full(200, 9.2), 12), 1e-9) == []

@@ -22,7 +22,7 @@ from diskbench.store.database import open_database, transaction
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.rows import delete_runs, save_plan
-from diskbench.store.schema import run, trial
+from diskbench.store.schema import measurement, run, trial
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +60,12 @@ def trial_ids(database):
 def run_ids(database):
     with transaction(database) as connection:
         return sorted(connection.execute(run.select()).scalars())
+
+
+def trial_of(database, run_id):
+    with transaction(database) as connection:
+        wanted = run.select().with_only_columns(run.c.trial_id).where(run.c.run_id == run_id)
+        return connection.execute(wanted).scalar_one()
 
 
 def trials(site="site"):
@@ -134,6 +140,54 @@ def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypat
     page.write_text("x" * page.stat().st_size)
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
+
+
+def test_a_changed_result_renews_the_pages_that_show_it_and_no_other_trial(database):
+    measured(database, [1.0, 2.0], disk="gp2")
+    measured(database, [3.0], disk="gp3", campaign=1)
+    publish()
+    before = times()
+    run_id = run_ids(database)[0]
+    trial_id = trial_of(database, run_id)
+    with transaction(database) as connection:
+        connection.execute(
+            measurement.update().where(measurement.c.run_id == run_id).values(iops=7777.0)
+        )
+    publish()
+    found = changed(before, times())
+    assert {name for name in found if name.startswith("trials/")} == {f"trials/{trial_id}.html"}
+    assert len([name for name in found if name.startswith("configurations/")]) == 1
+    for name in (f"trials/{trial_id}.html", "runs.html"):
+        assert "7,777" in Path("site", name).read_text()
+
+
+def test_a_deleted_trial_goes_from_every_page(database):
+    measured(database, [1.0, 2.0], disk="gp2")
+    publish()
+    gone = run_ids(database)[0]
+    trial_id = trial_of(database, gone)
+    before = times()
+    delete_runs(database, [gone])
+    publish()
+    assert not Path("site", f"trials/{trial_id}.html").exists()
+    assert not any(gone in text or trial_id in text for text in texts().values())
+    kept = {name for name in times() if name.startswith("trials/")}
+    assert len(kept) == 1
+    assert not kept & changed(before, times())
+
+
+def test_a_template_of_another_version_renews_every_page(database, monkeypatch):
+    measured(database, [1.0], disk="gp2")
+    measured(database, [2.0], disk="gp3", campaign=1)
+    publish()
+    pages = {name: Path("site", name) for name in times() if "/" in name}
+    for page in pages.values():
+        page.write_text("x" * page.stat().st_size)  # as the earlier template wrote it
+    publish()
+    assert all(set(page.read_text()) == {"x"} for page in pages.values())
+    monkeypatch.setattr("diskbench.report.site.renewal._program", lambda: "the next template")
+    publish()
+    assert not any(set(page.read_text()) == {"x"} for page in pages.values())
 
 
 def test_full_makes_every_page_again(database):

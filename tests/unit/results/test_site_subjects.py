@@ -7,6 +7,7 @@ from diskbench.results.history import find_regressions
 from diskbench.results.site_subjects import by_subject, configurations, key_of
 from diskbench.store.database import open_database
 from diskbench.store.digests import load_asked
+from diskbench.store.figures import load_figures
 
 
 @pytest.fixture
@@ -98,3 +99,33 @@ def test_the_key_of_a_subject_is_its_fields_and_nothing_else(database):
     assert one.key == again.key == key_of(one.fields)
     measured(database, [3.0], disk="gp3")
     assert len({each.key for each in found(database)}) == 2
+
+
+@pytest.mark.parametrize(("runs", "trials"), [(1, 200), (3, 200), (1000, 2)])
+def test_reading_in_batches_changes_nothing(database, monkeypatch, runs, trials):
+    for night, value in enumerate(NIGHTS):
+        disk = ("gp2", "gp3")[night % 2]
+        measured(database, [value, value + 1], disk=disk, campaign=night)
+    whole = found(database)
+    monkeypatch.setattr("diskbench.results.site_subjects._MOST_RUNS", runs)
+    monkeypatch.setattr("diskbench.results.site_subjects._MOST_TRIALS", trials)
+    assert found(database) == whole
+    assert [len(iops(one).sampled) for one in whole] == [10, 10]
+
+
+def test_only_the_trials_of_the_wanted_subjects_are_read(database, monkeypatch):
+    measured(database, [1.0, 2.0], disk="gp2")
+    measured(database, [3.0], disk="gp3", campaign=1)
+    groups = by_subject(load_asked(database, []))
+    newest = next(iter(groups))
+    read = []
+
+    def recorded(*arguments):
+        rows = load_figures(*arguments)
+        read.extend(row.run.run_id for row in rows)
+        return rows
+
+    monkeypatch.setattr("diskbench.results.site_subjects.load_figures", recorded)
+    (one,) = configurations(database, [], {newest: groups[newest]})
+    assert set(read) == set(one.runs)
+    assert list(configurations(database, [], {})) == []

@@ -25,17 +25,22 @@ from diskbench.store.frames import read_series_ahead
 from diskbench.store.rows import load_results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.summary_text import LastingFall
     from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_view import TrialView
     from diskbench.results.run_evidence import OpenStore
     from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import StoredTrial
+
+_RUNS_AT_ONCE = 500
+"""Runs whose steps are loaded together, in as many statements as of one run."""
 
 
 class ReportReader:
@@ -60,17 +65,17 @@ class ReportReader:
         """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
         reduces a trial to the facts to show; by default all."""
         self._read_ahead(runs)
-        steps = load_results(self.database, *(row.run_id for row in runs))
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
         stored: dict[str, StoredTrial] = {}
         groups: dict[Any, list[TrialFacts]] = defaultdict(list)
-        for trial_id, rows in rows_of.items():
+        for trial_id, rows, steps in self._with_steps(rows_of):
             suspended = any(row.state != "done" for row in rows) and self._is_suspended(trial_id)
-            trial = stored[trial_id] = read_trial(
+            trial = read_trial(
                 self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
             )
+            stored[trial_id] = replace(trial, steps={}, audits=())  # what is drawn needs neither
             facts = trial_facts(trial)
             subject = subject_of(trial.runs[0], _rent(trial))
             # Imported runs have little more than a file name as their subject.
@@ -82,13 +87,28 @@ class ReportReader:
         views = tuple(
             group_view(
                 file or words(subject) or "all",
-                [trial_view(trial) for trial in trials],
+                [_view(trial, alone=len(rows_of) == 1) for trial in trials],
                 file or words(subject, without=without),
                 number,
             )
             for number, ((subject, file), trials) in enumerate(groups.items(), 1)
         )
         return ReadReport(views, stored, words(common))
+
+    def _with_steps(
+        self, rows_of: Mapping[str, Sequence[Run]]
+    ) -> Iterator[tuple[str, Sequence[Run], Mapping[str, Sequence[StepResult]]]]:
+        """Trials with their runs and the steps of these, so few at a time that the steps of many
+        runs are not in memory together."""
+        waiting: list[str] = []
+        for number, trial_id in enumerate(rows_of, 1):
+            waiting.append(trial_id)
+            ids = [row.run_id for one in waiting for row in rows_of[one]]
+            if len(ids) >= _RUNS_AT_ONCE or number == len(rows_of):
+                steps = load_results(self.database, *ids)
+                for one in waiting:
+                    yield one, rows_of[one], {row.run_id: steps[row.run_id] for row in rows_of[one]}
+                waiting = []
 
     def _read_ahead(self, runs: Sequence[Run]) -> None:
         """Make the series of runs that have none yet, such as imported ones: all at once is faster
@@ -100,6 +120,13 @@ class ReportReader:
             store = self.evidence.store(rows[0])
             if store is not None:
                 read_series_ahead(store, [row.run_id for row in rows])
+
+
+def _view(trial: TrialFacts, *, alone: bool) -> TrialView:
+    """The view of a trial; beside others without the figures of each of its runs, which only the
+    page of one trial shows and which are most of a view of many runs."""
+    view = trial_view(trial)
+    return view if alone else replace(view, run_lines={})
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class TrialView:
     with the columns `shown`. `missing` says why there is no figure. `next` is the command worth
     typing after this in a terminal, `next_on_page` the one for a reader of a page. `doubts` are the
     `warnings` with what the verdicts alone found: for surfaces that have no table of verdicts.
-    `run_lines` are the figures of each run alone, by its id.
+    `run_lines` are the figures of each run alone, by its id; empty beside other trials.
     """
 
     id: str

@@ -17,7 +17,13 @@ from diskbench.report.charts.layers import dots, value_axis
 from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.overlay import own_layers, own_text
 from diskbench.report.charts.point import ChartPoint, of_source, subtitle
-from diskbench.report.charts.rows import carried, provider_colour, rest_and_outliers, row
+from diskbench.report.charts.rows import (
+    carried,
+    drawn_rows,
+    provider_colour,
+    rest_and_outliers,
+    row,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -121,10 +127,10 @@ def panel(
         }
         for name, of_lane in by_lane.items()
     ]
-    marks = alt.Chart({"values": words}).mark_text(
+    marks = alt.Chart(drawn_rows(words)).mark_text(
         align="left", dx=8, color=palette.ink, aria=False
     )
-    layers.append(marks.encode(x=scale.x("at"), text="text:N", y=y))
+    layers.append(marks.encode(x=scale.x("at"), text=alt.Text("text:N"), y=y))
     return alt.LayerChart(layer=layers).properties(width=width, height=ROW * len(lanes.names))
 
 
@@ -160,7 +166,7 @@ def _bars(
         pieces = [
             piece for row in rows if row["doubted"] is doubted for piece in _pieces(row, scale)
         ]
-        chart = alt.Chart({"values": pieces})
+        chart = alt.Chart(drawn_rows(pieces))
         bars = (
             chart.mark_bar(height=_BAR, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
             if doubted
@@ -168,7 +174,9 @@ def _bars(
         )
         if pieces:
             layers.append(
-                bars.encode(x=scale.x("from"), x2="to:Q", y=y, color=colour, **carried(pieces))
+                bars.encode(
+                    x=scale.x("from"), x2=alt.X2("to:Q"), y=y, color=colour, **carried(pieces)
+                )
             )
     return [*layers, *_spans(rows, scale, y, palette)]
 
@@ -187,10 +195,10 @@ def _dots(
     import altair as alt
 
     led = [row | {"from": scale.domain[0]} for row in rows]
-    lead = alt.Chart({"values": led}).mark_rule(
+    lead = alt.Chart(drawn_rows(led)).mark_rule(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
-    layers: list[Any] = [lead.encode(x=scale.x("from"), x2="value:Q", y=y)]
+    layers: list[Any] = [lead.encode(x=scale.x("from"), x2=alt.X2("value:Q"), y=y)]
     encode = {"x": scale.x("value"), "y": y, "color": colour}
     layers += dots(rows, size=80, encode=encode, opacity=1, strokeWidth=2)
     return [*layers, *_spans(rows, scale, y, palette)]
@@ -208,8 +216,8 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
     ]  # fmt: skip
     if not known:
         return []
-    rule = alt.Chart({"values": known}).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    return [rule.encode(x=scale.x("low"), x2="high:Q", y=y)]
+    rule = alt.Chart(drawn_rows(known)).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
+    return [rule.encode(x=scale.x("low"), x2=alt.X2("high:Q"), y=y)]
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:

@@ -25,6 +25,7 @@ from diskbench.report.charts.layers import stroke_legend, stroke_scale, value_ax
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +121,7 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
     dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
     legend = stroke_legend() if len(names) > 1 else None
     colours = {name: palette.direction(name) for name in names}
-    base = alt.Chart({"values": lines}).encode(
+    base = alt.Chart(drawn_rows(lines)).encode(
         x=x,
         y=y,
         color=stroke_scale(alt.Color, "direction", colours, legend),

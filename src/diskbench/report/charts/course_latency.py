@@ -19,6 +19,7 @@ from diskbench.report.charts.layers import latency_axis, stroke_legend, stroke_s
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,12 +127,12 @@ def _lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> 
     legend = stroke_legend() if len(names) > 1 else None
     of_dashes = stroke_legend(symbolStrokeColor=palette.muted)
     return [
-        alt.Chart({"values": rows})
+        alt.Chart(drawn_rows(rows))
         .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
         .encode(
             x=x,
             y=y,
-            detail="piece:N",
+            detail=alt.Detail("piece:N"),
             color=stroke_scale(alt.Color, "direction", colours, legend),
             strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
         )

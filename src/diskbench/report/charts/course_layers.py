@@ -9,6 +9,7 @@ from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.clock import WIDTH
 from diskbench.report.charts.measure import bare
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,11 +88,11 @@ def phase_layers(
         for phase in phases
     ]
     bands = (
-        alt.Chart({"values": rows})
+        alt.Chart(drawn_rows(rows))
         .mark_rect(aria=False)
         .encode(
             x=at_field(x, "start"),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.value(0),
             y2=alt.value(height),
             color=alt.Color("fill:N", scale=None),
@@ -99,15 +100,15 @@ def phase_layers(
         )
     )
     edges = (
-        alt.Chart({"values": rows[1:]})
+        alt.Chart(drawn_rows(rows[1:]))
         .mark_rule(color=palette.grid, aria=False)
         .encode(x=at_field(x, "start"))
     )
     names = _phase_names(phases, course.seconds, rate)
     texts = (
-        alt.Chart({"values": names})
+        alt.Chart(drawn_rows(names))
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
-        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
+        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text=alt.Text("text:N"))
     )
     return [bands, edges, *([texts] if names else [])]
 
@@ -161,9 +162,9 @@ def cliff_layers(
         if predicted.latest_s > predicted.earliest_s:
             spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
             layers.append(
-                alt.Chart({"values": spread})
+                alt.Chart(drawn_rows(spread))
                 .mark_rect(color=palette.ink, opacity=0.10, aria=False)
-                .encode(x=at_field(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
+                .encode(x=at_field(x, "a"), x2=alt.X2("b:Q"), y=alt.value(0), y2=alt.value(height))
             )
         layers.append(
             _rules([predicted.at_s], x).mark_rule(
@@ -187,12 +188,12 @@ def cliff_layers(
         mine = [row for row in rows if row["side"] == side]
         if mine:
             layers.append(
-                alt.Chart({"values": mine})
+                alt.Chart(drawn_rows(mine))
                 .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
                 .encode(
                     x=at_field(x, "at"),
                     y=alt.Y("y:Q", scale=None, axis=None),
-                    text="text:N",
+                    text=alt.Text("text:N"),
                     color=alt.Color("fill:N", scale=None),
                 )
             )
@@ -225,7 +226,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
     ]
     if not rows:
         return []
-    base = alt.Chart({"values": rows})
+    base = alt.Chart(drawn_rows(rows))
     rules = base.mark_rule(color=palette.muted, strokeDash=[3, 3], aria=False).encode(y=y)
     texts = base.mark_text(
         align="left",
@@ -235,7 +236,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
         lineBreak="\n",
         lineHeight=12,
         aria=False,
-    ).encode(x=alt.value(WIDTH + 6), y=y, text="text:N")
+    ).encode(x=alt.value(WIDTH + 6), y=y, text=alt.Text("text:N"))
     return [rules, texts]
 
 
@@ -249,7 +250,7 @@ def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> 
     if not rows:
         return []
     return [
-        alt.Chart({"values": rows})
+        alt.Chart(drawn_rows(rows))
         .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
         .encode(x=at_field(x, "at"), y=alt.value(height - 4))
     ]
@@ -267,7 +268,7 @@ def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
 def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
     import altair as alt
 
-    return alt.Chart({"values": [{"at": second} for second in seconds]}).encode(x=at_field(x, "at"))
+    return alt.Chart(drawn_rows([{"at": second} for second in seconds])).encode(x=at_field(x, "at"))
 
 
 def at_field(x: alt.X, field: str) -> alt.X:

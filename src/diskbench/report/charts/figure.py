@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.palette import PICTURE, variables
+from diskbench.report.charts.vega import vega_svg
 from diskbench.visible import visible_all
 
 if TYPE_CHECKING:
@@ -111,10 +112,7 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
 
 def _drawn(chart: TopLevelMixin, palette: Palette) -> str:
     """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
-    import vl_convert
-
-    drawn = str(vl_convert.vegalite_to_svg(document(chart, palette)))
-    return drawn.replace(f'href="{_ELSEWHERE}#', 'href="#')
+    return vega_svg(document(chart, palette)).replace(f'href="{_ELSEWHERE}#', 'href="#')
 
 
 _ELSEWHERE = "https://vega.github.io/vega-datasets/"

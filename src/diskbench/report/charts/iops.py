@@ -11,6 +11,7 @@ from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 from diskbench.units import format_iops, format_mb_per_s
 
@@ -71,19 +72,19 @@ def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigu
     # Room to the right of the longest bar for the longest label.
     room = CHARACTER_PX * max(len(rate.text(line)) for line in lines) + 8
     scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
-    base = alt.Chart({"values": rows}).encode(y=step_axis(lines))
+    base = alt.Chart(drawn_rows(rows)).encode(y=step_axis(lines))
     bars = base.mark_bar(cornerRadiusEnd=3, height=14).encode(
         x=alt.X("rate:Q", title=None, scale=scale, axis=None),
         color=direction_colour(palette.directions, DIRECTIONS),
     )
     texts = base.mark_text(align="left", dx=6, color=palette.ink).encode(
-        x=alt.X("high:Q", scale=scale, axis=None), text="text:N"
+        x=alt.X("high:Q", scale=scale, axis=None), text=alt.Text("text:N")
     )
     layers = [bars, texts]
     subtitle = rate.unit
     if runs > 1:
         span = base.mark_rule(color=palette.ink, strokeWidth=1.5).encode(
-            x=alt.X("low:Q", scale=scale, axis=None), x2="high:Q"
+            x=alt.X("low:Q", scale=scale, axis=None), x2=alt.X2("high:Q")
         )
         layers.insert(1, span)
         subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"

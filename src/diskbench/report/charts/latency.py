@@ -9,6 +9,7 @@ from diskbench.report.charts.axis import LATENCY_LABELS, decades, direction_colo
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import DIRECTIONS
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 from diskbench.report.charts.step_label import ONE_MACHINE, WIDTH, height, label, step_axis
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     )
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]])
     x = alt.X("ns:Q", scale=scale, axis=axis)
-    base = alt.Chart({"values": rows}).encode(y=step_axis(lines))
+    base = alt.Chart(drawn_rows(rows)).encode(y=step_axis(lines))
     colour = direction_colour(palette.directions, DIRECTIONS)
     span = base.mark_rule(strokeWidth=2, opacity=0.35).encode(
         x=alt.X("min(ns):Q", scale=scale, axis=axis), x2="max(ns):Q", color=colour

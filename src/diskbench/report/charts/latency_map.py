@@ -11,6 +11,7 @@ from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
 from diskbench.report.charts.layers import columns, latency_axis
 from diskbench.report.charts.measure import bare
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +40,11 @@ def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
     y = latency_axis("low", domain, grid=False)
     rows = _joined(latency_map, bounds)
     cells = (
-        alt.Chart({"values": rows})
+        alt.Chart(drawn_rows(rows))
         .mark_rect(aria=False)
-        .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
+        .encode(
+            x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), color=heat_colour(bounds, palette)
+        )
     )
     words = [_row(latency_map, column) for column in latency_map.stretches]
     high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(HEIGHT)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.measure import axis, powers_within
-from diskbench.report.charts.rows import carried
+from diskbench.report.charts.rows import carried, drawn_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +80,7 @@ def dots(
     for doubted in (False, True):
         kind = [row for row in rows if row["doubted"] is doubted]
         if kind:
-            made = alt.Chart({"values": kind}).mark_point(filled=not doubted, size=size, **mark)
+            made = alt.Chart(drawn_rows(kind)).mark_point(filled=not doubted, size=size, **mark)
             layers.append(made.encode(**encode, **carried(kind)))
     return layers
 
@@ -116,7 +116,7 @@ def interval_rule(
 
     if not rows:
         return []
-    rule = alt.Chart({"values": list(rows)}).mark_rule(
+    rule = alt.Chart(drawn_rows(list(rows))).mark_rule(
         color=palette.accent, strokeWidth=wide, aria=False
     )
     return [rule.encode(**encode)]
@@ -128,6 +128,6 @@ def columns(
     """Invisible rectangles that give their `words` to a pointer or a screen reader."""
     import altair as alt
 
-    rects = alt.Chart({"values": list(rows)}).mark_rect(fillOpacity=0, color=palette.ink)
+    rects = alt.Chart(drawn_rows(list(rows))).mark_rect(fillOpacity=0, color=palette.ink)
     chart: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
     return chart

@@ -10,6 +10,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,12 +69,12 @@ def _drawing(
     rates = [row["iops"] for row in rows] or [1.0]
     span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
     x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
-    base = alt.Chart({"values": rows})
+    base = alt.Chart(drawn_rows(rows))
     colour = palette.direction(curve.direction)
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
         y=y,
-        order="load:Q",
+        order=alt.Order("load:Q"),
         strokeDash=stroke_scale(alt.StrokeDash, "which", _DASHES, None),
     )
     carried = {
@@ -131,9 +132,9 @@ def _labels(
         "above": {"align": "center", "baseline": "bottom"},
     }
     return [
-        alt.Chart({"values": rows})
+        alt.Chart(drawn_rows(rows))
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
-        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
+        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text=alt.Text("text:N"))
         for side, rows in texts.items()
         if rows
     ]

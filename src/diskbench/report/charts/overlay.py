@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.report.charts.layers import SHAPES, dots, interval_rule
 from diskbench.report.charts.measure import bare
 from diskbench.report.charts.point import ChartPoint, middle
-from diskbench.report.charts.rows import row
+from diskbench.report.charts.rows import drawn_rows, row
 
 if TYPE_CHECKING:
     import altair as alt
@@ -40,15 +40,15 @@ def own_layers(
         }
         for point in points
     ]
-    base = alt.Chart({"values": rows})
+    base = alt.Chart(drawn_rows(rows))
     span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    layers: list[Any] = [span.encode(x=x("from"), x2="to:Q", y=y)]
+    layers: list[Any] = [span.encode(x=x("from"), x2=alt.X2("to:Q"), y=y)]
     marks = {"shape": SHAPES["measured"], "color": palette.ink, "opacity": 0.9}
     layers += dots(rows, size=85, encode={"x": x("at"), "y": y}, **marks)
     brackets = _brackets(points, lane, drawn)
     if brackets:
         for end in ("from", "to"):
-            tick = alt.Chart({"values": brackets}).mark_tick(
+            tick = alt.Chart(drawn_rows(brackets)).mark_tick(
                 color=palette.accent, thickness=2.5, size=15, aria=False
             )
             layers.append(tick.encode(x=x(end), y=y))

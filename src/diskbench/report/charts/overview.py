@@ -14,6 +14,7 @@ from diskbench.report.charts.heat import bounds_of, heat_colour
 from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,13 +74,13 @@ def overview_chart(
         for span in spans(bands, bounds)
     ]
     heat = (
-        alt.Chart({"values": cells})
+        alt.Chart(drawn_rows(cells))
         .mark_rect(aria=False)
         .encode(
             x=x,
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=y,
-            y2="low:Q",
+            y2=alt.Y2("low:Q"),
             color=heat_colour(bounds, palette, metric=metric),
         )
     )
@@ -88,9 +89,9 @@ def overview_chart(
     hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
-        alt.Chart({"values": stalls})
+        alt.Chart(drawn_rows(stalls))
         .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
-        .encode(x=x, y=y, y2="low:Q")
+        .encode(x=x, y=y, y2=alt.Y2("low:Q"))
     )
     layers = [heat, *([ticks] if stalls else []), hover]
     drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height)

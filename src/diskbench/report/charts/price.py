@@ -17,7 +17,7 @@ from diskbench.report.charts.layers import dots_by_source, interval_rule, value_
 from diskbench.report.charts.measure import linear_domain, log_domain, title
 from diskbench.report.charts.place import Dot, place
 from diskbench.report.charts.point import ChartPoint, middle, subtitle
-from diskbench.report.charts.rows import provider_colour, row
+from diskbench.report.charts.rows import drawn_rows, provider_colour, row
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
@@ -132,10 +132,10 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
     for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
         if spot is None or not dot.text:
             continue
-        text = alt.Chart({"values": [{"text": dot.text}]}).mark_text(
+        text = alt.Chart(drawn_rows([{"text": dot.text}])).mark_text(
             x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
         )
-        layers.append(text.encode(text="text:N"))
+        layers.append(text.encode(text=alt.Text("text:N")))
     return layers
 
 
@@ -191,22 +191,22 @@ def _bargains(
         if low >= high:
             continue
         ends = [{"usd": usd, "value": usd / price * unit} for usd in (low, high)]
-        line = alt.Chart({"values": ends}).mark_line(
+        line = alt.Chart(drawn_rows(ends)).mark_line(
             color=palette.grid, strokeDash=[2, 3], strokeWidth=1.2, aria=False
         )
         layers.append(line.encode(x=x, y=y))
         at_right = math.isclose(high, plane.x[1])
-        text = alt.Chart({"values": [ends[1] | {"text": f"${price:g}"}]}).mark_text(
+        text = alt.Chart(drawn_rows([ends[1] | {"text": f"${price:g}"}])).mark_text(
             align="left" if at_right else "center", baseline="middle" if at_right else "bottom",
             dx=4 if at_right else 0, dy=0 if at_right else -3, fontSize=10, color=palette.muted,
             aria=False,
         )  # fmt: skip
-        layers.append(text.encode(x=x, y=y, text="text:N"))
+        layers.append(text.encode(x=x, y=y, text=alt.Text("text:N")))
     note = f"dashed: dollars a month for {words}"
-    text = alt.Chart({"values": [{"text": note}]}).mark_text(
+    text = alt.Chart(drawn_rows([{"text": note}])).mark_text(
         x=WIDTH, y=HEIGHT - 6, align="right", fontSize=10, color=palette.muted, aria=False
     )
-    return [*layers, text.encode(text="text:N")]
+    return [*layers, text.encode(text=alt.Text("text:N"))]
 
 
 def _plane(priced: Sequence[Priced], *, log_x: bool, log_y: bool) -> _Plane:

@@ -15,7 +15,7 @@ from diskbench.report.charts.lanes import Lanes, lanes_of
 from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
 from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
 from diskbench.report.charts.point import ChartPoint, middle, subtitle
-from diskbench.report.charts.rows import row
+from diskbench.report.charts.rows import drawn_rows, row
 
 if TYPE_CHECKING:
     import altair as alt
@@ -137,25 +137,25 @@ def _drawing(
     by_lane: dict[str, list[FigureBesidePromise]] = {}
     for beside in held:
         by_lane.setdefault(lanes.of(beside.point), []).append(beside)
-    base = alt.Chart({"values": rows})
+    base = alt.Chart(drawn_rows(rows))
 
     at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
 
     layers: list[Any] = [
         base.mark_bar(height=16, color=palette.grid, aria=False).encode(
-            x=at("promise_low"), x2="promise_high:Q", y=y
+            x=at("promise_low"), x2=alt.X2("promise_high:Q"), y=y
         ),
         base.mark_tick(color=palette.muted, thickness=3, size=20, orient="vertical").encode(
-            x=at("promise"), y=y, description="promise_words:N"
+            x=at("promise"), y=y, description=alt.Description("promise_words:N")
         ),
     ]
     bursts = [row for row in rows if row["burst"] is not None]
     if bursts:
-        chart = alt.Chart({"values": bursts})
+        chart = alt.Chart(drawn_rows(bursts))
         layers.append(
             chart.mark_point(
                 shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
-            ).encode(x=at("burst"), y=y, description="promise_words:N")
+            ).encode(x=at("burst"), y=y, description=alt.Description("promise_words:N"))
         )
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
@@ -167,10 +167,10 @@ def _drawing(
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
     # In a separate column, so that no mark is below the text.
     told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
-    words = alt.Chart({"values": told_rows}).mark_text(
+    words = alt.Chart(drawn_rows(told_rows)).mark_text(
         align="left", color=palette.ink, aria=False, x=WIDTH + 10
     )
-    layers.append(words.encode(y=y, text="text:N"))
+    layers.append(words.encode(y=y, text=alt.Text("text:N")))
     drawn = alt.LayerChart(layer=layers)
     return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
 

@@ -15,7 +15,7 @@ from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import stroke_scale, value_axis
 from diskbench.report.charts.measure import linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.rows import carried
+from diskbench.report.charts.rows import carried, drawn_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -162,11 +162,11 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
         rows = _rows(line)
         stretches = [rows] if not line.stated else _levels(rows)
         for number, stretch in enumerate(map(_wide, stretches) if line.stated else stretches):
-            chart = alt.Chart({"values": [row | {"line": f"{place}.{number}"} for row in stretch]})
+            chart = alt.Chart(drawn_rows([row | {"line": f"{place}.{number}"} for row in stretch]))
             width = 3.5 if line.stated else 1.5
             layers.append(
                 chart.mark_line(strokeWidth=width, aria=False).encode(
-                    x=x, y=y, color=colour, strokeDash=dash, detail="line:N"
+                    x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("line:N")
                 )
             )
         if line.stated or line.origin != "predicted":
@@ -180,7 +180,7 @@ def _dots(
     """A mark per run with the run's text; invisible for levels."""
     import altair as alt
 
-    marks = alt.Chart({"values": rows}).mark_point(
+    marks = alt.Chart(drawn_rows(rows)).mark_point(
         filled=True, shape="diamond", size=48, opacity=1 if visible else 0
     )
     marked: alt.Chart = marks.encode(x=x, y=y, color=colour, **carried(rows))
@@ -233,11 +233,11 @@ def _cliffs(
     layers: list[Any] = []
     for place, cliff in enumerate(cliffs):
         rows = [{"run": cliff.run, "text": cliff.label, "description": cliff.words or cliff.label}]
-        chart = alt.Chart({"values": rows})
+        chart = alt.Chart(drawn_rows(rows))
         rule = chart.mark_rule(
             color=colours[cliff.origin], strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]
         )
-        layers.append(rule.encode(x=x, description="description:N"))
+        layers.append(rule.encode(x=x, description=alt.Description("description:N")))
         if labelled:
             left = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
             text = chart.mark_text(
@@ -248,7 +248,7 @@ def _cliffs(
                 baseline="bottom",
                 aria=False,
             )
-            layers.append(text.encode(x=x, text="text:N"))
+            layers.append(text.encode(x=x, text=alt.Text("text:N")))
     return layers
 
 

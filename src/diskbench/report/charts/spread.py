@@ -22,7 +22,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import value_axis
 from diskbench.report.charts.measure import log_domain, title, with_unit
 from diskbench.report.charts.point import ChartPoint, middle
-from diskbench.report.charts.rows import carried, row
+from diskbench.report.charts.rows import carried, drawn_rows, row
 
 if TYPE_CHECKING:
     import altair as alt
@@ -165,35 +165,45 @@ def _group(
     layers: list[Any] = []
     if n >= VIOLIN_FROM and box["low"] < box["high"]:
         outline = _density(group.values, place, log=log)
-        violin = alt.Chart({"values": outline}).mark_line(
+        violin = alt.Chart(drawn_rows(outline)).mark_line(
             color=palette.series[0], strokeWidth=1, fill=palette.series[0], fillOpacity=0.18,
             aria=False,
         )  # fmt: skip
-        layers.append(violin.encode(x=at("value"), y=level("y"), order="order:Q"))
-    base = alt.Chart({"values": [box]})
+        layers.append(violin.encode(x=at("value"), y=level("y"), order=alt.Order("order:Q")))
+    base = alt.Chart(drawn_rows([box]))
     if n >= BOX_FROM:
         whisker = base.mark_rule(color=palette.muted, strokeWidth=1.2, aria=False)
-        layers.append(whisker.encode(x=at("low"), x2="high:Q", y=level("middle")))
+        layers.append(whisker.encode(x=at("low"), x2=alt.X2("high:Q"), y=level("middle")))
         body = base.mark_bar(color=palette.series[0], opacity=0.35 if n < VIOLIN_FROM else 0.55)
         layers.append(
             body.encode(
                 x=at("q1"),
-                x2="q3:Q",
+                x2=alt.X2("q3:Q"),
                 y=level("top"),
-                y2="bottom:Q",
-                description="description:N",
+                y2=alt.Y2("bottom:Q"),
+                description=alt.Description("description:N"),
             )
         )
     line = base.mark_rule(color=palette.ink, strokeWidth=2.2)
     layers.append(
-        line.encode(x=at("median"), y=level("top"), y2="bottom:Q", description="description:N")
+        line.encode(
+            x=at("median"),
+            y=level("top"),
+            y2=alt.Y2("bottom:Q"),
+            description=alt.Description("description:N"),
+        )
     )
     bracket = [] if samples else _bracket(group, place)
     if bracket:
-        chart = alt.Chart({"values": bracket})
+        chart = alt.Chart(drawn_rows(bracket))
         rule = chart.mark_rule(color=palette.accent, strokeWidth=2)
         layers.append(
-            rule.encode(x=at("low"), x2="high:Q", y=level("y"), description="description:N")
+            rule.encode(
+                x=at("low"),
+                x2=alt.X2("high:Q"),
+                y=level("y"),
+                description=alt.Description("description:N"),
+            )
         )
         for end in ("low", "high"):
             tick = chart.mark_tick(
@@ -204,7 +214,7 @@ def _group(
         rows = [
             row(point) | {"y": place + _aside(number)} for number, point in enumerate(group.points)
         ]
-        dots = alt.Chart({"values": rows}).mark_point(
+        dots = alt.Chart(drawn_rows(rows)).mark_point(
             filled=True, size=30, color=palette.ink, opacity=0.75
         )
         layers.append(dots.encode(x=at("value"), y=level("y"), **carried(rows)))

@@ -17,6 +17,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, value_axis
 from diskbench.report.charts.measure import bare, log_domain
 from diskbench.report.charts.registry import chart
+from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +161,7 @@ def _drawn(
         legend=None,
     )
     line = (
-        alt.Chart({"values": lines})
+        alt.Chart(drawn_rows(lines))
         .mark_line(
             strokeWidth=1.8,
             interpolate="step-after" if steps else "linear",
@@ -176,7 +177,7 @@ def _drawn(
         legend=legend if len(spread) > 1 else None,
     )
     points = (
-        alt.Chart({"values": marks})
+        alt.Chart(drawn_rows(marks))
         .mark_point(filled=True, size=42, opacity=1)
         .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from diskbench.errors import InvalidValue
 from diskbench.report.charts import summary_picture
 from diskbench.report.charts.figure import picture
+from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page
 from diskbench.report.page.pdf import pdf
@@ -55,7 +56,8 @@ def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> byte
     """The report in the `wanted` format. Raises InvalidValue for a picture of many trials that have
     no common chart."""
     if wanted == "html":
-        return page(report).encode()
+        with drawn_apart():
+            return page(report).encode()
     if wanted == "md":
         return markdown(report).encode()
     if wanted == "pdf":

@@ -15,6 +15,7 @@ from rich.progress import Progress
 
 import diskbench
 from diskbench.model.site import ConfigurationLine, SiteRunLine
+from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.site.configuration import configuration_page
 from diskbench.report.site.feed import FEED, regressions_feed
 from diskbench.report.site.in_site import moved_page, trial_name
@@ -81,7 +82,7 @@ def publish_site(
     digests = run_digests(database, [row.run.run_id for row in rows])
     site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     common = _common(wishes)
-    with open_site(path) as folder:
+    with drawn_apart(), open_site(path) as folder:
         folder.claim(
             [
                 INDEX,

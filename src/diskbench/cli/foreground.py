@@ -157,9 +157,11 @@ def _judge(reports: Sequence[TrialEnding], view_of: ViewOf, show: Show) -> int:
     from diskbench.whole_file import write_whole
 
     views = [view_of(report) for report in measured]
-    if show.junit is not None:
-        write_whole(show.junit, junit_report(views))
     names = names_of([report.plan for report in measured])
+    if show.junit is not None:
+        named = zip(names, views, strict=True)
+        suites = [" ".join(filter(None, (v.subject.profile, n))) for n, v in named]
+        write_whole(show.junit, junit_report([*zip(suites, views, strict=True)]))
     return say_missed(zip(names, (view.missed for view in views), strict=True))
 
 
@@ -205,7 +207,11 @@ def print_results(
                 kept = f"{store.url}/runs/{report.plan.run_ids[-1]}/"
                 print(f"evidence: {kept}", file=sys.stderr)
     elif show.output == "csv":
+        from diskbench.engine.trial.judge import judge_trial
+
         _print_csv(session, run_ids)
+        for report in reports:
+            judge_trial(session, report.plan.trial_id)
     else:
         from diskbench.store.document import results_document
         from diskbench.store.export import json_text

@@ -11,13 +11,16 @@ from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import sqlalchemy as sa
     from rich.console import RenderableType
 
     from diskbench.engine.matrix.matrix_file import MatrixFile
     from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
     from diskbench.model.standing import MatrixStanding
+    from diskbench.report.assemble.trial_view import TrialView
     from diskbench.store.campaigns import CampaignRow
 
 Output = Literal["table", "json"]
@@ -56,10 +59,16 @@ def with_conditions(file: MatrixFile, fail_if: Sequence[str]) -> MatrixFile:
 
 
 def foreground(
-    session: Session, campaign: CampaignRow, output: Output | None, *, quiet: bool
+    session: Session,
+    campaign: CampaignRow,
+    output: Output | None,
+    *,
+    quiet: bool,
+    junit: Path | None = None,
 ) -> int:
     """Run a matrix in this process to its end, or until it is told to stop; the exit code. In the
-    end it is printed as `output`; None leaves that to the caller."""
+    end it is printed as `output`; None leaves that to the caller. `junit` is the file for a JUnit
+    report on all cells."""
     from diskbench.cli.failures import report
     from diskbench.cli.foreground import worst
     from diskbench.engine.matrix.campaign import claim_foreground
@@ -115,7 +124,7 @@ def foreground(
         if output is not None:
             print_standing(session.database, end, output)
         code = exit_code(session, end, stopped=worker.stop.all_asked)
-        return worst([code, _judge(session, end)])
+        return worst([code, _judge(session, end, junit)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
@@ -197,9 +206,26 @@ def _in_lines(
             last_state[row.position] = row.state
 
 
-def _judge(session: Session, last: MatrixStanding) -> int:
-    """Say which conditions of `--fail-if` the figures of each cell miss; the exit code."""
+def _judge(session: Session, last: MatrixStanding, junit: Path | None) -> int:
+    """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
+    report; the exit code that this means."""
     from diskbench.cli.foreground import say_missed
+
+    measured = [cell.row for cell in last.cells if cell.row.state == "done"]
+    judged = [row for row in measured if junit is not None or row.cell.fail_if]
+    named = [(row.key, _view(session, row)) for row in judged]
+    if junit is not None:
+        from diskbench.report.junit import junit_report
+        from diskbench.whole_file import write_whole
+
+        rows = (cell.row for cell in last.cells if cell.row.state != "done")
+        without = [(row.key, row.state, row.error or "it has no result") for row in rows]
+        write_whole(junit, junit_report(named, without))
+    return say_missed((key, view.missed) for key, view in named)
+
+
+def _view(session: Session, row: CellRow) -> TrialView:
+    """A measured cell as every output format shows it."""
     from diskbench.cli.stores import evidence
     from diskbench.report.assemble.trial_facts import trial_facts
     from diskbench.report.assemble.trial_view import trial_view
@@ -207,15 +233,10 @@ def _judge(session: Session, last: MatrixStanding) -> int:
     from diskbench.results.stored_trial import read_trial
     from diskbench.store.query import Filter, find_runs
 
-    kept = EvidenceOfRuns(evidence)
-    missed = []
-    for cell in last.cells:
-        if cell.row.state == "done" and cell.row.cell.fail_if:
-            of_trial = Filter("trial_id", "=", cell.row.trial_id or "")
-            runs = find_runs(session.database, [of_trial])
-            view = trial_view(trial_facts(read_trial(session.database, runs, kept, session.books)))
-            missed.append((cell.row.key, view.missed))
-    return say_missed(missed)
+    runs = find_runs(session.database, [Filter("trial_id", "=", row.trial_id or "")])
+    return trial_view(
+        trial_facts(read_trial(session.database, runs, EvidenceOfRuns(evidence), session.books))
+    )
 
 
 def print_standing(database: sa.Engine, last: MatrixStanding, output: Output) -> None:

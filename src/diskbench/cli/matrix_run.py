@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,6 +61,12 @@ def run(
             metavar="CONDITION",
         ),
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the steps of all cells as a JUnit report, for CI.", metavar="FILE"
+        ),
+    ] = None,
     seed: Seed = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     quiet: Quiet = False,
@@ -75,11 +82,12 @@ def run(
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
 
-    if fail_if and (detach or queue):
-        raise InvalidValue(
-            f"--fail-if {fail_if[0]!r} judges when the matrix ends, and this command ends before",
-            advice="leave out --detach and --queue",
-        )
+    for flag, given in (("--fail-if", fail_if), ("--junit", junit)):
+        if given and (detach or queue):
+            raise InvalidValue(
+                f"{flag} needs the end of the matrix, and this command ends before",
+                advice="leave out --detach and --queue",
+            )
     file = with_conditions(with_money(load_matrix(matrix), budget, assume_price), fail_if or ())
     books, providers = open_books(), Providers()
     close_at_end(providers.close)
@@ -99,7 +107,7 @@ def run(
     if detach:
         in_background(session, campaign)
         leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet))
+    leave(foreground(session, campaign, output, quiet=quiet, junit=junit))
 
 
 def resume(

@@ -54,8 +54,8 @@ def ids(database, *filters):
 
 
 def test_runs_come_newest_first(three):
-    assert ids(three) == [C, B, A]
-    assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
+    assert ids(three) == [B, C, A], "B was planned before C, and began after it"
+    assert [run.run_id for run in find_runs(three, limit=2)] == [B, C]
     assert count_runs(three) == 3
 
 

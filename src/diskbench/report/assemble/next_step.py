@@ -45,6 +45,9 @@ REPLICATES = 6
 GO_ON = "the run is suspended; resume it"
 _DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
 _CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
+_HOST = "--host"
+_BEFORE_HOSTS = 2
+"""Words of a command before its options: `diskbench run`."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,33 @@ class NextStep:
 
     reason: str
     command: str
+
+
+def for_hosts(named: Sequence[tuple[str, NextStep]], chosen: str) -> NextStep:
+    """The next step after one measurement of several hosts: that of the host `chosen`, for all
+    hosts whose step is the same but for the host. It names the hosts where it is not for all.
+
+    `named` are the steps by the names of the hosts.
+    """
+    first = dict(named)[chosen]
+    rest, _ = _without_hosts(first.command)
+    alike = [(name, step) for name, step in named if _without_hosts(step.command)[0] == rest]
+    hosts = [host for _, step in alike for host in _without_hosts(step.command)[1]]
+    reason = first.reason
+    if len(alike) < len(named):
+        reason = f"{', '.join(name for name, _ in alike)}: {reason}"
+    flags = [word for host in dict.fromkeys(hosts) for word in (_HOST, host)]
+    words = [*rest[:_BEFORE_HOSTS], *flags, *rest[_BEFORE_HOSTS:]]
+    return NextStep(reason, shlex.join(words) if flags else first.command)
+
+
+def _without_hosts(command: str) -> tuple[list[str], list[str]]:
+    """The words of a command without its hosts, and the hosts."""
+    words = shlex.split(command)
+    at = [place for place, word in enumerate(words[:-1]) if word == _HOST]
+    gone = {*at, *(place + 1 for place in at)}
+    rest = [word for place, word in enumerate(words) if place not in gone]
+    return rest, [words[place + 1] for place in at]
 
 
 def next_step(

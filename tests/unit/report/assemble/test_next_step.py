@@ -10,7 +10,7 @@ from diskbench.model.expectation import BeyondCredit
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Judged, Limiter, Verdict
 from diskbench.report.assemble.lines import grouped_warnings, lines
-from diskbench.report.assemble.next_step import REPLICATES, NextStep, next_step
+from diskbench.report.assemble.next_step import REPLICATES, NextStep, for_hosts, next_step
 from diskbench.report.assemble.subject import subject_of_plan
 
 BEYOND = BeyondCredit(
@@ -146,3 +146,26 @@ def test_a_short_look_at_a_disk_without_credit_leads_to_the_usual_figures():
 def test_memory_leads_to_the_disks_of_this_machine():
     found = judged(("level", "unknown"), doubts=("not-a-disk", "machine-busy"))
     assert proposed(found, profile="etcd").command == "diskbench devices"
+
+
+def steps_of(**commands):
+    return [(name, NextStep("why", f"diskbench {command}")) for name, command in commands.items()]
+
+
+def test_one_step_that_is_the_same_of_all_hosts_is_for_all_of_them():
+    rest = "--path '/my data' --profile default"
+    named = steps_of(a=f"run --host a {rest}", b=f"run --host me@b {rest}")
+    assert for_hosts(named, "b") == NextStep("why", f"diskbench run --host a --host me@b {rest}")
+
+
+def test_a_step_of_some_hosts_says_of_which():
+    again = "run --host {} --profile quick"
+    named = steps_of(a="run --host a --profile default", b=again.format("b"), c=again.format("c"))
+    step = for_hosts(named, "c")
+    assert step.reason.startswith("b, c: ")
+    assert step.command == "diskbench run --host b --host c --profile quick"
+
+
+def test_a_step_without_hosts_stays_as_it_is():
+    step = for_hosts(steps_of(a="run --provider x", b="run --provider x"), "a")
+    assert step == NextStep("why", "diskbench run --provider x")

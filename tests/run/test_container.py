@@ -20,7 +20,8 @@ FILE = "docs/deploy/Containerfile"
 TOOLS = {"podman": "podman", "runc": "runc", "mmdebstrap": "mmdebstrap"}
 BESIDE = ("catatonit", "netavark", "uidmap")
 """What podman runs and Debian only recommends."""
-CERTIFICATES = "/etc/ssl/certs"
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+"""What this machine trusts: pip in the container may have to go through its proxy."""
 PATIENCE_S = 1500
 """It installs 60 packages of Debian's and 50 of Python's, on a machine that may be busy."""
 
@@ -66,11 +67,11 @@ def podman() -> Iterator[Podman]:
         tar = str(here / "base.tar")
         done("mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", release, tar)
         made("import", tar, base)
-        certificate = os.environ.get("PIP_CERT") or f"{CERTIFICATES}/ca-certificates.crt"
+        bundle = Path(os.environ.get("PIP_CERT") or CERTIFICATES).resolve()
         made(
             "build", "--isolation", "chroot", "--network", "host", "--pull=never",
-            "--build-arg", "REQUIREMENTS=core", "--env", f"PIP_CERT={certificate}",
-            "--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro", "-f", FILE, "-t", "diskbench", ".",
+            "--build-arg", "REQUIREMENTS=core", "--env", f"PIP_CERT=/mnt/{bundle.name}",
+            "--volume", f"{bundle.parent}:/mnt:ro", "-f", FILE, "-t", "diskbench", ".",
         )  # fmt: skip
         yield made
 

@@ -116,7 +116,7 @@ class Worker:
         return self.has_told("worker ")
 
     def waits(self) -> bool:
-        return self.has_told("the database is away")
+        return self.has_told("the database does not answer")
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
@@ -280,7 +280,7 @@ def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, 
     queue(user, cells=3, seconds=30)
     until(lambda: len(running(user, "long")) == 3, "the second steps")
     server.stop()
-    until(lambda: first.waits() and second.waits(), "both to see that the database is away")
+    until(lambda: first.waits() and second.waits(), "both to see that the database does not answer")
     server.start()
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)

@@ -57,7 +57,7 @@ def run(
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exit 1 where a figure of a cell is so: 'p99 > 10ms', 'ratio < 0.9'.",
+            help="Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
             metavar="CONDITION",
         ),
     ] = None,

@@ -134,7 +134,7 @@ def _check_trusted(lines: list[str], where: str) -> None:
         if uid is None or gid is None or mode is None or set(fields[3]) & {"8", "9"}:
             raise HostUnavailable(
                 f"{where} could not be looked at: the host says {' '.join(fields)[:80]!r}",
-                advice="is stat there another program than it should be?",
+                advice="check that stat on that host is the standard program",
             )
         at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
         for name, is_known in _replacers(at, sudo_uid, sudo_user):

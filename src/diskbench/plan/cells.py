@@ -163,8 +163,8 @@ def rented_target(request: Request) -> TargetSpec:
     ):
         if value:
             raise InvalidValue(
-                f"{flag} {value} does not go with --provider {request.provider}, which makes its "
-                "own machine and disk",
+                f"{flag} {value} cannot be used with --provider {request.provider}, which makes "
+                "its own machine and disk",
                 advice="leave it out, or measure a machine of yours with --provider ssh",
                 field=field_of(flag),
             )
@@ -260,7 +260,7 @@ def promise(request: Request) -> Promise | None:
         return None
     if not plugin(request.provider).promise_by_owner:
         raise InvalidValue(
-            f"--promise does not go with --provider {request.provider}: its catalogue promises",
+            f"--promise cannot be used with --provider {request.provider}: its catalogue promises",
             advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )

@@ -1,5 +1,6 @@
 import pytest
 import sqlalchemy as sa
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -17,7 +18,7 @@ from diskbench.store.query import (
     newest_first,
     parse_filter,
 )
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 from diskbench.store.upsert import upsert
 
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"
@@ -54,8 +55,8 @@ def ids(database, *filters):
 
 
 def test_runs_come_newest_first(three):
-    assert ids(three) == [B, C, A], "B was planned before C, and began after it"
-    assert [run.run_id for run in find_runs(three, limit=2)] == [B, C]
+    assert ids(three) == [C, B, A]
+    assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
     assert count_runs(three) == 3
 
 

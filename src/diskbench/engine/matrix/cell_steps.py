@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _NOT_KEPT = Problem(
     kind="NotKept",
-    message="its runs ended, and their end could not be written down",
+    message="its runs ended, but their end could not be stored",
     advice="what was kept of them is in the evidence store; the log says why",
 )
 

@@ -139,7 +139,7 @@ def _come_with_machine(spec: RentSpec) -> None:
     ):
         if value is not None:
             raise InvalidValue(
-                f"{flag} {value:g} does not go with --disk {INSTANCE_STORE}",
+                f"{flag} {value:g} cannot be used with --disk {INSTANCE_STORE}",
                 advice="these disks come with the machine: choose by --instance-type",
                 field=field_of(flag),
             )

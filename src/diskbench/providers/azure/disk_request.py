@@ -168,7 +168,7 @@ def _local(spec: RentSpec) -> AzureDiskRequest:
     ):
         if value is not None:
             raise InvalidValue(
-                f"{flag} does not go with --disk {spec.disk}",
+                f"{flag} cannot be used with --disk {spec.disk}",
                 advice="this disk comes with the machine: choose by --instance-type",
                 field=field_of(flag),
             )

@@ -150,14 +150,14 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
     for flag, value in (("--iops", spec.iops), ("--throughput", spec.throughput_mib_per_s)):
         if value is not None:
             raise InvalidValue(
-                f"{flag} {value:g} does not go with --disk {LOCAL_SSD}",
+                f"{flag} {value:g} cannot be used with --disk {LOCAL_SSD}",
                 advice="its performance follows from the machine",
                 field=field_of(flag),
             )
     each = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, each}:
         raise InvalidValue(
-            f"--size {spec.size_gib} does not go with --disk {LOCAL_SSD}",
+            f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}",
             advice=f"each has {each} GiB; add --count N --stripe for more",
             field="size",
         )

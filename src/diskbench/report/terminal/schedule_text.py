@@ -42,7 +42,7 @@ def what_became(occurrence: OccurrenceStanding) -> str:
     words += [
         f"{n} {state}" for state, n in sorted(occurrence.counts.items()) if n and state != "done"
     ]
-    verb = {"done": "is over", "running": "runs", "cancelling": "is being cancelled"}
+    verb = {"done": "has ended", "running": "runs", "cancelling": "is being cancelled"}
     became = verb[occurrence.campaign_state]
     return f"begun, matrix {occurrence.campaign_id} {became}: {', '.join(words)}"
 

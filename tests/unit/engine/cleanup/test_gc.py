@@ -209,7 +209,7 @@ class TestByProvider:
         leave(TRIAL_ID, expires=1.0)
         save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
-        assert (swept.outcome, swept.reason) == ("kept", "a live process works with it")
+        assert (swept.outcome, swept.reason) == ("kept", "a process is using it")
         with pytest.raises(InvalidValue, match="in use"):
             sweep_provider(session, FAKE, [TRIAL_ID], dry_run=False)
 

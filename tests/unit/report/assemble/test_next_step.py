@@ -149,23 +149,25 @@ def test_memory_leads_to_the_disks_of_this_machine():
 
 
 def steps_of(**commands):
-    return [(name, NextStep("why", f"diskbench {command}")) for name, command in commands.items()]
+    return [(name, NextStep("why", f"diskbench run {flags}")) for name, flags in commands.items()]
 
 
 def test_one_step_that_is_the_same_of_all_hosts_is_for_all_of_them():
     rest = "--path '/my data' --profile default"
-    named = steps_of(a=f"run --host a {rest}", b=f"run --host me@b {rest}")
-    assert for_hosts(named, "b") == NextStep("why", f"diskbench run --host a --host me@b {rest}")
+    named = steps_of(a=f"--host a {rest}", b=f"--host me@b {rest}")
+    ((_, both),) = steps_of(both=f"--host a --host me@b {rest}")
+    assert for_hosts(named, "b") == both
 
 
 def test_a_step_of_some_hosts_says_of_which():
-    again = "run --host {} --profile quick"
-    named = steps_of(a="run --host a --profile default", b=again.format("b"), c=again.format("c"))
+    rest = "--profile quick"
+    named = steps_of(a="--host a --profile default", b=f"--host b {rest}", c=f"--host c {rest}")
     step = for_hosts(named, "c")
     assert step.reason.startswith("b, c: ")
-    assert step.command == "diskbench run --host b --host c --profile quick"
+    ((_, both),) = steps_of(both=f"--host b --host c {rest}")
+    assert step.command == both.command
 
 
 def test_a_step_without_hosts_stays_as_it_is():
-    step = for_hosts(steps_of(a="run --provider x", b="run --provider x"), "a")
-    assert step == NextStep("why", "diskbench run --provider x")
+    named = steps_of(a="--provider x", b="--provider x")
+    assert for_hosts(named, "a") == named[0][1]

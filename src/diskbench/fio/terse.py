@@ -167,5 +167,5 @@ def _real(field: str, where: str) -> float:
 def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
     return FioOutputUnreadable(
         f"{where}: not readable as terse output of fio: {cause}",
-        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
+        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
     )

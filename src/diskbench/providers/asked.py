@@ -47,7 +47,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
             for name, value in values.items():
                 raise InvalidValue(
                     f"{flag(name)} {value} cannot be used with --provider {plugin.name}",
-                    advice=f"{group} alone knows it: leave it out",
+                    advice=f"{group} alone has it: leave it out",
                     field=field_of(flag(name)),
                 )
     for name, advice in plugin.refuses.items():

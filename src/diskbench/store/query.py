@@ -317,7 +317,7 @@ def _mapping_condition(column: sa.Column[Any], key: str, wanted: Filter) -> sa.C
 def _presence(column: sa.ColumnElement[Any], wanted: Filter) -> sa.ColumnElement[bool]:
     """`field=` is met where there is no value, `field!=` where there is one."""
     if wanted.operator in _COMPARE:
-        raise InvalidValue(f"filter {wanted.field}{wanted.operator} has nothing to compare with")
+        raise InvalidValue(f"filter {wanted.field}{wanted.operator} has no value")
     return column.is_(None) if wanted.operator == "=" else column.is_not(None)
 
 

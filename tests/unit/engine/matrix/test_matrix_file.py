@@ -123,7 +123,7 @@ CELLS = {
     "machine": (
         {**AWS, "instance_type": "m5large"},
         "instance_type",
-        "instance_type 'm5large' has not the form that AWS uses",
+        "instance_type 'm5large' does not have the form that AWS uses",
     ),
     "zone": (
         {**AWS, "region": "us-east-1", "zone": "eu-west-1a"},

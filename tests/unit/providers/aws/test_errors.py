@@ -43,7 +43,7 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
         ("UnauthorizedOperation", 403, AccessDenied, "may not do ec2:RunInstances"),
         ("AccessDenied", 403, AccessDenied, "allow ec2:RunInstances"),
         ("OptInRequired", 401, AccessDenied, "aws.amazon.com/marketplace"),
-        ("PendingVerification", 400, AccessDenied, "settle it with AWS"),
+        ("PendingVerification", 400, AccessDenied, "resolve this with AWS"),
         ("ExpiredToken", 400, AccessDenied, "aws sso login"),
         ("RequestExpired", 400, AccessDenied, "aws sso login"),
         ("AuthFailure", 401, AccessDenied, "aws configure"),

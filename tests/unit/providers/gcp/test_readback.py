@@ -101,8 +101,8 @@ def test_a_machine_without_its_local_ssds_is_refused() -> None:
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
     with pytest.raises(RentalFailed) as refused:
         readback.check(details, ZONE, instance, [])
-    assert "is SCSI, asked for was NVME" in refused.value.message
-    assert "has 1 local SSDs, asked for was 2" in refused.value.message
+    assert "is SCSI, requested was NVME" in refused.value.message
+    assert "has 1 local SSDs, requested was 2" in refused.value.message
 
 
 def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:

@@ -7,6 +7,7 @@ when a reader does not understand it, then mend it wherever this test finds it.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.rigs.golden import PLACE
@@ -77,6 +78,10 @@ TURNS = (
 )
 """Patterns of turns, each with what was unclear: who acts, what is meant, what to do."""
 FORBIDDEN = re.compile("|".join(TURNS), re.IGNORECASE)
+ROOT = Path(__file__).parents[2]
+FOR_CONTRIBUTORS = {"METHOD.md", "design.md", "scoreboard.md", "glossary.md"}
+"""Pages that define the method and the code, with their labels, or are computed from the drills."""
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GOLDEN = sorted((PLACE / "verdicts").glob("*.txt")) + sorted((PLACE / "help").glob("*.txt"))
 
 
@@ -99,6 +104,22 @@ def test_no_golden_text_holds_a_forbidden_turn() -> None:
         for match in FORBIDDEN.finditer(path.read_text("utf-8"))
     ]
     assert GOLDEN
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [one for one in PAGES if one.name not in FOR_CONTRIBUTORS],
+    ids=lambda path: path.name,
+)
+def test_no_page_for_users_holds_a_forbidden_turn(path: Path) -> None:
+    drills = path.name == "safety.md"  # its tables are the docstrings of tests/drills
+    found = [
+        f"{number}: {match.group()!r}"
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if not (drills and line.startswith("|"))
+        if (match := FORBIDDEN.search(line.replace("`apart`", "")))
+    ]
     assert found == []
 
 

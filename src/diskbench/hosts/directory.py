@@ -73,7 +73,9 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
     _check_trusted(leading, where)
     match word:
         case "missing":
-            raise TargetRefused(f"{where} does not exist", advice="make it, or name another --path")
+            raise TargetRefused(
+                f"{where} does not exist", advice="create it, or give another --path"
+            )
         case "file":
             raise TargetRefused(
                 f"{where} is not a directory",

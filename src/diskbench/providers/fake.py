@@ -62,14 +62,14 @@ _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
 PLUGIN = Plugin(
     name="fake",
     title="Fake cloud",
-    summary="A cloud in a directory of this machine, to try out and to test renting.",
+    summary="A cloud in a directory of this machine, for trying and testing rentals.",
     provider="diskbench.providers.fake:FakeProvider",
     rents=True,
 )
 
 
 class FakeProvider:
-    """A cloud in a directory of this machine, to try out and to test renting."""
+    """A cloud in a directory of this machine, for trying and testing rentals."""
 
     name = "fake"
 

@@ -63,7 +63,7 @@ def check_shared(renter: Provider, cell: Cell) -> None:
     """Refuse a cell that cannot share its machine; raises UserError."""
     if not isinstance(renter, SwapsDisks):
         raise InvalidValue(
-            f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
+            f"--provider {renter.name} cannot change the disks of a machine, as reuse_host needs",
             advice="leave reuse_host out",
             field="provider",
         )
@@ -88,7 +88,7 @@ def acquire(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) -> A
         return renter.acquire(claim, rental, watch)
     if not isinstance(renter, SwapsDisks):
         raise InvalidValue(
-            f"--provider {renter.name} cannot give a machine other disks",
+            f"--provider {renter.name} cannot change the disks of a machine",
             advice="leave reuse_host out of the matrix",
             field="provider",
         )

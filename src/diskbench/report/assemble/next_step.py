@@ -138,13 +138,13 @@ def _of_run(
         reason = "the runs go up and down and did not fall: noise; repeat it when it is quiet"
         return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
     if fell:
-        return _replicates(subject, "it fell as its credit ended; see whether other disks do")
+        return _replicates(subject, "its credit ran out")
     if subject.beyond is not None and _is_within_credit(verdicts):
         return _beyond(subject)
     if _has(verdicts, OTHER_DISK.code) or "fixed-limit" in _limiters(verdicts):
         return NextStep("find whose limit this is", f"diskbench identify {last}")
     if _has(verdicts, BELOW_PROMISE.code):
-        return _replicates(subject, "it is below its promise; see whether other disks are")
+        return _replicates(subject, "it is below its promise")
     if subject.profile in SHORT:
         reason = "this run was short; measure longer"
         return NextStep(reason, _run_other(subject, DIRECT))
@@ -202,7 +202,7 @@ def _replicates(subject: Subject, reason: str) -> NextStep | None:
     if not subject.rented:
         return None
     command = f"{run_again(subject, 1)} --replicates {REPLICATES}"
-    return NextStep(f"{reason}: one disk is one sample", command)
+    return NextStep(f"{reason}; one disk is one sample, so measure others", command)
 
 
 def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> bool:

@@ -19,5 +19,7 @@ def begin_run(database: Engine, run_id: str) -> None:
     rows.begin_run(database, run_id)
     with transaction(database) as connection:
         connection.execute(
-            sa.update(run).where(run.c.run_id == run_id).values(measured_at=run.c.created_at)
+            sa.update(run)
+            .where(run.c.run_id == run_id)
+            .values(started_at=run.c.created_at, measured_at=run.c.created_at)
         )

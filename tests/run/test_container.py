@@ -69,7 +69,7 @@ def podman() -> Iterator[Podman]:
         made("import", tar, base)
         bundle = Path(os.environ.get("PIP_CERT") or CERTIFICATES).resolve()
         made(
-            "build", "--isolation", "chroot", "--network", "host", "--pull=never",
+            "build", "--layers=false", "--isolation", "chroot", "--network", "host", "--pull=never",
             "--build-arg", "REQUIREMENTS=core", "--env", f"PIP_CERT=/mnt/{bundle.name}",
             "--volume", f"{bundle.parent}:/mnt:ro", "-f", FILE, "-t", "diskbench", ".",
         )  # fmt: skip

@@ -110,7 +110,7 @@ def test_a_day_covers_its_whole_day(three):
         ("cpu_count=2.5", "is not a whole number"),
         ("imported=maybe", "is not true or false"),
         ("created_at>soon", "is not a time"),
-        ("iops>", "nothing to compare with"),
+        ("iops>", "has no value"),
         ("label.team>3", "is text"),
     ],
 )

@@ -70,7 +70,8 @@ def podman() -> Iterator[Podman]:
         made("import", tar, base)
         made(
             "build", "--layers=false", "--isolation", "chroot", "--network", "host", "--pull=never",
-            "--build-arg", "REQUIREMENTS=core", "--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro", "-f", FILE, "-t", "diskbench", ".",
+            "--build-arg", "REQUIREMENTS=core", "-f", FILE, "-t", "diskbench",
+            "--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro", ".",
         )  # fmt: skip
         yield made
 

@@ -216,7 +216,7 @@ def test_no_change_is_said_with_the_number_of_times(database, call):
     for night in range(8):
         measured(database, [A[night]], campaign=night)
     _, out, _ = call("regressions")
-    assert "no change found in 8 times; a step of 5 % would be seen" in " ".join(out.split())
+    assert "no change found in 8 times; a step of 5 % would be found" in " ".join(out.split())
 
 
 def test_a_history_that_is_too_short_says_so(database, call):

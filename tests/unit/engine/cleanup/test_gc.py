@@ -136,7 +136,7 @@ class TestByDatabase:
         save_plan(session.database, plan, session.evidence.url, owner=session.executor_id)
         lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
         assert sweep(session, [], dry_run=False) == []
-        with pytest.raises(InvalidValue, match="in use by a live process"):
+        with pytest.raises(InvalidValue, match="in use by a process"):
             sweep(session, [TRIAL_ID], dry_run=False)
 
 

@@ -362,7 +362,7 @@ def test_a_quota_is_named_with_where_to_raise_it(cloud: Cloud) -> None:
 @pytest.mark.parametrize("operation", ["RunInstances", "CreateVolume", "AttachVolume"])
 def test_a_missing_permission_is_named(cloud: Cloud, operation: str) -> None:
     cloud.wire.spoil(operation, refusal("UnauthorizedOperation", "no", 403))
-    fails(cloud, AccessDenied, f"may not do ec2:{operation}")
+    fails(cloud, AccessDenied, f"not allowed to do ec2:{operation}")
 
 
 def test_credentials_that_expire_in_the_middle_say_how_to_log_in(cloud: Cloud) -> None:

@@ -71,7 +71,7 @@ def test_what_vsphere_does_not_tell_is_no_difference() -> None:
     ],
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:
-    with pytest.raises(RentalFailed, match="something else than asked") as refused:
+    with pytest.raises(RentalFailed, match="something other than") as refused:
         readback.check(DETAILS, machine(), [made])
     assert says in refused.value.message
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.began import begin_run
 from tests.rigs.measured import measure
 from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.replicates import ulid
@@ -20,7 +21,7 @@ from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T10:50:00+00:00")
 SECONDS = 3000

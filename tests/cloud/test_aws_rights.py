@@ -92,7 +92,7 @@ def demanded(aws_server: Aws, tmp_path_factory) -> Iterator[list[Demand]]:
         demanded_there = copy.copy(aws_server.cloud.demanded)
         aws_server.cloud.policy = without("MakeCreateVolume", "ec2:CreateVolume",
                                           "arn:aws:ec2:*:*:volume/*")  # fmt: skip
-        with pytest.raises(AccessDenied, match="may not do ec2:CreateVolume"):
+        with pytest.raises(AccessDenied, match="not allowed to do ec2:CreateVolume"):
             acquire(rig, "two")
         provider.release("two", scope)
         decoded = [one for one in aws_server.cloud.demanded if one.action.startswith("sts:")]

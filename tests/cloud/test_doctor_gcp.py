@@ -52,7 +52,7 @@ def test_a_quota_that_is_used_up_is_a_warning(gcp, doctor, flags):
     code, found = doctor.asked(*flags)
     assert code == 0
     (told,) = [one for one in of(found, "quota") if one["state"] == "warning"]
-    assert told["told"] == "CPUS: 0 of 0 left: no more can be rented"
+    assert told["told"] == "CPUS: 0 of 0 left: none can be rented until something is given back"
 
 
 def test_credentials_that_expired_are_the_one_problem(gcp, doctor, flags):

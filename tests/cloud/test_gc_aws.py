@@ -105,7 +105,7 @@ def test_every_region_is_looked_through_and_what_fails_stops_no_other(aws: Aws, 
     assert code == 3
     (unlisted,) = done["unlisted"]
     assert "a policy denies it" in unlisted["problem"]["message"]
-    assert f"not looked through: aws {unlisted['region']}" in err
+    assert f"not searched: aws {unlisted['region']}" in err
     (failed,) = [one for one in done["leases"] if one["problem"]]
     assert failed["outcome"] == "could-not-give-back"
     assert f"key-pair diskbench-{OLD}-key" in failed["problem"]["message"]

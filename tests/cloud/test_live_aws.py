@@ -90,7 +90,7 @@ def test_parameters_are_checked_and_not_only_rights(aws, doctor, flags):
 
 def test_what_rents_nothing_or_names_no_disk_is_refused(doctor):
     code, _, err = doctor.text("--provider", "local", "--live")
-    assert (code, "--live does not go with --provider local" in err) == (2, True)
+    assert (code, "--live cannot be used with --provider local" in err) == (2, True)
     code, _, err = doctor.text("--provider", "aws", "--live")
     assert code == 2
     assert "--disk" in err

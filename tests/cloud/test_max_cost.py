@@ -40,7 +40,7 @@ def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws: Aws, user:
 def test_a_price_that_is_not_known_must_be_assumed(aws: Aws, user: Cli) -> None:
     code, told = rent(aws, user, "--max-cost", "5", region="us-west-2")
     assert code == 2
-    assert "no price is known of machine m5.large" in told
+    assert "no price is known for machine m5.large" in told
     assert "transactions of standard" in told
     assert "--assume-price USD" in told
     code, told = rent(

@@ -59,6 +59,6 @@ def test_a_cell_whose_thread_ends_silently_is_started_again(chaos: Chaos) -> Non
     moment = "vanish before diskbench.engine.trial.order:next_step 2"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 0, done.stderr
-    assert "takes up again" in done.stderr
+    assert "resumes a cell" in done.stderr
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())

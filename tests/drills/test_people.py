@@ -27,7 +27,7 @@ def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> No
     said = [process.communicate(timeout=120)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     (refused,) = [text for text, process in zip(said, both, strict=True) if process.returncode]
-    assert "is being run by a live process" in refused
+    assert "is run by a process that is alive" in refused
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
 

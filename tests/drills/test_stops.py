@@ -459,5 +459,5 @@ def test_a_clock_that_is_moved_changes_no_duration(
     in_fio = [float(line.split()[0]) for line in said.splitlines() if "fio itself" in line]
     assert 4 <= in_fio[0] < HURRY_S
     told = user.run("results", "show", "last", "--timing").stdout
-    beyond = [float(line.split()[0]) for line in told.splitlines() if "beyond fio" in line]
+    beyond = [float(line.split()[0]) for line in told.splitlines() if "outside fio" in line]
     assert 0 <= beyond[0] < HURRY_S

@@ -41,6 +41,6 @@ def test_a_disk_that_is_plugged_in_goes_with_its_host(lab: Lab) -> None:
 
 
 def test_there_is_nothing_to_plug_into_without_a_host(lab: Lab) -> None:
-    with pytest.raises(HostUnavailable, match="no running lab host"):
+    with pytest.raises(HostUnavailable, match="no lab host runs"):
         plug_in("never", "vol-0abc", DISK, index=0)
     assert lab.left() == []

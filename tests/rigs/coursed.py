@@ -2,6 +2,7 @@
 
 from zlib import crc32
 
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 from tests.rigs.replicates import ulid
 
@@ -10,7 +11,7 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 

@@ -39,7 +39,7 @@ def _happen(deed: str) -> None:
         raise RuntimeError("it broke, as was asked for")
     from diskbench.errors import StoreUnavailable
 
-    raise StoreUnavailable("the database is away, as was asked for")
+    raise StoreUnavailable("the database does not answer, as was asked for")
 
 
 def holders(function: Any, name: str) -> Iterator[ModuleType]:

@@ -1,5 +1,6 @@
 """Trials of GoBonnieGo on a gp2 of AWS, as a store keeps them, without a machine."""
 
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan, make_step
 
 from diskbench.model.disk import DiskSpec
@@ -7,7 +8,7 @@ from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 from diskbench.units import GIB
 
 STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")

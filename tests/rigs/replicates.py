@@ -2,6 +2,7 @@
 
 from zlib import crc32
 
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 from ulid import ULID
 
@@ -9,7 +10,7 @@ from diskbench.model.rental import RentSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import SharedMachine
 from diskbench.store.database import transaction
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 from diskbench.store.runs import end_run_cell
 from diskbench.store.schema import run
 

@@ -207,7 +207,7 @@ def test_a_live_run_is_not_taken_over(
         _, err = process.communicate(timeout=120)
     assert "nothing to resume" in every.stderr
     assert named.returncode == 2
-    assert "live process" in named.stderr
+    assert "process that is alive" in named.stderr
     assert process.returncode == 0, err
 
 

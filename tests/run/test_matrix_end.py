@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,11 +33,15 @@ def user(tmp_path: Path) -> Iterator[Cli]:
 
 def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(user: Cli) -> None:
     conditions = ["--fail-if", "read: iops < 1", "--fail-if", "read: p50 > 1ns"]
-    done = user.run("matrix", "run", "two.yaml", "--quiet", *conditions)
+    file = user.home / "junit.xml"
+    done = user.run("matrix", "run", "two.yaml", "--quiet", *conditions, "--junit", str(file))
     assert done.returncode == 1, done.stderr
     failed = [line for line in done.stderr.splitlines() if line.startswith("failed ")]
     assert len(failed) == 2, "one of each cell"
     assert all("p50 > 1ns" in line for line in failed)
+    suites = ET.parse(file).getroot()  # noqa: S314 - our own
+    assert [suites.get(name) for name in ("tests", "failures", "errors")] == ["4", "2", "0"]
+    assert len({suite.get("name") for suite in suites}) == 2, "a suite of each cell"
     rows = [line for line in done.stdout.splitlines() if "fake plain" in line]
     assert len(rows) == 4, "two disks in two steps"
     assert "diskbench report " in done.stdout.splitlines()[-1]

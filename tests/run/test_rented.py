@@ -113,7 +113,7 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     timing = user.json("results", "show", run["run_id"], "--timing")["seconds"]
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
     assert timing["fio itself"] > 3
-    assert "beyond fio" in user.call("results", "show", "--timing").stdout
+    assert "outside fio" in user.call("results", "show", "--timing").stdout
 
 
 def test_replicates_are_new_machines_with_new_disks(user, profile):
@@ -341,7 +341,7 @@ def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--noise", "3"), "--noise: 3.0"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--path", "/tmp"), "--path /tmp"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--region", "x"), "--region x"),
-        (("--provider", "local", "--disk", "gp2"), "--disk gp2 does not go with"),
+        (("--provider", "local", "--disk", "gp2"), "--disk gp2 cannot be used with"),
         (("--provider", "ssh", "--host", "h", "--time-scale", "9"), "--time-scale 9"),
         (
             (*LAB, "--profile", "snia-iops", "--time-scale", "500"),

@@ -145,6 +145,6 @@ def test_triggered_by_hand_it_begins_at_the_next_look_of_a_worker(user, worker):
     assert "queued: triggered by hand" in user.call("schedule", "list").stdout
     worker()
     until(user, lambda seen: matrices(seen)["done"] == 1, "the end of its matrix")
-    assert "is over: 1 of 1 done" in user.call("schedule", "list").stdout
+    assert "ended: 1 of 1 done" in user.call("schedule", "list").stdout
     assert user.call("schedule", "remove", "nightly").returncode == 0
     assert user.json("schedule", "list")["schedules"] == []

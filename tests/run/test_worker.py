@@ -28,6 +28,8 @@ from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
+from diskbench.store.headlines import load_headlines
+from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan, load_results
 
 pytestmark = pytest.mark.slow
@@ -114,7 +116,7 @@ class Worker:
         return self.has_told("worker ")
 
     def waits(self) -> bool:
-        return self.has_told("the database is away")
+        return self.has_told("the database does not answer")
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
@@ -263,6 +265,10 @@ def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
     assert "1 cell waits for a worker that serves fake/site-a" in user.run("status").stdout
     a = worker("a", "--queues", "fake/site-a")
     until(lambda: all_over(user), "the end of the matrix")
+    runs = find_runs(seen_by(user))
+    judged = load_headlines(seen_by(user), [run.run_id for run in runs])
+    assert [judged[run.run_id].trust for run in runs].count(None) == 0, "before anybody looks"
+    assert len(runs) == 2
     assert [cell.state for cell in cells(user)] == ["done", "done"]
     assert sum(e["event"].startswith("took ") for e in a.told()) == 1
     assert sum(e["event"].startswith("took ") for e in b.told()) == 1
@@ -274,7 +280,7 @@ def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, 
     queue(user, cells=3, seconds=30)
     until(lambda: len(running(user, "long")) == 3, "the second steps")
     server.stop()
-    until(lambda: first.waits() and second.waits(), "both to see that the database is away")
+    until(lambda: first.waits() and second.waits(), "both to see that the database does not answer")
     server.start()
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)

@@ -67,7 +67,7 @@ def _own(
         typer.Option(
             "--after",
             metavar="COMMAND",
-            help="The same for B. Without both you are asked to do it.",
+            help="The same for state B. Without both commands you switch by hand when asked.",
         ),
     ] = None,
     blocks: Annotated[
@@ -93,7 +93,7 @@ def _own(
         typer.Option(
             "--fail-worse",
             metavar="SHARE",
-            help="Exit 1 where B differs from A and is worse by this share or more: 5%.",
+            help="Exit 1 if B differs from A and is worse by this share or more: 5%.",
         ),
     ] = None,
     output: ComparedAs = "table",

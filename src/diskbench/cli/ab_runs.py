@@ -133,7 +133,7 @@ def _switch(series: InTurn, turn: RunInTurn) -> None:
         raise InvalidValue(
             f"the command of {flag} ended with exit code {done.returncode} before a run of block "
             f"{turn.block}",
-            advice=f"the runs before it are kept; mend the command and continue with --series "
+            advice=f"the runs before it are kept; correct the command and continue with --series "
             f"{series.name}",
         )
 

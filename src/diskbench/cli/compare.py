@@ -61,8 +61,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="FACT",
-            help="Take trials of one side for replicates though this differs (zone, kernel, …, or "
-            "`all`).",
+            help="Count trials of one side as replicates although this fact differs (zone, kernel, "
+            "…); `all` ignores every fact.",
         ),
     ] = None,
     output: ComparedAs = "table",
@@ -81,7 +81,7 @@ def compare(
     if not published:
         if len(typed.names) != 2:
             raise InvalidValue(
-                f"two things are compared, not {len(typed.names)}",
+                f"compare takes two selections, not {len(typed.names)}",
                 advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
             )
         metrics = (metric,) if metric else ALL_METRICS if verbose else METRICS

@@ -149,7 +149,10 @@ def doctor(
     *,
     where: Where,
 ) -> None:
-    """Check this machine, the stores and providers; rents nothing. Exit 2: a problem."""
+    """Check this machine, the stores and providers; rents nothing.
+
+    The exit code is 2 if a check finds a problem.
+    """
     if print_policy is not None:
         print(_policy_of(print_policy))
         return

@@ -41,7 +41,8 @@ def gc(
         ),
     ] = None,
     region: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Its region (default: all of them).")
+        str | None,
+        typer.Option(metavar="NAME", help="Region of --provider (default: all regions)."),
     ] = None,
     not_mine: Annotated[
         bool,
@@ -56,7 +57,10 @@ def gc(
     *,
     where: Where,
 ) -> None:
-    """Give back resources of runs whose lease has expired. Exit 3: some could not be given back."""
+    """Give back resources of runs whose lease has expired.
+
+    The exit code is 3 if something could not be given back.
+    """
     import sys
 
     from diskbench.cli.foreground import leave
@@ -161,7 +165,7 @@ def _print(document: SweepDocument, output: str) -> None:
             unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
             print(f"in all about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
-        print(f"not looked through: {place.where}", file=sys.stderr)
+        print(f"not searched: {place.where}", file=sys.stderr)
         print_problem(place.problem)
     stays = all(item.outcome == "kept" and not item.problem for item in document.leases)
     if stays and not document.unlisted:

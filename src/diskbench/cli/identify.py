@@ -24,7 +24,7 @@ def identify(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Find the disks of the catalogue that behave as the disk of a run does, the best first.
+    """Find the disks in the catalogue that match the figures of a run, the best match first.
 
     Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
     also where nothing fits.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "run": "Measure a disk: here, over SSH, or on a rented machine.",
     "plan": "Expected figures, duration and cost of a run; rents nothing.",
-    "matrix": "Many cells from one file: regions, machines, disks, times.",
+    "matrix": "Measure many regions, machines, disks and times from a file.",
     "worker": "Measure cells of matrices; resume those of dead workers.",
     "schedule": "Measure a matrix regularly, with workers.",
     "status": "Show running work, the queue and rented resources.",

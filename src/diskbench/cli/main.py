@@ -89,7 +89,7 @@ def diskbench(
         ),
     ] = False,
 ) -> None:
-    """Measure how fast a disk really is: fio runs, the evidence is kept, the limits are named."""
+    """Measure how fast a disk really is: run fio, keep the evidence and say what limits it."""
     from diskbench.cli.events import set_up
 
     set_up(log_format, verbose=verbose, debug=debug)

@@ -18,7 +18,9 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app = typer.Typer(help="Many cells from one file: plan and run regions, machines, disks, times.")
+app = typer.Typer(
+    help="Plan and run many combinations of region, machine, disk and profile from a file."
+)
 
 FORMAT = 1
 """Format number of the JSON document of `list`."""

@@ -22,8 +22,11 @@ from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import list_machines
+from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from diskbench.cli.matrix_display import Output
     from diskbench.engine.session import Session
     from diskbench.model.standing import MatrixStanding
@@ -33,10 +36,16 @@ NOT_GIVEN_BACK = 3
 
 
 def foreground(
-    session: Session, campaign: CampaignRow, output: Output | None, *, quiet: bool
+    session: Session,
+    campaign: CampaignRow,
+    output: Output | None,
+    *,
+    quiet: bool,
+    junit: Path | None = None,
 ) -> int:
     """Run a matrix in this process to its end, or until it is asked to stop; the exit code. In the
-    end it is printed as `output`; None leaves that to the caller."""
+    end it is printed as `output`; None leaves that to the caller. `junit` is the file for a JUnit
+    report on all cells."""
     name = campaign.campaign_id
     claim_foreground(session, campaign)
     assert campaign.queue is not None
@@ -82,7 +91,7 @@ def foreground(
         if output is not None:
             print_standing(session.database, end, output)
         code = exit_code(session, end, stopped=worker.stop.all_asked)
-        return worst([code, _judge(session, end)])
+        return worst([code, _judge(session, end, junit)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
@@ -119,14 +128,22 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
     return 1 if bad else 0
 
 
-def _judge(session: Session, last: MatrixStanding) -> int:
-    """Say which conditions of `--fail-if` the figures of each cell miss; the exit code."""
-    missed = []
-    for cell in last.cells:
-        if cell.row.state == "done" and cell.row.cell.fail_if:
-            view = trial_view(trial_facts(stored_trial(session, cell.row.trial_id or "")))
-            missed.append((cell.row.key, view.missed))
-    return say_missed(missed)
+def _judge(session: Session, last: MatrixStanding, junit: Path | None) -> int:
+    """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
+    report; the exit code that this means."""
+    measured = [cell.row for cell in last.cells if cell.row.state == "done"]
+    judged = [row for row in measured if junit is not None or row.cell.fail_if]
+    named = [
+        (row.key, trial_view(trial_facts(stored_trial(session, row.trial_id or ""))))
+        for row in judged
+    ]
+    if junit is not None:
+        from diskbench.report.junit import junit_report  # imports an XML library
+
+        rows = (cell.row for cell in last.cells if cell.row.state != "done")
+        without = [(row.key, row.state, row.error or "it has no result") for row in rows]
+        write_whole(junit, junit_report(named, without))
+    return say_missed((key, view.missed) for key, view in named)
 
 
 def continue_detached(session: Session, campaign: CampaignRow) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -48,8 +49,14 @@ def run(
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exit 1 where a figure of a cell is so: 'p99 > 10ms', 'ratio < 0.9'.",
+            help="Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
             metavar="CONDITION",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the steps of all cells as a JUnit report, for CI.", metavar="FILE"
         ),
     ] = None,
     seed: Seed = None,
@@ -69,11 +76,12 @@ def run(
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
 
-    if fail_if and (detach or queue):
-        raise InvalidValue(
-            f"--fail-if {fail_if[0]!r} judges when the matrix ends, and this command ends before",
-            advice="leave out --detach and --queue",
-        )
+    for flag, given in (("--fail-if", fail_if), ("--junit", junit)):
+        if given and (detach or queue):
+            raise InvalidValue(
+                f"{flag} needs the end of the matrix, and this command ends before",
+                advice="leave out --detach and --queue",
+            )
     file = with_conditions(with_money(load_matrix(matrix), budget, assume_price), fail_if or ())
     books, providers = open_books(), Providers()
     close_at_end(providers.close)
@@ -93,7 +101,7 @@ def run(
     if detach:
         continue_detached(session, campaign)
         leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet))
+    leave(foreground(session, campaign, output, quiet=quiet, junit=junit))
 
 
 def resume(

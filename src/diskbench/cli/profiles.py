@@ -29,7 +29,9 @@ PathOption = Annotated[
 Device = Annotated[
     list[str] | None,
     typer.Option(
-        "--device", metavar="PATH", help="Block device to measure, or each that the file names."
+        "--device",
+        metavar="PATH",
+        help="Block device to measure; one for each that the file names.",
     ),
 ]
 Allow = Annotated[

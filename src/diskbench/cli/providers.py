@@ -35,7 +35,7 @@ def abilities(provider: Provider) -> Iterator[str]:
     if isinstance(instance, ports.EndsMachines):
         yield f"ends resources that were not given back: {instance.ends_by()}"
     if isinstance(instance, ports.Foresees):
-        yield "names the machine it would rent without a call to the cloud"
+        yield "names the machine that it would rent without a request to the cloud"
     if isinstance(instance, ports.Refreshes):
         yield "gets limits and prices by API: diskbench catalog instances --refresh"
     checks = [
@@ -48,9 +48,9 @@ def abilities(provider: Provider) -> Iterator[str]:
         if isinstance(instance, kind)
     ]
     if checks:
-        yield f"answers diskbench doctor: {', '.join(checks)}"
+        yield f"is checked by diskbench doctor: {', '.join(checks)}"
     if isinstance(instance, ports.SwapsDisks):
-        yield "gives a machine other disks: reuse_host of a matrix"
+        yield "can change the disks of a machine: reuse_host in a matrix"
     if isinstance(instance, ports.TellsTime):
         yield "reports its time, by which gc decides what has expired"
     if isinstance(instance, ports.HoldsCredit):

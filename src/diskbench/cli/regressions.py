@@ -25,7 +25,9 @@ def regressions(
     pool: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACT", help="Count machines of one time together that differ in it, or `all`."
+            metavar="FACT",
+            help="Count machines of one time together although this fact differs; "
+            "`all` ignores every fact.",
         ),
     ] = None,
     output: Annotated[

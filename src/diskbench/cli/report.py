@@ -51,7 +51,7 @@ def report(
     ] = None,
     axis: Annotated[
         Axis | None,
-        typer.Option("--axis", help="The axis of its picture (default: as the values ask for)."),
+        typer.Option("--axis", help="The axis of its picture (default: chosen from the values)."),
     ] = None,
     include_emulated: Annotated[
         bool,

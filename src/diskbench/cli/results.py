@@ -91,7 +91,9 @@ def show(
     pool: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACT", help="Of several trials: pool them though this differs, or `all`."
+            metavar="FACT",
+            help="Of several trials: pool them although this fact differs; `all` ignores every "
+            "fact.",
         ),
     ] = None,
     as_disk: AsDisk = None,
@@ -108,7 +110,7 @@ def show(
 ) -> None:
     """Show a run with the others on the same machine and disk: figures, verdict, next step.
 
-    Without a selection the newest. Of several trials, as of a matrix, it is shown what they say
+    Without a selection the newest. Several trials, such as those of a matrix, are shown
     together: median and interval.
     """
     from diskbench.cli.results_set import hint_of_set, print_set

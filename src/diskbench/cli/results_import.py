@@ -44,7 +44,7 @@ MeasuredOn = Annotated[
     str | None,
     typer.Option(
         metavar="DATE",
-        help="The day of the measurement, by which the catalogue's limits are chosen: 2018-03-16.",
+        help="The day of the measurement, which chooses the limits in the catalogue: 2018-03-16.",
     ),
 ]
 

@@ -58,7 +58,7 @@ def print_document(trial: StoredTrial) -> None:
 def print_timing(
     trial_id: str, seconds: Mapping[str, float], output: Literal["table", "json", "csv"]
 ) -> None:
-    """Where the wall time of a trial went, and how much of it was beyond fio.
+    """Where the wall time of a trial went, and how much of it was outside fio.
 
     `rent` and `release` are what its provider took. What is inside another span is indented.
     """
@@ -70,11 +70,11 @@ def print_timing(
         rows = [(trial_id, name, f"{s:.3f}") for name, s in seconds.items()]
         sys.stdout.write(csv_text([dict(zip(fields, row, strict=True)) for row in rows], fields))
     elif not seconds:
-        print(f"of trial {trial_id} no timing was kept")
+        print(f"no timing of trial {trial_id} is stored")
     else:
         for name, spent in seconds.items():
             print(f"{spent:10.3f} s  {'  ' if _is_inside(name) else ''}{name}")
-        print(f"{beyond:10.3f} s  beyond fio")
+        print(f"{beyond:10.3f} s  outside fio")
 
 
 _FIO = "fio itself"

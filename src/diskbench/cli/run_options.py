@@ -146,7 +146,8 @@ def common(
     fail_if: Annotated[
         list[str] | None,
         _how(
-            "Exit 1 where a figure is so: 'p99 > 10ms', 'ratio < 0.9', 'STEP: iops < 2900'.",
+            "Exit 1 if a figure meets this condition: 'p99 > 10ms', 'ratio < 0.9', "
+            "'STEP: iops < 2900'.",
             metavar="CONDITION",
         ),
     ] = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.cli.foreground import worst
+from diskbench.engine.trial.judge import judge_trial
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_names import names_of
@@ -75,6 +76,8 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     elif show.output == "csv":
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
+        for ending in endings:
+            judge_trial(session, ending.plan.trial_id)
     else:
         _print_document([trials.stored(ending) for ending in endings])
     for ending in endings:
@@ -121,11 +124,13 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
         return 0
 
     views = [trials.view(ending) for ending in measured]
+    names = names_of([ending.plan for ending in measured])
     if show.junit is not None:
         from diskbench.report.junit import junit_report  # imports an XML library
 
-        write_whole(show.junit, junit_report(views))
-    names = names_of([ending.plan for ending in measured])
+        named = zip(names, views, strict=True)
+        suites = [" ".join(filter(None, (view.subject.profile, name))) for name, view in named]
+        write_whole(show.junit, junit_report([*zip(suites, views, strict=True)]))
     return say_missed(zip(names, (view.missed for view in views), strict=True))
 
 

@@ -34,7 +34,7 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
         for flag, value in (("--max-replicates", most), ("--deadline", typed["deadline"])):
             if value is not None:
                 raise InvalidValue(
-                    f"{flag} {value} changes nothing without --until-ci", advice="add --until-ci 5%"
+                    f"{flag} {value} has no effect without --until-ci", advice="add --until-ci 5%"
                 )
         return None
     for flag, given in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):

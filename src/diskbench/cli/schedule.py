@@ -85,7 +85,7 @@ def add(
     )
     for block_seen in unseen:
         assert block_seen.problem is not None
-        print(f"not looked at: {block_seen.block}: {block_seen.problem.message}", file=sys.stderr)
+        print(f"not shown: {block_seen.block}: {block_seen.problem.message}", file=sys.stderr)
     print(f"{name} is {'kept' if is_new else 'changed'}; workers begin it", file=sys.stderr)
     _print([_one(database_url, name)])
 
@@ -123,7 +123,7 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Start again at the next time; missed times are not made up."""
+    """Start again at the next time; missed times are not run later."""
     from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import resume_schedule
@@ -149,7 +149,7 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     from diskbench.engine.schedule.schedules import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
-    print(f"{name} begins as soon as a worker is free and none of it runs", file=sys.stderr)
+    print(f"{name} begins when a worker is free and no other run of it is at work", file=sys.stderr)
 
 
 @app.command()

@@ -22,11 +22,19 @@ Filters = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Measured not before: 2026-11-21, 36h, 7d, 4w."),
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only runs measured at or after this time: 2026-11-21, 36h, 7d, 4w.",
+    ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option("--until", metavar="TIME", help="Measured not after, in the same form."),
+    typer.Option(
+        "--until",
+        metavar="TIME",
+        help="Only runs measured at or before this time, in the same form.",
+    ),
 ]
 
 

@@ -20,7 +20,7 @@ def worker(
     queues: Annotated[
         str,
         typer.Option(
-            help="What it reaches: providers, sites of providers (PROVIDER/*,PROVIDER/SITE)."
+            help="Providers and sites of providers that it reaches (PROVIDER/*,PROVIDER/SITE)."
         ),
     ] = "*",
     concurrency: Annotated[
@@ -33,7 +33,7 @@ def worker(
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What 'diskbench status' calls it (default: its host).")
+        str | None, typer.Option(help="Its name in 'diskbench status' (default: its host).")
     ] = None,
     drain: Annotated[
         bool,

@@ -61,7 +61,7 @@ def _checked(
     renter = providers.renter(cell.provider)
     if not isinstance(renter, Rehearses):
         raise InvalidValue(
-            f"--live does not go with --provider {cell.provider}, which cannot check requests "
+            f"--live cannot be used with --provider {cell.provider}, which cannot check requests "
             "without carrying them out",
             advice="leave --live out",
             field="provider",

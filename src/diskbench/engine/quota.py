@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Scope
     from diskbench.ports import Metered
 
-_RAISE = "have it raised (docs/doctor.md), or give back what is not needed (diskbench gc)"
+_RAISE = "request a higher one (docs/doctor.md), or give back what is not needed (diskbench gc)"
 
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
@@ -62,7 +62,8 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
                 _finding(where, "ok", f"{text}, the matrix takes {needed:,.0f} at once")
             )
         elif left <= 0 and needs is None and not _is_idle_family(quota):
-            findings.append(_finding(where, "warning", f"{text}: no more can be rented", _RAISE))
+            full = f"{text}: none can be rented until something is given back"
+            findings.append(_finding(where, "warning", full, _RAISE))
         elif needs is None and not _is_idle_family(quota):
             findings.append(_finding(where, "ok", text))
     return findings

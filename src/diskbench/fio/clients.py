@@ -41,7 +41,7 @@ def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
         if abs(found - said) > (1024 * len(jobs) if words == "bytes" else 0):
             raise FioOutputUnreadable(
                 f"{where}: its servers did {found:,} {words}, and {ALL_CLIENTS!r} says {said:,}",
-                advice="was a server's part cut off? Import the whole output, or only that line",
+                advice="a server's part may be missing: import the whole output, or only that line",
             )
         break
     return own

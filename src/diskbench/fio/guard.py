@@ -153,7 +153,7 @@ def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
     if target.others:
         for job in jobs(jobfile.sections):
             if not job.get("filename"):
-                yield f"[{job.name}] names no device: filename= says which of the disks it is for"
+                yield f"[{job.name}] has no device: filename= says which of the disks it is for"
 
 
 def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:

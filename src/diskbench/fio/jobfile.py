@@ -158,7 +158,7 @@ def _add_line(raw: str, number: int, sections: list[tuple[str, list[JobOption]]]
         )
     if not sections:
         raise ProfileError(
-            f"line {number}: option {line!r} stands before any [section]",
+            f"line {number}: option {line!r} is before the first [section]",
             advice="put it under [global]",
         )
     sections[-1][1].append(_option(line, number))

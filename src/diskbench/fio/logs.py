@@ -116,7 +116,7 @@ def layout(head: bytes, *, where: str, kind: LogKind | None = None) -> Layout | 
     else:
         raise FioOutputUnreadable(
             f"{where}: no column of it is a direction (0 read, 1 write, 2 trim)",
-            advice="is it a histogram log, or the log of another program?",
+            advice="it may be a histogram log, or the log of another program",
         )
     return Layout(
         columns=columns,

@@ -42,7 +42,7 @@ def check_override(profile: Profile, key: str, text: str) -> None:
 def _unsafe(what: str, field: str) -> InvalidValue:
     return InvalidValue(
         f"{what} holds a character that no parameter may hold",
-        advice="letters, digits, blanks and _ . , : % + / = - may stand in it",
+        advice="use only letters, digits, blanks and _ . , : % + / = -",
         field=field,
     )
 

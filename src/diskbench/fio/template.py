@@ -196,17 +196,17 @@ def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int
         case "time":
             raise ProfileError(
                 f"{where}: its template takes more than {TEMPLATE_S:g} s of processor time",
-                advice="does a loop in it end? The largest shipped template takes 0.01 s",
+                advice="check that each loop in it ends; the largest shipped template takes 0.01 s",
             )
         case "memory":
             raise ProfileError(
                 f"{where}: its template needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
-                advice="does it repeat a text or list too often?",
+                advice="check how often it repeats a text or a list",
             )
         case "long":
             raise ProfileError(
                 f"{where}: its template makes a job file of more than {format_bytes(TEXT_BYTES)}",
-                advice="does it repeat a text or loop too often?",
+                advice="check how often it repeats a text or a loop",
             )
         case _:
             raise ProfileError(f"{place}: {expanded['message']}", advice="correct the template")

@@ -31,7 +31,7 @@ _MOST_FIELDS: Final = 20_000
 """At the end stand nine fields for each disk."""
 _TOGETHER: Final = (
     "lines of one group count as jobs that ran together; if they are of several runs that were "
-    "appended to one file, import each by itself"
+    "appended to one file, import each of them on its own"
 )
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
@@ -167,5 +167,5 @@ def _real(field: str, where: str) -> float:
 def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
     return FioOutputUnreadable(
         f"{where}: not readable as terse output of fio: {cause}",
-        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
+        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
     )

@@ -89,5 +89,5 @@ def text_unreadable(where: str, cause: str) -> FioOutputUnreadable:
     """The error for a text that cannot be read."""
     return FioOutputUnreadable(
         f"{where}: not readable as text of fio: {cause}",
-        advice="was it cut while it was copied? JSON (--output-format=json+) holds most",
+        advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
     )

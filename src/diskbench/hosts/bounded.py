@@ -30,7 +30,7 @@ class OutputLimit:
             raise LimitExceeded(
                 f"{self._host} printed more than {format_bytes(self._limit)} for one command "
                 f"({shown_script(self._script)})",
-                advice="run the command there by hand: is one of its programs replaced by another?",
+                advice="run the command there by hand: one of its programs may have been replaced",
             )
         return data
 

@@ -205,7 +205,7 @@ def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
             with (directory / member.name).open("wb") as file:
                 shutil.copyfileobj(source, file, TAR_READ_BYTES)
             if _size(directory / member.name) != member.size:
-                raise EvidenceDamaged(f"{member.name} of step {unit.name} came incomplete")
+                raise EvidenceDamaged(f"{member.name} of step {unit.name} arrived incomplete")
             collected.kept.append(member.name)
             # tarfile would keep every header, and headers may be large.
             tar.members = []  # type: ignore[attr-defined]
@@ -270,7 +270,7 @@ def _too_much(unit: Unit) -> str:
 def _verify(directory: Path, collected: _Found, unit: Unit, host: Host) -> None:
     """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
     if _SUMS not in collected.kept:
-        raise EvidenceDamaged(f"step {unit.name} came from {host.name} without checksums")
+        raise EvidenceDamaged(f"step {unit.name} arrived from {host.name} without checksums")
     if _size(directory / _SUMS) > RECORD_BYTES:
         raise LimitExceeded(
             f"{_SUMS} of step {unit.name} from {host.name} takes more than "

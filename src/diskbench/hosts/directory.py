@@ -78,7 +78,9 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
     _check_trusted(leading, where)
     match word:
         case "missing":
-            raise TargetRefused(f"{where} does not exist", advice="make it, or name another --path")
+            raise TargetRefused(
+                f"{where} does not exist", advice="create it, or give another --path"
+            )
         case "file":
             raise TargetRefused(
                 f"{where} is not a directory",
@@ -139,7 +141,7 @@ def _check_trusted(lines: list[str], where: str) -> None:
         if uid is None or gid is None or mode is None or set(fields[3]) & {"8", "9"}:
             raise HostUnavailable(
                 f"{where} could not be looked at: the host says {' '.join(fields)[:80]!r}",
-                advice="is stat there another program than it should be?",
+                advice="check that stat on that host is the standard program",
             )
         at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])
         for name, is_known in _replacers(at, sudo_uid, sudo_user):

@@ -50,7 +50,7 @@ def make_filesystem(
         why = last.removeprefix("! ") or _why_nothing(host)
         raise MeasurementFailed(
             f"no {target.filesystem} could be made on {target.device} of {host.name}: {why}",
-            advice="nothing but this device was touched; look at it with diskbench devices",
+            advice="no other device was changed; look at it with diskbench devices",
         )
     return (*commands, last)
 
@@ -84,7 +84,7 @@ def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str
 def _why_nothing(host: Host) -> str:
     """Why a script for root printed nothing. Raises HostUnavailable where there is no root."""
     done = host.run("id -u", root=True)
-    return done.stderr.decode(errors="replace").strip() or "it ended without a word"
+    return done.stderr.decode(errors="replace").strip() or "it ended without a message"
 
 
 def given(values: Mapping[str, str]) -> str:

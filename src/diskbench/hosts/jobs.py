@@ -242,7 +242,7 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
         )
     if word.is_garbled:
         raise MeasurementFailed(
-            f"step {unit.name} ended on {host.name} with words that diskbench never writes: "
+            f"step {unit.name} ended on {host.name} with text that diskbench never writes: "
             f"{last[:80]!r}",
             advice=f"look at {unit.directory}/exit there",
         )

@@ -156,7 +156,7 @@ def _chunks(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[byte
 
 
 def _silent(timeout_s: float) -> ConnectionLost:
-    return ConnectionLost(f"a command on this machine gave no sign of life for {timeout_s:g} s")
+    return ConnectionLost(f"a command on this machine gave no answer for {timeout_s:g} s")
 
 
 def _shell_exit(returncode: int) -> int:

@@ -122,7 +122,7 @@ class SshHost:
             yield channel
         except TimeoutError:
             self.close()
-            raise self._lost(f"no sign of life for {timeout_s:g} s") from None
+            raise self._lost(f"no answer for {timeout_s:g} s") from None
         except ConnectionLost:
             self.close()
             raise

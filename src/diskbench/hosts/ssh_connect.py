@@ -93,13 +93,13 @@ def _socket(route: Route, limits: ConnectLimits) -> socket.socket:
     except socket.gaierror as error:
         raise Unreachable(
             f"{route.hostname!r} cannot be resolved: {error.strerror}",
-            advice="look for a typing error, or name it in your ssh configuration",
+            advice="check the spelling, or name it in your ssh configuration",
         ) from error
     except OSError as error:
         why = "no answer in time" if isinstance(error, TimeoutError) else error.strerror or error
         raise Unreachable(
             f"cannot connect to {_where(route)}: {why}",
-            advice=f"is it up, and does sshd listen there? try: {route.by_hand()}",
+            advice=f"check that it is up and that sshd listens there: {route.by_hand()}",
         ) from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

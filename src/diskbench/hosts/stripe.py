@@ -127,6 +127,6 @@ def _run(
         why = last.removeprefix("! ") or done.stderr.decode(errors="replace").strip()
         raise MeasurementFailed(
             f"the stripe of {', '.join(m.path for m, _ in members)} on {host.name}: {why}",
-            advice="nothing but these disks was touched; look at them with diskbench devices",
+            advice="no other disks were changed; look at them with diskbench devices",
         )
     return last.removeprefix("= ")

@@ -30,7 +30,7 @@ def check_log(data: bytes, *, name: str) -> None:
     what = f"line {data.count(_NEWLINE, 0, at) + 1} is not a row of a fio log: {line[:80]!r}"
     raise InvalidValue(
         f"{name}: {what if ends else 'it has no row'}",
-        advice="was it cut while it was copied? Without that line it can be imported"
+        advice="it may have been cut while it was copied; without that line it can be imported"
         if ends
         else "with log_avg_msec fio writes a log when the job ends",
     )

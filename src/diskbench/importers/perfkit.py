@@ -78,7 +78,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
             raise InvalidValue(
                 f"{name}: {sample['metric']} has two values in one run: {before.get('value')!r} "
                 f"and {sample.get('value')!r}",
-                advice="were the results of several runs put together? Import each by itself",
+                advice="if these are the results of several runs, import each run on its own",
             )
         version = labels.get("perfkitbenchmarker_version", version)[:40]
         for label, fact in (("fio_version", "fio_version"), ("vm_names", "hosts")):

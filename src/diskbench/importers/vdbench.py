@@ -91,7 +91,7 @@ def _totals(
 def _seconds(match: re.Match[str], elapsed: int | None, where: str) -> float | None:
     first, last = int(match["first"]), int(match["last"])
     if not 0 < first <= last:
-        raise InvalidValue(f"{where}: avg_{first}-{last} names no interval")
+        raise InvalidValue(f"{where}: avg_{first}-{last} is not an interval")
     return (last - first + 1) * elapsed / last if elapsed and elapsed >= last else None
 
 

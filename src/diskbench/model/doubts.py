@@ -249,7 +249,7 @@ REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="
 OTHER_DISK = Doubt("other-disk", "with care", "behaves as another disk type", shown="verdict")
 DATED = Doubt(
     "dated", "note", "judged by the limits of its day",
-    "--measured-on says the day of a file that does not tell it",
+    "--measured-on gives the day of a file that has none",
     shown="verdict",
 )  # fmt: skip
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")

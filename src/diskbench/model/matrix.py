@@ -119,7 +119,7 @@ class CellFields(Frozen):
     fail_if: tuple[str, ...] | None = Field(
         None,
         min_length=1,
-        description="`matrix run` exits 1 where a figure is so: 'p99 > 10ms', 'ratio < 0.9'.",
+        description="`matrix run` exits 1 if a figure meets this condition: 'p99 > 10ms'.",
     )
     route: str | None = Field(
         None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."

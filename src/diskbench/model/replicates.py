@@ -31,7 +31,7 @@ class ReplicateLine(Frozen):
 
 
 class FlaggedTrial(Frozen):
-    """A trial on a machine that was not itself, by its canary (MR-13), in words."""
+    """A trial on a machine whose canary differs from the others (MR-13), and how."""
 
     trial_id: str
     why: tuple[str, ...]

@@ -93,8 +93,8 @@ class Run:
 
     @property
     def when(self) -> str | None:
-        """When it began, or was measured; None where nobody knows."""
-        return self.started_at or self.measured_at
+        """When it was measured, by which lists are in order; None where nobody knows."""
+        return self.measured_at or self.started_at
 
     def has(self, mark: Mark) -> bool:
         """Whether a reader must know this before believing its numbers."""

@@ -151,7 +151,7 @@ _ALL = ""
 _NO_LIMIT = 10**9
 _CANCELLED = Problem(
     kind="Cancelled",
-    message="the matrix was cancelled before its turn came",
+    message="the matrix was cancelled before it began",
     exit_code=Interrupted.exit_code,
 )
 

@@ -28,7 +28,7 @@ def allowed_options(
         where = (
             f"the machine of --provider {provider} is rented"
             if rents
-            else f"{host} may be a machine of others as well"
+            else f"{host} may be shared with other users"
         )
         raise InvalidValue(
             f"--allow {options[0]}: {where}; it is allowed only on this machine",

@@ -102,7 +102,7 @@ def named_disk(words: str) -> Named:
 class Hint(Frozen):
     """What the user states about a disk that diskbench did not rent: its catalogue type, the
     machine type that it was attached to, or the performance that its owner expects, and the day of
-    the measurement (`2018-03-16`), by which the catalogue's limits are chosen. For an imported run
+    the measurement (`2018-03-16`), which chooses the limits in the catalogue. For an imported run
     these are stored in the run's labels under the same names."""
 
     as_disk: str | None = None
@@ -145,13 +145,13 @@ def hint_of(labels: Mapping[str, str]) -> Hint:
 def _read(words: str) -> tuple[str, str, float, dict[str, str]]:
     parts = [part.strip() for part in words.split(":")]
     if len(parts) < 3 or not all(parts):
-        raise InvalidValue(f"{words!r} names no disk of a cloud", advice=f"write {FORM}")
+        raise InvalidValue(f"{words!r} is not a disk of a cloud", advice=f"write {FORM}")
     cloud, disk_type, size, *more = parts
     pairs = dict(part.partition("=")[::2] for part in more)
     if unknown := pairs.keys() - _MORE:
         raise InvalidValue(
             f"{words!r}: {', '.join(sorted(unknown))} is not known of a disk",
-            advice=f"after the size may stand {', '.join(sorted(_MORE))}",
+            advice=f"after the size, add {', '.join(sorted(_MORE))}",
         )
     return cloud.lower(), disk_type, _number(words, size), pairs
 

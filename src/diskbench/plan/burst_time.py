@@ -45,7 +45,7 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
     scale = rental.spec.time_scale
     phases = _scaled_bursts_s(rental)
     if not phases:
-        return (f"--time-scale {scale:g} changes nothing: the disk has no burst credit",)
+        return (f"--time-scale {scale:g} has no effect: the disk has no burst credit",)
     shortest = min(phases)
     if shortest >= SHORTEST_PHASE_S:
         return ()

@@ -152,7 +152,7 @@ def promise(request: Request) -> Promise | None:
         return None
     if not plugin(request.provider).promise_by_owner:
         raise InvalidValue(
-            f"--promise does not go with --provider {request.provider}: its catalogue promises",
+            f"--promise cannot be used with --provider {request.provider}: its catalogue promises",
             advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )

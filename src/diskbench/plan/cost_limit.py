@@ -37,13 +37,13 @@ def cost_limit(
             )
         if not rents:
             raise InvalidValue(
-                f"{name} {value:g} does not go with --provider {provider}, which rents nothing",
+                f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
                 advice="leave it out: to measure a machine that is there costs nothing",
                 field="provider",
             )
     if assume_price is not None and max_cost is None:
         raise InvalidValue(
-            f"--assume-price {assume_price:g} changes nothing without --max-cost",
+            f"--assume-price {assume_price:g} has no effect without --max-cost",
             advice="add --max-cost USD",
         )
     return CostLimit(max_cost, assume_price)
@@ -72,7 +72,7 @@ def check_cost(
     if len(known) < len(totals):
         names = dict.fromkeys(name for cost in costs for name in cost.unknown)
         raise CostRefused(
-            f"{limit_name} {limit_usd:g}: no price is known of {', '.join(names)}",
+            f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}",
             advice=f"say what an hour costs: {assume_name} USD",
         )
     total = math.fsum(known)

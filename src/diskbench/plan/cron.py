@@ -73,7 +73,7 @@ def check_cron(cron: str) -> None:
         croniter(cron, _ANY_DAY, second_at_beginning=True).get_next(datetime)
     except CroniterError as error:
         raise InvalidValue(
-            f"--cron {cron!r} never comes: {error}", advice="there is no such day in any year"
+            f"--cron {cron!r} never occurs: {error}", advice="there is no such day in any year"
         ) from error
 
 

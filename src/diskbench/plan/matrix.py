@@ -70,7 +70,7 @@ def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
     blocks = [block(combination, matrix) for combination in chosen]
     for first, second in duplicates(blocks):
         raise InvalidValue(
-            f"{first.name} is there twice ({_place(first)} and {_place(second)})",
+            f"{first.name} occurs twice ({_place(first)} and {_place(second)})",
             advice="use `replicates` to repeat a cell, or leave one of them out",
         )
     cells = _matrix_cells(blocks)

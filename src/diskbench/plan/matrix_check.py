@@ -98,7 +98,7 @@ class _Checker:
         for earlier, later in duplicates(blocks):
             yield self._at(
                 later.combination.at,
-                f"{later.name} is there twice, first in line {self._line(earlier.combination.at)}",
+                f"{later.name} occurs twice, first in line {self._line(earlier.combination.at)}",
                 "use `replicates` to repeat a cell, or leave one of them out",
             )
         if not self._wrong:

@@ -37,11 +37,11 @@ def becomes(
     if at.paused:
         return "skipped", "the schedule was paused"
     if comes_again(cron, shown):
-        return "skipped", f"the clock was set back: {shown:%H:%M} came a second time"
+        return "skipped", f"the clock was set back, so {shown:%H:%M} occurred again"
     if late and not schedule.backfill:
-        return "skipped", "no worker was there at the time"
+        return "skipped", "no worker was running then"
     if late:
-        return "queued", "no worker was there at the time"
+        return "queued", "no worker was running then"
     if at.busy and schedule.overlap == "skip":
         return "skipped", at.busy
     return "queued", at.busy

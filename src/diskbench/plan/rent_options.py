@@ -36,7 +36,7 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
         return spec.model_copy(update={"size_gib": _whole(options.get("size"))})
     for name, value in typed(spec):
         raise InvalidValue(
-            f"{name} {value} does not go with --provider {provider}, which rents nothing",
+            f"{name} {value} cannot be used with --provider {provider}, which rents nothing",
             advice="name a provider that does: diskbench providers",
             field="provider",
         )
@@ -58,7 +58,7 @@ def foreign_option(what: str, provider: str, known: Collection[str], name: str) 
     *rest, last = known
     names = f"{', '.join(rest)} and {last}" if rest else last
     return InvalidValue(
-        f"{what} does not go with --provider {provider}",
+        f"{what} cannot be used with --provider {provider}",
         advice=f"it is an option of {names}: leave it out, or add --provider {last}",
         field=name,
     )

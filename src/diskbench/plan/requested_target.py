@@ -39,8 +39,8 @@ def _rented_target(request: Request) -> TargetSpec:
     ):
         if value:
             raise InvalidValue(
-                f"{flag} {value} does not go with --provider {request.provider}, which makes its "
-                "own machine and disk",
+                f"{flag} {value} cannot be used with --provider {request.provider}, which makes "
+                "its own machine and disk",
                 advice="leave it out, or measure a machine of yours with --provider ssh",
                 field=field_of(flag),
             )

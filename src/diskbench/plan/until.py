@@ -74,7 +74,7 @@ def until_mistakes(matrix: Matrix) -> Iterator[tuple[Place, str, str]]:
     if limits.until_ci is None:
         for name in ("min_replicates", "max_replicates"):
             if name in given:
-                yield ("limits", name), f"limits.{name} changes nothing without until_ci", "add it"
+                yield ("limits", name), f"limits.{name} has no effect without until_ci", "add it"
         return
     if limits.max_replicates < limits.min_replicates:
         message = f"limits.max_replicates {limits.max_replicates} is less than min_replicates"

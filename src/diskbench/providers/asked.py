@@ -48,8 +48,8 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
         if group not in groups:
             for name, value in values.items():
                 raise InvalidValue(
-                    f"{flag(name)} {value} does not go with --provider {plugin.name}",
-                    advice=f"{group} alone knows it: leave it out",
+                    f"{flag(name)} {value} cannot be used with --provider {plugin.name}",
+                    advice=f"{group} alone has it: leave it out",
                     field=field_of(flag(name)),
                 )
     for name, advice in plugin.refuses.items():
@@ -57,7 +57,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
         if value not in (None, False):
             typed = f"{flag(stored_name(name))} {value}" if value is not True else f"--{name}"
             raise InvalidValue(
-                f"{typed} does not go with --provider {plugin.name}", advice=advice, field=name
+                f"{typed} cannot be used with --provider {plugin.name}", advice=advice, field=name
             )
 
 
@@ -104,7 +104,7 @@ def check_ssh(spec: RentSpec, kept: str) -> None:
     check_cidr(spec.ssh_cidr)
     if spec.security_group is not None:
         raise InvalidValue(
-            f"--ssh-cidr does not go with --security-group: {kept} not changed",
+            f"--ssh-cidr cannot be used with --security-group: {kept} not changed",
             advice="leave one of them out",
             field="ssh_cidr",
         )
@@ -115,7 +115,7 @@ def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
     of an emulator's endpoint. Raises InvalidValue."""
     if spec.group(EmulationOptions.group) and not emulated:
         raise InvalidValue(
-            "the lab's options (time scale, style, noise …) do not go with real machines",
+            "the lab's options (time scale, style, noise …) cannot be used with real machines",
             advice=f"leave them out, or use an emulated cloud: --endpoint-url {endpoint}",
         )
 

@@ -25,7 +25,7 @@ _TRIES = 3
 def caller_cidr() -> str:
     """This machine's public address as a network of one address; behind a proxy that of the proxy.
     Raises HostUnavailable."""
-    advice = "name the network to let SSH in from: --ssh-cidr 203.0.113.7/32"
+    advice = "name the network from which SSH is allowed: --ssh-cidr 203.0.113.7/32"
     try:
         answer = pool_for(URL).request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
         return str(ipaddress.ip_network(answer.data.decode("ascii").strip()))
@@ -50,5 +50,5 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
     if is_loopback(private):
         return LOOPBACK
     raise InvalidValue(
-        f"from where SSH should be let in is not known at {private}", advice="add --ssh-cidr"
+        f"the network from which SSH is allowed is not known at {private}", advice="add --ssh-cidr"
     )

@@ -54,22 +54,22 @@ STUCK = "stuck"
 _STUCK_S, _LOOK_S = 120.0, 0.05
 _FAULTS: dict[str, tuple[type[DiskbenchError], str, str]] = {
     "capacity": (NoCapacity, "no machine is free", "try another zone"),
-    "quota": (QuotaExceeded, "the quota of 0 machines is used up", "have it raised"),
+    "quota": (QuotaExceeded, "the quota of 0 machines is used up", "request a higher quota"),
     "access": (AccessDenied, "the credentials expired", "log in again"),
-    "broken": (RentalFailed, "the machine never came up", "start the run again"),
+    "broken": (RentalFailed, "the machine did not start", "start the run again"),
 }
 
 PLUGIN = Plugin(
     name="fake",
     title="Fake cloud",
-    summary="A cloud in a directory of this machine, to try out and to test renting.",
+    summary="A cloud in a directory of this machine, for trying and testing rentals.",
     provider="diskbench.providers.fake:FakeProvider",
     rents=True,
 )
 
 
 class FakeProvider:
-    """A cloud in a directory of this machine, to try out and to test renting."""
+    """A cloud in a directory of this machine, for trying and testing rentals."""
 
     name = "fake"
 

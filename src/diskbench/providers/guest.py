@@ -99,7 +99,7 @@ def _prepared(guest: Guest) -> bool | Still:
     if state == "failed":
         raise RentalFailed(
             f"the machine could not be prepared: {why}",
-            advice="does its subnet reach the package mirrors? or use an --image that has fio",
+            advice="check that its subnet reaches package mirrors, or use an --image that has fio",
         )
     return Still("packages are being installed")
 

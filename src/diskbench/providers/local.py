@@ -25,7 +25,7 @@ class LocalProvider:
         disk."""
         if cell.address is not None:
             raise InvalidValue(
-                f"--host {cell.address} does not go with --provider local",
+                f"--host {cell.address} cannot be used with --provider local",
                 advice="use --provider ssh to measure another machine",
                 field="host",
             )

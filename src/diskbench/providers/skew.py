@@ -23,7 +23,7 @@ _ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
 def skew(where: str, theirs: datetime | None, before: datetime, after: datetime) -> Finding:
     """The finding for a cloud that reported the time `theirs` between our `before` and `after`."""
     if theirs is None:
-        return _finding(where, "warning", "the cloud does not tell its time")
+        return _finding(where, "warning", "the cloud does not report its time")
     # The cloud truncates to whole seconds, so the true time may be up to one second later.
     early = (before - theirs).total_seconds() - 1
     late = (theirs - after).total_seconds()
@@ -51,7 +51,7 @@ def said(where: str, theirs: datetime | None) -> datetime:
     if theirs is None:
         raise CloudSilent(
             f"{where} answered without its time (a Date header)",
-            advice="look whether a proxy stands between; nothing that expired is deleted meanwhile",
+            advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
         )
     return theirs
 

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_view import TrialView
 
 
-def junit_report(views: Sequence[TrialView]) -> bytes:
-    """The XML of a JUnit report on trials, UTF-8.
+def junit_report(
+    named: Sequence[tuple[str, TrialView]], without: Sequence[tuple[str, str, str]] = ()
+) -> bytes:
+    """The XML of a JUnit report on trials, UTF-8; each with the name of its suite.
 
     A step without a figure is a case with an error; so is a trial that ended before its last step.
-    A condition that no step answers is a case of its own.
+    A condition that no step answers is a case of its own. `without` are trials that have no
+    result: name, state and why.
     """
-    suites = [_suite(view) for view in views]
+    suites = [_suite(name, view) for name, view in named]
+    suites += [_suite_without(*trial) for trial in without]
     root = ET.Element("testsuites", _sums(suites))
     root.extend(suites)
     ET.indent(root)
@@ -33,9 +37,16 @@ def junit_report(views: Sequence[TrialView]) -> bytes:
     return text + b"\n"
 
 
-def _suite(view: TrialView) -> ET.Element:
+def _suite_without(name: str, state: str, why: str) -> ET.Element:
+    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name}")})
+    case = ET.SubElement(suite, "testcase", {"name": "all steps", "classname": "diskbench"})
+    _add(case, "error", state, why)
+    return _counted(suite)
+
+
+def _suite(name: str, view: TrialView) -> ET.Element:
     subject = view.subject
-    suite = ET.Element("testsuite", {"name": visible(f"diskbench {subject.profile}")})
+    suite = ET.Element("testsuite", {"name": visible(f"diskbench {name}")})
     facts = ET.SubElement(suite, "properties")
     for name, values in view.facts:
         value = visible("; ".join(text for text in values if text))
@@ -56,6 +67,10 @@ def _suite(view: TrialView) -> ET.Element:
     if view.unfinished or not view.lines:
         why = view.unfinished or view.missing
         _add(_case(suite, view, "all steps"), "error", subject.state or "", why)
+    return _counted(suite)
+
+
+def _counted(suite: ET.Element) -> ET.Element:
     for name, count in _sums([suite]).items():
         suite.set(name, count)
     return suite

@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.compare import Pair, Ratio, compare
+from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
+from diskbench.model.ids import short
 from diskbench.results.pool import apart
 
 if TYPE_CHECKING:
@@ -116,15 +117,19 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
 
 
 def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
-    """The trials on machines with an abnormal canary, and the ratio without them (MR-13)."""
+    """The trials on machines with an abnormal canary, and the ratio without them where it differs
+    (MR-13)."""
     names = [figure.trial_id for figure in (*draft.a, *draft.b) if figure.trial_id in flagged]
     if not names:
         return
     left = [
         [figure for figure in side if figure.trial_id not in flagged] for side in (draft.a, draft.b)
     ]
-    without = "nothing is left without"
-    if all(left):
-        without = f"without {'it' if len(names) == 1 else 'them'} the ratio is"
-        without += f" {compare(paired(*left)[0]).ratio:.2f}"
-    yield f"the canary was off on {', '.join(names)}: {without}, with {draft.ratio.ratio:.2f}"
+    yield f"the canary differs on the machine of {', '.join(map(short, names))}"
+    them = "it" if len(names) == 1 else "them"
+    if not all(left):
+        yield f"nothing to compare is left without {them}"
+        return
+    ratio, others = draft.ratio.ratio, compare(paired(*left)[0]).ratio
+    if abs(others / ratio - 1) >= LEAST_DIFFERENCE:
+        yield f"without {them} the ratio is {others:.2f}, not {ratio:.2f}"

@@ -34,7 +34,7 @@ def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     """
     if not asked:
         raise InvalidValue(
-            "nothing is named to delete", advice="name runs, or give --filter, --since or --until"
+            "no run is selected", advice="select runs, or add --filter, --since or --until"
         )
     runs = {run.run_id: run for run in find_runs(database, chosen(database, asked))}
     active = set(unfinished_trials(database))

@@ -6,6 +6,7 @@ and its keys are those of model/selection_keys.py.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _LISTED = "'diskbench results list' shows what there is"
 _RANGE = ".."
-_DATE = len("2026-11-21")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 
 
@@ -42,10 +43,10 @@ def selected(database: Engine | Reader, text: str) -> list[Filter]:
         return [Filter("trial_id", "=", find_run(database, text).trial_id)]
     if "=" in text or "~" in text or "<" in text or ">" in text:
         return conditions(database, [text])
-    if _RANGE in text:
-        return _between(text)
-    if len(text) == _DATE and text.count("-") == 2:
+    if _DAY.fullmatch(text):
         return _between(f"{text}{_RANGE}{text}")
+    if _RANGE in text and newest_matrix_named(database, text) is None:
+        return _between(text)
     return [_by_id(database, text)]
 
 
@@ -128,7 +129,7 @@ def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
                 rows += find_runs(database, [Filter("trial_id", "=", trial_id), *met])
         by_id |= {row.run_id: row for row in rows}
     if not by_id:
-        raise InvalidValue(f"{asked.words!r} names no run", advice=_LISTED)
+        raise InvalidValue(f"no run matches {asked.words!r}", advice=_LISTED)
     return sorted(by_id.values(), key=_by_time)
 
 
@@ -163,7 +164,7 @@ def _condition(database: Engine | Reader, text: str) -> Filter:
 def _between(text: str) -> list[Filter]:
     start, _, end = (part.strip() for part in text.partition(_RANGE))
     if not start and not end:
-        raise InvalidValue(f"{text!r} names no time", advice="write 2026-11-01..2026-11-07")
+        raise InvalidValue(f"{text!r} has no time", advice="write 2026-11-01..2026-11-07")
     bounds = []
     if start:
         bounds.append(parse_filter(f"measured_at>={start}"))

@@ -186,7 +186,7 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
     return (
         LOOKS_LIKE.reason(
             f"it fell as {' or '.join(names)} does when its credit is used up",
-            advice=f"results show --as-disk {names[0]} holds it against that",
+            advice=f"results show --as-disk {names[0]} compares it with that disk",
         ),
     )
 

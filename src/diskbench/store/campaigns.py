@@ -96,7 +96,7 @@ def find_campaign(database: Engine, name: str | None) -> CampaignRow:
         if known:
             return known[-1]
         raise UnknownName(
-            "matrix", "", (), advice="none was begun; start one with 'diskbench matrix run FILE'"
+            "matrix", "", (), advice="none was started; start one with 'diskbench matrix run FILE'"
         )
     named = [campaign for campaign in known if campaign.name == name]
     if named:

@@ -184,7 +184,7 @@ def _make_file(url: sa.URL) -> None:
     except FileNotFoundError as error:
         raise StoreUnavailable(
             f"{shown}: there is no directory {path.parent}",
-            advice=f"look for a typing error, make it (mkdir -p {path.parent}), or {_CHOOSE}",
+            advice=f"check the spelling, make it (mkdir -p {path.parent}), or {_CHOOSE}",
         ) from error
     except OSError as error:
         raise StoreUnavailable(f"{shown}: {path}: {error.strerror}", advice=_CHOOSE) from error

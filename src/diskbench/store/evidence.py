@@ -133,7 +133,7 @@ class ObjectEvidence:
 
     def _taken(self, key: str) -> KeyTaken:
         return KeyTaken(
-            f"evidence {self.url}: {key} is there already with other content",
+            f"evidence {self.url}: {key} exists with other content",
             advice="evidence is never overwritten; use another store for another database",
         )
 

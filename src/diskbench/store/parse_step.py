@@ -147,9 +147,9 @@ def _file(files: Mapping[str, bytes], name: str, step: Step) -> bytes:
         if why:
             raise EvidenceDamaged(
                 f"step {step.name!r} has no {name} that could be kept: {why}",
-                advice="look at what replaced it on the host",
+                advice="check what replaced it on the host",
             ) from None
         raise EvidenceDamaged(
             f"step {step.name!r} left no {name}",
-            advice="was the host's state directory cleaned while the step ran?",
+            advice="something may have cleaned the host's state directory while the step ran",
         ) from None

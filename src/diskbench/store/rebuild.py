@@ -127,6 +127,7 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest) -> RunRows:
     plan = _plan(evidence, manifest)
     row = run_row(plan, manifest.run_index, evidence.url) | ending(manifest.state, manifest.problem)
     row |= {"started_at": manifest.started_at, "finished_at": manifest.finished_at}
+    row["measured_at"] = manifest.started_at or row["measured_at"]
     results = {
         entry.step_index: result
         for entry in manifest.steps

@@ -117,13 +117,14 @@ def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
 
 
 def begin_run(database: Engine, run_id: str) -> None:
-    """Mark a planned run as running, from now on; a run that has begun keeps its time."""
-    run = schema.run
+    """Mark a planned run as running, from now on; a run that has begun keeps its time. It is in
+    lists by this time, no longer by that of its plan."""
+    run, moment = schema.run, now()
     with one_statement(database) as connection:
         connection.execute(
             sa.update(run)
             .where(run.c.run_id == run_id, run.c.state == "planned")
-            .values(state="running", started_at=now())
+            .values(state="running", started_at=moment, measured_at=moment)
         )
 
 
@@ -208,11 +209,12 @@ def end_run(
 ) -> None:
     """The final state of a run. When it is the trial's last, the trial is no longer unfinished."""
     run, claim = schema.run, schema.claim
+    times = {"started_at": started_at, "finished_at": finished_at}
+    if started_at is not None:
+        times["measured_at"] = started_at
     with transaction(database) as connection:
         connection.execute(
-            sa.update(run)
-            .where(run.c.run_id == run_id)
-            .values(**ending(state, problem), started_at=started_at, finished_at=finished_at)
+            sa.update(run).where(run.c.run_id == run_id).values(**ending(state, problem), **times)
         )
         connection.execute(sa.delete(schema.progress).where(schema.progress.c.run_id == run_id))
         trial_id = sa.select(run.c.trial_id).where(run.c.run_id == run_id).scalar_subquery()

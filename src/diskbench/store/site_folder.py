@@ -59,7 +59,7 @@ class SiteFolder:
         foreign = [name for name in new if os.path.lexists(self.path / name)]
         if foreign:
             raise InvalidValue(
-                f"{self.path / min(foreign)} is there, and not diskbench's",
+                f"{self.path / min(foreign)} exists and was not written by diskbench",
                 advice="move it away, or publish into another folder",
             )
         if new:

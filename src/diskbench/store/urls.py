@@ -111,9 +111,7 @@ def evidence_url(text: str) -> str:
     if (scheme == "file" and (place or not path)) or not _ENCODED.fullmatch(rest):
         raise InvalidValue("the evidence URL (file://…) cannot be read", advice=EVIDENCE_FORMS)
     if scheme in _BUCKETS and not _BUCKET.fullmatch(place):
-        raise InvalidValue(
-            f"the evidence URL ({scheme}://…) names no bucket", advice=EVIDENCE_FORMS
-        )
+        raise InvalidValue(f"the evidence URL ({scheme}://…) has no bucket", advice=EVIDENCE_FORMS)
     return text
 
 
@@ -207,7 +205,7 @@ def _postgres(url: str) -> _Postgres:
         )
     path, _, query = rest.partition("?")
     if not _ENCODED.fullmatch(rest) or "/" in path[1:]:
-        raise InvalidValue("the database URL names no database", advice=DATABASE_FORMS)
+        raise InvalidValue("the database URL has no database", advice=DATABASE_FORMS)
     parameters = tuple(parse_qsl(query, keep_blank_values=True))
     if not {name for name, _ in parameters} <= _PARAMETERS or (query and not parameters):
         raise InvalidValue(

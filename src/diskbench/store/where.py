@@ -254,9 +254,7 @@ def _held(value: SqlCondition, kind: str, wanted: Filter, dialect: Dialect) -> S
         return SqlCondition(text, (*value.values, pattern))
     if not wanted.value:
         if wanted.operator in _ORDERS:
-            raise InvalidValue(
-                f"filter {wanted.field}{wanted.operator} has nothing to compare with"
-            )
+            raise InvalidValue(f"filter {wanted.field}{wanted.operator} has no value")
         absent = "IS NULL" if wanted.operator == "=" else "IS NOT NULL"
         return SqlCondition(f"{value.text} {absent}", value.values)
     if wanted.field.endswith("_at"):

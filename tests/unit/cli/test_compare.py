@@ -181,7 +181,7 @@ def test_what_only_one_side_measured_is_named(database, call):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("disk=gp2",), "two things are compared, not 1"),
+        (("disk=gp2",), "compare takes two selections, not 1"),
         (("disk=gp2", "disk=gp9"), "'disk=gp9' has no finished run"),
         (("disk=gp2", "colour=red"), "'colour' is not a valid key of a selection"),
         (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
@@ -221,7 +221,7 @@ def test_no_change_is_said_with_the_number_of_times(database, call):
     for night in range(8):
         measured(database, [A[night]], campaign=night)
     _, out, _ = call("regressions")
-    assert "no change found in 8 times; a step of 5 % would be seen" in " ".join(out.split())
+    assert "no change found in 8 times; a step of 5 % would be found" in " ".join(out.split())
 
 
 def test_a_history_that_is_too_short_says_so(database, call):

@@ -4,6 +4,7 @@ import json
 
 import jsonschema
 import pytest
+from tests.rigs.began import begin_run
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.cli.main import main
@@ -17,7 +18,7 @@ from diskbench.store.finish import finish_run
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
 from diskbench.store.rebuild import rows_of, write_run
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 
 GIB = 2**30
 OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)
@@ -186,7 +187,7 @@ def test_where_nothing_matches_it_says_why_and_what_is_near(keep, compare):
     assert max(map(len, out.splitlines())) <= 80
     assert "nothing published matches: no published figure has this workload on gp3 of aws" in out
     assert "iaas-2018/results/gp2" in out
-    assert "one that is named after the run is taken" in out
+    assert "a figure that is named after the run is used" in out
 
 
 def test_a_figure_that_is_named_is_taken_whatever_the_disk(keep, compare):

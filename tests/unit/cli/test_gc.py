@@ -63,7 +63,7 @@ def test_what_cost_nothing_is_not_priced():
 
 
 def test_what_stays_is_told_with_why_and_no_cost():
-    (line,) = lines(swept("kept", reason="a live process works with it", cost=cost(1.0)))
+    (line,) = lines(swept("kept", reason="a process is using it", cost=cost(1.0)))
     assert line.startswith("kept instance i-0abc")
 
 
@@ -96,7 +96,7 @@ def test_the_document_sums_the_costs_of_what_went_and_meets_its_schema(capsys):
     told = json.loads(out)
     jsonschema.validate(told, _schema("gc"))
     assert (told["usd"], told["unpriced"]) == (4.5, 1)
-    assert "not looked through: aws eu-south-2" in err
+    assert "not searched: aws eu-south-2" in err
     gc._print(document, "text")
     out, _ = capsys.readouterr()
     assert out.splitlines()[-1] == "in all about $4.50, and 1 without a price"

@@ -117,7 +117,7 @@ def test_what_is_compared_can_be_shown(stores, tmp_path, words):  # noqa: ARG001
 
 def test_a_selection_of_nothing_is_exit_2(stores, capsys):  # noqa: ARG001
     assert main.main(["report", "-f", "profile=default"]) == 2
-    assert "names no run" in capsys.readouterr().err
+    assert "no run matches" in capsys.readouterr().err
 
 
 def test_without_evidence_the_page_only_lacks_its_seconds(stores, tmp_path, capsys):

@@ -64,7 +64,7 @@ def test_throughput_is_asked_for_in_the_providers_unit(name: str):
 @pytest.mark.parametrize("where", [["--provider", "aws"], ["--provider=local"], []])
 def test_an_option_of_another_provider_is_refused_by_its_name(where: list[str]):
     with pytest.raises(
-        InvalidValue, match="--cache readonly does not go with --provider"
+        InvalidValue, match="--cache readonly cannot be used with --provider"
     ) as refused:
         told(*where, "--cache", "readonly")
     assert "azure" in refused.value.advice

@@ -200,3 +200,10 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     header, *lines = out.decode().splitlines()
     assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())
     assert max(map(len, lines)) > 80
+
+
+def test_a_name_of_ten_letters_and_two_dashes_is_not_a_day(call):
+    code, _, err = call("results", "list", "gp2-or-gp3")
+    assert code == 2
+    assert "gp2-or-gp3" in err
+    assert "not a time" not in err

@@ -153,7 +153,7 @@ def test_a_page_and_a_site_say_so(call, taken, tmp_path):
         for path in (tmp_path / "site" / "configurations").iterdir()
         if "import/gobonniego" in path.read_text()
     }
-    assert f"not over time, having no date: {run_id}" in configuration.read_text()
+    assert f"not drawn over time, because they have no date: {run_id}" in configuration.read_text()
 
 
 @pytest.mark.usefixtures("taken")
@@ -187,5 +187,5 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
     assert "no date" in out
     assert call("publish", "site")[0] == 0
     (page,) = (tmp_path / "site" / "configurations").iterdir()
-    assert "not over time, having no date" in page.read_text()
+    assert "not drawn over time, because they have no date" in page.read_text()
     assert call("report", "disk=gp2", "-o", "all.html")[0] == 0

@@ -74,5 +74,5 @@ def test_resume_takes_a_run_a_cell_and_a_matrix(database):
 
 def test_what_a_living_process_runs_is_not_resumed(database):
     enrol(database, "dead")  # it lives after all
-    with pytest.raises(InvalidValue, match="live process"):
+    with pytest.raises(InvalidValue, match="process that is alive"):
         abandoned_work(database, [ALONE])

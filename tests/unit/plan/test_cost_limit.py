@@ -42,7 +42,7 @@ def test_a_refusal_is_the_users_and_says_what_transactions_are_of_it():
 
 
 def test_an_unknown_price_is_refused_by_name_unless_one_is_assumed():
-    with pytest.raises(CostRefused, match=r"no price is known of machine x1\.big") as refused:
+    with pytest.raises(CostRefused, match=r"no price is known for machine x1\.big") as refused:
         check_cost([priced(0.5), DARK], 100, None)
     assert "--assume-price USD" in refused.value.advice
     assert check_cost([priced(0.5), DARK], 100, 2.0) == pytest.approx(0.5 + 1.0)
@@ -87,6 +87,6 @@ def test_where_nothing_is_rented_a_limit_means_nothing(provider: str):
 
 
 def test_a_price_is_assumed_for_a_limit_only():
-    with pytest.raises(InvalidValue, match="changes nothing without --max-cost"):
+    with pytest.raises(InvalidValue, match="has no effect without --max-cost"):
         cost_limit("vsphere", None, 0.1, rents=True)
     assert cost_limit("vsphere", 5, 0, rents=True) == CostLimit(5, 0)

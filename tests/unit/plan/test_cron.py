@@ -167,7 +167,7 @@ def test_dbos_rings_at_the_times_that_are_told_here(cron, days):
         ("30 3 * foo *", "'foo' is not a valid month", "jan-dec"),
         ("99 0 3 * * *", "'99' is not a valid second", "0-59"),
         ("r(0-30) 3 * * *", "'r(0-30)' is not a valid minute", "0-59"),
-        ("0 0 31 2 *", "never comes", "no such day"),
+        ("0 0 31 2 *", "never occurs", "no such day"),
         ("@reboot", "no such name", "@daily"),
     ],
 )

@@ -15,7 +15,7 @@ include:
   - {provider: aws, region: us-east-1, instance_type: m5.large}
   - {provider: fake, disk: plain, size: 1}
 """
-UNKNOWN = problem_of(InvalidValue("it tells nothing without being asked"))
+UNKNOWN = problem_of(InvalidValue("it gives no figures offline"))
 AWAY = problem_of(HostUnavailable("no answer"))
 
 

@@ -33,7 +33,7 @@ def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, ow
     cell = Cell(
         provider=name, target=TargetSpec(kind="device", path=""), rent=spec, profile="quick"
     )
-    with pytest.raises(InvalidValue, match=f"does not go with --provider {name}") as refused:
+    with pytest.raises(InvalidValue, match=f"cannot be used with --provider {name}") as refused:
         provider(name).check(cell)
     assert owner in refused.value.advice
 

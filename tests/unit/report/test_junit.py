@@ -22,7 +22,7 @@ def view(*conditions, rows=None, state="done"):
 
 
 def report(*views):
-    return ET.fromstring(junit_report(views))  # noqa: S314 - our own
+    return ET.fromstring(junit_report([(one.subject.profile, one) for one in views]))  # noqa: S314 - our own
 
 
 def counts(found):
@@ -60,3 +60,10 @@ def test_sums_are_over_all_trials():
 def test_hostile_names_stay_well_formed():
     found = report(view(rows=[row("a]]>&\x1b\u202e<x/>")]))
     assert counts(found) == (1, 0, 0)
+
+
+def test_a_trial_without_a_result_is_an_error_with_its_reason():
+    found = ET.fromstring(junit_report([], [("gp2-20GiB", "failed", "no such zone")]))  # noqa: S314 - our own
+    assert counts(found) == (1, 0, 1)
+    assert found.find("testsuite").get("name") == "diskbench gp2-20GiB"
+    assert found.find(".//error").text == "no such zone"

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 from tests.rigs.searching import examples
 from tests.unit.report.made import row
@@ -15,7 +16,7 @@ from diskbench.analysis.figure import middle
 from diskbench.model.result import StepResult
 from diskbench.report.page.page import page
 from diskbench.store.database import open_database
-from diskbench.store.rows import begin_run, load_results, save_plan, save_step
+from diskbench.store.rows import load_results, save_plan, save_step
 
 pytestmark = pytest.mark.slow
 

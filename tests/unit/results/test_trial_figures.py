@@ -63,7 +63,7 @@ def test_days_are_whole_and_may_be_open(database):
     assert selected(database, "2026-11-01") == day
     assert selected(database, "2026-11-01..") == day[:1]
     assert selected(database, "..2026-11-01") == day[1:]
-    with pytest.raises(InvalidValue, match="names no time"):
+    with pytest.raises(InvalidValue, match="has no time"):
         selected(database, "..")
 
 

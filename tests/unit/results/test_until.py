@@ -129,7 +129,7 @@ def test_machines_that_are_there_have_no_replicates(tmp_path):
     ("text", "told"),
     [
         ("limits: {until_ci: 5%}\nreuse_host: true", "2: until_ci and reuse_host: one machine is"),
-        ("limits: {max_replicates: 20}", "2: limits.max_replicates changes nothing without"),
+        ("limits: {max_replicates: 20}", "2: limits.max_replicates has no effect without"),
         ("limits: {until_ci: 5%, min_replicates: 20, max_replicates: 12}", "2: limits.max_repl"),
         ("limits: {until_ci: 5}", "2: limits.until_ci: "),
         ("limits: {until_ci: wide}", "2: limits.until_ci: "),

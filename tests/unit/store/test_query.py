@@ -1,5 +1,6 @@
 import pytest
 import sqlalchemy as sa
+from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -17,7 +18,7 @@ from diskbench.store.query import (
     find_runs,
     parse_filter,
 )
-from diskbench.store.rows import begin_run, save_plan, save_step
+from diskbench.store.rows import save_plan, save_step
 from diskbench.store.upsert import upsert
 
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"
@@ -109,7 +110,7 @@ def test_a_day_covers_its_whole_day(three):
         ("cpu_count=2.5", "is not a whole number"),
         ("imported=maybe", "is not true or false"),
         ("created_at>soon", "is not a time"),
-        ("iops>", "nothing to compare with"),
+        ("iops>", "has no value"),
         ("label.team>3", "is text"),
     ],
 )

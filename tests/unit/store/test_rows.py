@@ -15,7 +15,7 @@ from diskbench.store import claims, leases, rows, schema
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import claim_cell, unfinished_cells
 from diskbench.store.clock import now, ulid_time
-from diskbench.store.query import find_run
+from diskbench.store.query import find_run, find_runs
 from diskbench.store.runs import end_run_cell, is_run, run_cells
 from diskbench.store.wishes import asked_to_stop, request_cancel
 
@@ -88,6 +88,17 @@ def test_a_run_begins_once(saved):
     assert find_run(saved, RUN_IDS[0]) == first
     assert (first.state, first.started_at is not None) == ("running", True)
     assert find_run(saved, RUN_IDS[1]).state == "planned"
+
+
+def test_runs_are_in_order_of_when_they_began_not_of_when_they_were_planned(saved):
+    for run_id in reversed(RUN_IDS):
+        rows.begin_run(saved, run_id)
+        rows.end_run(
+            saved, run_id, "done", None,
+            started_at=find_run(saved, run_id).started_at, finished_at=FINISHED,
+        )  # fmt: skip
+    assert [run.run_id for run in find_runs(saved)] == list(RUN_IDS), "the last that began is first"
+    assert all(run.when == run.started_at for run in find_runs(saved))
 
 
 def test_a_step_saved_twice_is_there_once(saved):

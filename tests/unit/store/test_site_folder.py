@@ -66,7 +66,7 @@ def test_a_folder_with_somebody_elses_files_is_refused(tmp_path):
 def test_a_file_in_a_site_that_is_not_ours_is_not_overwritten(tmp_path):
     fill(tmp_path, {"index.html": "x"})
     (tmp_path / "runs.html").write_text("mine")
-    with pytest.raises(InvalidValue, match=r"runs\.html is there, and not diskbench's"):
+    with pytest.raises(InvalidValue, match=r"runs\.html exists and was not written by diskbench"):
         fill(tmp_path, {"index.html": "x", "runs.html": "y"})
     assert (tmp_path / "runs.html").read_text() == "mine"
 

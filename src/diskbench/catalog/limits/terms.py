@@ -53,7 +53,7 @@ def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
     if on_demand is None:
         sold = _types_with(cloud, lambda entry: entry.on_demand is not None)
         raise InvalidValue(
-            f"--bursting does not go with {disk_type}",
+            f"--bursting cannot be used with {disk_type}",
             advice=f"only {sold} bursts on demand" if sold else "leave it out",
             field="bursting",
         )
@@ -74,7 +74,7 @@ def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     burst, tiers = entry.on_demand, entry.tiers
     if burst is None or tiers is None:
         raise InvalidValue(
-            f"--bursting does not go with {disk_limits.disk_type}",
+            f"--bursting cannot be used with {disk_limits.disk_type}",
             advice="leave it out",
             field="bursting",
         )
@@ -97,7 +97,7 @@ def _tiers_to_choose(cloud: str, disk_type: str, tier: str) -> Tiers:
     if table is None or table.chosen is None:
         sold = _types_with(cloud, lambda entry: bool(entry.tiers and entry.tiers.chosen))
         raise InvalidValue(
-            f"--performance-tier {tier} does not go with {disk_type}",
+            f"--performance-tier {tier} cannot be used with {disk_type}",
             advice=f"only {sold} has tiers to choose from" if sold else "leave it out",
             field="performance_tier",
         )

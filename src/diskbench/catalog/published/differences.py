@@ -54,7 +54,7 @@ def differences(
 def _ours_doubted(steps: Set[str], warnings: Iterable[Warning]) -> Iterator[str]:
     codes = dict.fromkeys(warning.code for warning in warnings if warning.step in steps)
     if codes:
-        yield f"ours is doubted ({', '.join(codes)}): diskbench results show tells why"
+        yield f"ours is doubted ({', '.join(codes)}): diskbench results show says why"
 
 
 def _disk(asked: RunSubject, figure: Published) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _method(asked: RunSubject, ours: Beside) -> Iterator[str]:
 def _age(figure: Published, year: int | None) -> Iterator[str]:
     date = figure.post.date
     if date is None:
-        yield "theirs bears no date"
+        yield "theirs has no date"
     elif year is not None and year > int(date[:4]):
         yield f"theirs is of {date[:4]}, ours of {year}: clouds change their disks"
 

@@ -103,7 +103,7 @@ def leases_at_work(database: Engine) -> set[str]:
 def in_use(lease_id: str) -> InvalidValue:
     """The error for a named lease that a live process uses."""
     return InvalidValue(
-        f"lease {lease_id} is in use by a live process",
+        f"lease {lease_id} is in use by a process that is alive",
         advice=f"stop it first: diskbench cancel {lease_id}",
     )
 

@@ -112,7 +112,7 @@ def _check_stranger(
         raise InvalidValue(
             f"{name.strip()!r} fits a lease that this database does not know, on {place}:"
             f"\n  {owned(found.lease_id, found.owner)}",
-            advice=f"if it may go, type its full id: {command} {found.lease_id}",
+            advice=f"to delete it, type its full id: {command} {found.lease_id}",
         )
     if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):
         raise InvalidValue(

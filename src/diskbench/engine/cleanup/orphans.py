@@ -65,7 +65,7 @@ def sweep_provider(
     if renter is None:
         raise InvalidValue(
             f"--provider {scope.provider} rents nothing that could be left",
-            advice="without --provider, gc takes away what runs left on their hosts",
+            advice="without --provider, gc removes what runs left on their hosts",
             field="provider",
         )
     listed, unlisted = _listed(renter, scope)
@@ -248,7 +248,7 @@ def _verdict(
     """Whether the lease is released, and why or why not. Raises DiskbenchError where that depends
     on the cloud's time and the cloud does not give it."""
     if busy:
-        return False, "a live process works with it"
+        return False, "a process is using it"
     if named:
         return True, "it was named"
     if lease is not None and lease.state == "released":

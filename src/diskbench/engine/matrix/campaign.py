@@ -38,7 +38,7 @@ def check_outlook(seen: MatrixOutlook) -> None:
         raise InvalidValue(
             f"{len(broken)} of {len(seen.blocks)} blocks cannot be measured:\n  "
             + "\n  ".join(lines),
-            advice="mend or exclude them, or add --keep-going to measure the others",
+            advice="correct or exclude them, or add --keep-going to measure the others",
         )
     check_prices(seen)
 
@@ -53,7 +53,7 @@ def check_prices(seen: MatrixOutlook) -> None:
     ]
     if unpriced:
         raise CostRefused(
-            f"budget {limits.budget_usd:g}: no price is known of {', '.join(unpriced)}",
+            f"budget {limits.budget_usd:g}: no price is known for {', '.join(unpriced)}",
             advice="say what an hour costs: --assume-price USD, or assume_price in the matrix",
         )
 
@@ -131,7 +131,7 @@ def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
     name = campaign.campaign_id
     if campaign.state == "done":
         raise InvalidValue(
-            f"matrix {name} is over", advice=f"see it with 'diskbench matrix status {name}'"
+            f"matrix {name} has ended", advice=f"see it with 'diskbench matrix status {name}'"
         )
     if campaign.queue is None:
         raise InvalidValue(
@@ -143,7 +143,7 @@ def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
 
 def _is_run(campaign: CampaignRow) -> InvalidValue:
     return InvalidValue(
-        f"matrix {campaign.campaign_id} is being run by a live process",
+        f"matrix {campaign.campaign_id} is run by a process that is alive",
         advice=f"see it with 'diskbench matrix status --watch {campaign.campaign_id}'",
     )
 

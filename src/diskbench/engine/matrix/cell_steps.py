@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.matrix.cell_plan import plan_cell
 from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.spend import spent_on
+from diskbench.engine.trial.judge import judge_trial
 from diskbench.engine.trial.keep_records import keep_trial_rows
 from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.rent import Onlooker, rent
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _NOT_KEPT = Problem(
     kind="NotKept",
-    message="its runs ended, and their end could not be written down",
+    message="its runs ended, but their end could not be stored",
     advice="what was kept of them is in the evidence store; the log says why",
 )
 
@@ -205,9 +206,10 @@ class LiveCells:
             ending = replace(ending, not_released=failed)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
-        if campaign.is_run:
+        if campaign.is_run:  # the command that waits for it judges it
             end_run_cell(database, trial_id)
         else:
+            judge_trial(self.session, trial_id)
             self._save_ending(row, campaign, ending, rented=rented)
         return ending
 

@@ -63,19 +63,19 @@ def check_shared(renter: Provider, cell: Cell) -> None:
     """Refuse a cell that cannot share its machine; raises UserError."""
     if not isinstance(renter, SwapsDisks):
         raise InvalidValue(
-            f"--provider {renter.name} cannot give a machine other disks, as reuse_host needs",
+            f"--provider {renter.name} cannot change the disks of a machine, as reuse_host needs",
             advice="leave reuse_host out",
             field="provider",
         )
     if cell.rent is not None and cell.rent.stripe:
         raise InvalidValue(
-            "--stripe does not go with reuse_host: an array stays with its machine",
+            "--stripe cannot be used with reuse_host: an array stays with its machine",
             advice="leave one of them out",
             field="stripe",
         )
     if cell.rent is not None and cell.rent.count > 1:
         raise InvalidValue(
-            f"--count {cell.rent.count} does not go with reuse_host: turns change one disk",
+            f"--count {cell.rent.count} cannot be used with reuse_host: turns change one disk",
             advice="leave one of them out",
             field="count",
         )
@@ -99,7 +99,7 @@ def placed(
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
     note = (
         f"turn {machine.turn} on a machine that cells of the matrix share ({machine.lease_id}): "
-        "what is measured on one machine are no independent samples"
+        "figures of one machine are not independent samples"
     )
     return plan.model_copy(update={"machine": shared, "notes": (*plan.notes, note)})
 

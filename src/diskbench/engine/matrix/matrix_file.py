@@ -87,7 +87,7 @@ def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
             ),
-            advice="'diskbench matrix schema' prints what may stand there, for your editor",
+            advice="'diskbench matrix schema' prints what such a file may contain",
         )
     matrix = _with_found_profiles(form.matrix, folder)
     return MatrixFile(matrix, shown, text, str(folder.absolute()))

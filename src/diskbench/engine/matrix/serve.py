@@ -57,8 +57,8 @@ def _left() -> Suspended:
 
 
 def _announce_draining(worker: Worker) -> None:
-    log.info("draining: takes no more cells, and ends with the last of its own")
+    log.info("draining: takes no new cells and ends after its last one")
     try:
         describe_executor(worker.session.database, worker.session.executor_id, draining=True)
     except StoreUnavailable as error:
-        log.warning("the database is away: %s", error.message)
+        log.warning("the database does not answer: %s", error.message)

@@ -57,7 +57,7 @@ def abandoned_work(
             plans.append(work.plan)
         else:
             raise InvalidValue(
-                f"{work.id} is being run by a live process",
+                f"{work.id} is run by a process that is alive",
                 advice=f"see its progress with 'diskbench status {work.id}'; stop it with "
                 f"'diskbench cancel {work.id}'",
             )

@@ -135,11 +135,11 @@ class Worker:
         except StoreUnavailable as error:
             away = problem_of(error)
             if away != self._away:
-                log.warning("the database is away: %s", error.message)
+                log.warning("the database does not answer: %s", error.message)
             self._away = away
             return None
         if self._away is not None:
-            log.info("the database is back")
+            log.info("the database answers again")
         self._away = None
         return open_ones
 
@@ -284,7 +284,7 @@ class Worker:
 
         state = self._vanished.look(trial_id, at_work=at_work(trial_id))
         if state == "again":
-            log.warning("takes up again what no thread works on", extra={"trial": trial_id})
+            log.warning("resumes a cell that no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)
         elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")

@@ -166,15 +166,18 @@ def backfill(
     """
     find_schedule(database, name)
     clock = _clock(database, name)
-    first, last = _moment("--from", start, clock.zone), now
+    first, last = _moment("--since", start, clock.zone), now
     if end is not None:
-        last = _moment("--to", end, clock.zone)
+        last = _moment("--until", end, clock.zone)
     if last > now:
-        raise InvalidValue(f"--to {end} is in the future", advice="it will be begun in its time")
+        raise InvalidValue(
+            f"--until {end} is in the future",
+            advice="leave --until out: a worker runs that time when it comes",
+        )
     if first > last:
         raise InvalidValue(
-            f"--from {start} is after {'--to ' + end if end else 'now'}",
-            advice="give the earlier one first",
+            f"--since {start} is after {'--until ' + end if end else 'now'}",
+            advice="type the earlier time first",
         )
     just_before = datetime.fromtimestamp(first.timestamp() - 1e-3, UTC)
     wanted = [
@@ -184,7 +187,7 @@ def backfill(
     ]
     if len(wanted) > MOST_AT_ONCE:
         raise InvalidValue(
-            f"it was due more than {MOST_AT_ONCE} times", advice="bring --from and --to closer"
+            f"it was missed more than {MOST_AT_ONCE} times", advice="choose a shorter time"
         )
     by_key = {iso(moment): moment for moment in wanted}
     with locked_schedule(database, name) as held:
@@ -208,7 +211,7 @@ def backfill(
 
 
 _LEFT_OUT = ("skipped", "failed")
-_ASKED = "made up for by hand"
+_ASKED = "run later by hand"
 
 
 def _moment(flag: str, text: str, zone: str) -> datetime:

@@ -137,7 +137,7 @@ def resolve_rental(
         rental, notes = _foreseen(renter, cell, books)
         return rental, False, notes
     raise InvalidValue(
-        f"--provider {cell.provider} tells nothing without being asked",
+        f"--provider {cell.provider} gives no figures offline",
         advice="leave --offline out",
         field="provider",
     )

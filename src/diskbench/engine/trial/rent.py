@@ -98,7 +98,7 @@ def _acquired(renter: Renter, claim: Claim, rental: Rental, watch: RentWatch) ->
         return renter.acquire(claim, rental, watch)
     if not isinstance(renter, SwapsDisks):
         raise InvalidValue(
-            f"--provider {renter.name} cannot give a machine other disks",
+            f"--provider {renter.name} cannot change the disks of a machine",
             advice="leave reuse_host out of the matrix",
             field="provider",
         )

@@ -22,7 +22,7 @@ class Wish(threading.Event):
     def is_set(self) -> bool:
         """Whether the trial should stop. Raises Suspended when this process leaves."""
         if self._leaving.is_set():
-            raise Suspended(Interrupted("its process left it as it is"))
+            raise Suspended(Interrupted("its process ended before it did"))
         return super().is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -68,7 +68,7 @@ class Stop:
     def pause(self, seconds: float) -> None:
         """Wait, whether or not a stop was asked. Raises Suspended when this process leaves."""
         if self._leaving.wait(seconds):
-            raise Suspended(Interrupted("its process left it as it is"))
+            raise Suspended(Interrupted("its process ended before it did"))
 
     def ask(self, trial_id: str, reason: Problem | None = None) -> None:
         """Ask one trial to stop; the others continue. `reason` is None where the user asked."""

@@ -134,7 +134,7 @@ def _come_with_machine(spec: RentSpec) -> None:
             "--iops": spec.iops,
             "--throughput": spec.throughput_mib_per_s,
         },
-        f"does not go with --disk {INSTANCE_STORE}",
+        f"cannot be used with --disk {INSTANCE_STORE}",
         advice="these disks come with the machine: choose by --instance-type",
     )
 
@@ -144,7 +144,7 @@ def _check_form(spec: RentSpec) -> None:
         value = getattr(spec, name)
         if value is not None and not form.fullmatch(value):
             raise InvalidValue(
-                f"--{name.replace('_', '-')} {value!r} has not the form that AWS uses",
+                f"--{name.replace('_', '-')} {value!r} does not have the form that AWS uses",
                 advice={
                     "subnet": "it looks like subnet-0123456789abcdef0",
                     "security_group": "it looks like sg-0123456789abcdef0",
@@ -154,7 +154,7 @@ def _check_form(spec: RentSpec) -> None:
             )
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise InvalidValue(
-            f"--region {spec.region!r} has not the form of a region of AWS",
+            f"--region {spec.region!r} does not have the form of a region of AWS",
             advice="use a name such as eu-central-1, without the letter of a zone",
             field="region",
         )
@@ -170,7 +170,7 @@ def _check_zone(spec: RentSpec) -> None:
     region = region_of(spec.zone)
     if region is None:
         raise InvalidValue(
-            f"--zone {spec.zone!r} has not the form of a zone of AWS",
+            f"--zone {spec.zone!r} does not have the form of a zone of AWS",
             advice="use a name such as eu-central-1a, or us-east-1-bos-1a for a Local Zone",
             field="zone",
         )

@@ -132,18 +132,18 @@ TABLE: ErrorTable = (
         ),
     ),
     ErrorRow(
-        AccessDenied, "the AWS account may not do that: {told}",
-        "settle it at {page}: an image of the AWS Marketplace needs a subscription to its product",
+        AccessDenied, "the AWS account is not allowed to do that: {told}",
+        "resolve this at {page}: an image of the AWS Marketplace needs a subscription",
         codes=("OptInRequired",),
         found=(r"(?P<page>https://[^\s]*[^\s.,;)])",),
         otherwise={"page": "https://aws.amazon.com/marketplace"},
     ),
     ErrorRow(
-        AccessDenied, "the AWS account may not do that: {told}", "settle it with AWS",
+        AccessDenied, "the AWS account is not allowed to do that: {told}", "resolve this with AWS",
         codes=("Blocked", "PendingVerification"),
     ),
     ErrorRow(
-        AccessDenied, "these AWS credentials may not do {named}: {told}",
+        AccessDenied, "these AWS credentials are not allowed to do {named}: {told}",
         "allow {named}; docs/aws.md has the whole policy",
         codes=(
             "AccessDenied", "AccessDeniedException", "UnauthorizedOperation",
@@ -182,7 +182,7 @@ STATE_TABLE: ErrorTable = (
         codes=(r"Server\.Insufficient\w*Capacity", r"Server\.InternalError"),
     ),
     ErrorRow(
-        RentalFailed, "AWS took the spot machine away: {told}", "start a new run, without --spot",
+        RentalFailed, "AWS ended the spot machine: {told}", "start a new run, without --spot",
         codes=(r"Server\.SpotInstance(Termination|Shutdown)",),
     ),
     ErrorRow(
@@ -359,7 +359,7 @@ def _flag(profile: str | None) -> str:
 def no_region() -> InvalidValue:
     """The error for a missing region: none was given, and the AWS configuration has none."""
     return InvalidValue(
-        "no AWS region: neither --region nor AWS_REGION nor the AWS configuration names one",
+        "no AWS region: set --region, AWS_REGION or the AWS configuration",
         advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",
         field="region",
     )

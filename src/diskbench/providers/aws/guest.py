@@ -52,7 +52,7 @@ def find_volume(
     if len(named) > 1:
         raise RentalFailed(
             f"{volume.id} shows as {', '.join(d.node for d in named)} in the guest: "
-            "which of them it is cannot be known"
+            "it cannot be known which of them it is"
         )
     disk = named[0]
     if not nvme and before is None:

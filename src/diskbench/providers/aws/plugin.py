@@ -6,7 +6,7 @@ from diskbench.providers.aws.identity import GUEST
 PLUGIN = Plugin(
     name="aws",
     title="AWS",
-    summary="Machines and EBS volumes of Amazon Web Services, or what an emulator makes of them.",
+    summary="Machines and EBS volumes of Amazon Web Services, or of an emulator.",
     provider="diskbench.providers.aws.provider:AWSProvider",
     rents=True,
     options=(

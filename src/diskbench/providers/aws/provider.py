@@ -180,7 +180,7 @@ class AWSProvider:
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""
-        return "AWS terminates a machine whose guest switches itself off, as a timer in it does"
+        return "AWS terminates a machine that shuts down, and a timer in the guest shuts it down"
 
     def provisioned(self) -> Sequence[str]:
         """See ports.Provisions."""

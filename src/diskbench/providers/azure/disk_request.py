@@ -168,7 +168,7 @@ def _local(spec: RentSpec) -> AzureDiskRequest:
             "--performance-tier": azure.performance_tier,
             "--bursting": azure.bursting or None,
         },
-        f"does not go with --disk {spec.disk}",
+        f"cannot be used with --disk {spec.disk}",
         advice="this disk comes with the machine: choose by --instance-type",
     )
     return AzureDiskRequest(kind="local", type=TEMPORARY, count=spec.count, caching=None)

@@ -154,7 +154,7 @@ TABLE: ErrorTable = (
         codes=("ScopeLocked",),
     ),
     ErrorRow(
-        AccessDenied, "these Azure credentials may not do {named}: {told}",
+        AccessDenied, "these Azure credentials are not allowed to do {named}: {told}",
         "allow {named}; docs/azure.md has the whole role",
         codes=(
             "AuthorizationFailed", "LinkedAuthorizationFailed", "ReadOnlyDisabledSubscription",
@@ -256,7 +256,7 @@ def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchE
 def no_subscription() -> InvalidValue:
     """The error for a missing subscription: none was given, and the environment has none."""
     return InvalidValue(
-        "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID names one",
+        "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
         advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
         "az account show --query id says which you use",
         field="subscription",
@@ -266,7 +266,7 @@ def no_subscription() -> InvalidValue:
 def no_region() -> InvalidValue:
     """The error for a missing region: none was given, and the environment has none."""
     return InvalidValue(
-        "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION names one",
+        "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
         advice="add --region, such as --region westeurope",
         field="region",
     )

@@ -89,7 +89,7 @@ def _check_endpoint(spec: RentSpec) -> None:
     # A bearer token is as good as a password: the SDK sends none in clear text, not even here.
     if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
         raise InvalidValue(
-            f"--endpoint-url {url!r}: Azure is spoken to by https only",
+            f"--endpoint-url {url!r}: Azure accepts https only",
             advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
             field="endpoint_url",
         )

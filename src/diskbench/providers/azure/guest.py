@@ -42,7 +42,7 @@ def find_lun(
     if len(named) > 1:
         raise RentalFailed(
             f"LUN {lun} shows as {', '.join(d.node for d in named)} in the guest: "
-            "which of them it is cannot be known"
+            "it cannot be known which of them it is"
         )
     disk = named[0]
     if before is None:

@@ -6,7 +6,7 @@ from diskbench.providers.azure.identity import GUEST
 PLUGIN = Plugin(
     name="azure",
     title="Azure",
-    summary="Machines and managed disks of Microsoft Azure, or what an emulator makes of them.",
+    summary="Machines and managed disks of Microsoft Azure, or of an emulator.",
     provider="diskbench.providers.azure.provider:AzureProvider",
     rents=True,
     options=(

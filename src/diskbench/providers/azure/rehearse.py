@@ -40,7 +40,7 @@ _SCHEMA = "https://schema.management.azure.com/schemas"
 _ADVICE = "give it this role: diskbench doctor --print-policy azure"
 _UNTRIED = (
     "the shutdown schedule, attaching disks and deleting, which need a machine that exists; and "
-    "whether there is capacity, which validation does not tell"
+    "whether there is capacity, which validation does not check"
 )
 
 

@@ -55,7 +55,7 @@ def _zone(order: AzureOrder, machine: Item) -> str | None:
     zones = order.details.zones
     if zones and held not in zones:
         raise RentalFailed(
-            f"machine {machine['name']} is in {held or 'no'} zone, where no such disk is to be had",
+            f"machine {machine['name']} is in {held or 'no'} zone, which has no such disk",
             advice="start a new run",
         )
     return held

@@ -148,13 +148,13 @@ def _root(spec: RentSpec, named: str) -> GcpDiskRequest:
 def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
     refuse_options(
         {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
-        f"does not go with --disk {LOCAL_SSD}",
+        f"cannot be used with --disk {LOCAL_SSD}",
         advice="its performance follows from the machine",
     )
     each = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, each}:
         raise InvalidValue(
-            f"--size {spec.size_gib} does not go with --disk {LOCAL_SSD}",
+            f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}",
             advice=f"each has {each} GiB; add --count N --stripe for more",
             field="size",
         )

@@ -96,7 +96,7 @@ TABLE: ErrorTable = (
         statuses=(401,),
     ),
     ErrorRow(
-        AccessDenied, "these Google credentials may not do {named}: {told}",
+        AccessDenied, "these Google credentials are not allowed to do {named}: {told}",
         "grant {named}; docs/gcp.md has all that is needed",
         codes=(
             "forbidden", "PERMISSION_DENIED", "PERMISSIONS_ERROR", "insufficientPermissions",

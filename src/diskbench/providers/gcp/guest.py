@@ -80,7 +80,7 @@ def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
     if len(named) > 1:
         raise RentalFailed(
             f"{device_name} shows as {', '.join(d.node for d in named)} in the guest: "
-            "which of them it is cannot be known"
+            "it cannot be known which of them it is"
         )
     if not named:
         return None

@@ -104,7 +104,7 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
 
 
 def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
-    """The resources of the lease, checked a second time because listed resources get deleted."""
+    """The resources of the lease, checked again because listed resources get deleted."""
     return tuple(
         item for item in items if (of := lease_of(item)) is not None and lease_id in {None, of}
     )

@@ -114,7 +114,7 @@ def _ssh_cidr(
     if reach == "private" and spec.ssh_cidr is None and private is None:
         # Our public address says nothing of how a private one is reached.
         raise InvalidValue(
-            "from where SSH reaches a machine without a public address is not known",
+            "the network from which SSH reaches a machine without a public address is not known",
             advice="add --ssh-cidr with the network of the jump host or of this machine, "
             "or --security-group TAG",
             field="ssh_cidr",

@@ -61,7 +61,7 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         for held in local:
             yield from differs(what, "interface of local SSD", asked, held.get("interface"))
         if len(local) < details.wanted.count:
-            yield f"{what} has {len(local)} local SSDs, asked for was {details.wanted.count}"
+            yield f"{what} has {len(local)} local SSDs, requested was {details.wanted.count}"
 
 
 def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
     throughput = asked.throughput_mib_per_s
     yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
     if details.wanted.kind == "disk" and disk.get("sourceImage"):
-        yield f"{what} is made from {last(str(disk['sourceImage']))}, asked for was an empty one"
+        yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
 
 
 def _name(item: Item, key: str) -> str | None:

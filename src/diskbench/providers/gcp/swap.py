@@ -59,7 +59,7 @@ def _zone(order: GcpOrder, there: GcpInventory) -> str:
     zone = zone_of(there.live[0])
     if zone not in order.details.zones:
         raise RentalFailed(
-            f"{order.machine_name} is in {zone}, where no such disk is to be had",
+            f"{order.machine_name} is in {zone}, where such a disk cannot be rented",
             advice="start a new run",
         )
     return zone

@@ -55,7 +55,7 @@ def check_form(spec: RentSpec) -> None:
     check_ssh(spec, "rules of yours are")
     if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
         raise InvalidValue(
-            f"--ssh-cidr {spec.ssh_cidr} does not go with --iap: SSH comes from Google's range",
+            f"--ssh-cidr {spec.ssh_cidr} cannot be used with --iap: SSH comes from Google's range",
             advice="leave one of them out",
             field="ssh_cidr",
         )

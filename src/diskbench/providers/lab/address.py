@@ -49,7 +49,7 @@ def claim(place: LeaseFolder) -> tuple[str, int]:
         link.unlink()
     raise HostUnavailable(
         f"no loopback address has port {' or '.join(map(str, PORTS))} free",
-        advice="look with `ss -tln` for what listens on all addresses",
+        advice="run `ss -tln` to see what listens on all addresses",
     )
 
 

@@ -129,5 +129,6 @@ def _init(lease_id: str) -> int:
 
 def _absent(lease_id: str) -> HostUnavailable:
     return HostUnavailable(
-        f"there is no running lab host {lease_id}", advice="acquire it, or look what gc would do"
+        f"no lab host runs with the id {lease_id}",
+        advice="acquire it, or run: diskbench gc --dry-run",
     )

@@ -55,7 +55,7 @@ def attach(image: Path) -> LoopDevice:
     if Path("/sys/block", loop.kernel, "loop/dio").read_text("ascii").strip() != "1":
         detach(loop)
         raise HostUnavailable(
-            f"{image.parent} takes no direct I/O (a tmpfs?)",
+            f"{image.parent} does not support direct I/O (tmpfs does not)",
             advice="name a directory on a disk with DISKBENCH_LAB_DIR",
         )
     return loop
@@ -113,7 +113,7 @@ def detach(loop: LoopDevice) -> None:
         if time.monotonic() > deadline:
             raise ReleaseFailed(
                 f"/dev/{loop.kernel} on {loop.image} is still in use",
-                advice=f"look who holds it: lsblk /dev/{loop.kernel}; fuser -v /dev/{loop.kernel}",
+                advice=f"find what holds it: lsblk /dev/{loop.kernel}; fuser -v /dev/{loop.kernel}",
             )
         time.sleep(0.005)  # the kernel sends no event
 
@@ -159,7 +159,7 @@ def _new(image: Path, handle: int) -> LoopDevice:
         sysfs = Path("/sys/block", f"loop{number}", "dev")
         return LoopDevice(f"loop{number}", sysfs.read_text("ascii").strip(), image)
     raise HostUnavailable(
-        f"no loop device was free in {_TRIES} tries", advice="look with losetup who has them all"
+        f"no loop device was free in {_TRIES} tries", advice="run losetup to see what uses them"
     )
 
 

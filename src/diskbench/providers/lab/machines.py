@@ -208,7 +208,7 @@ def set_credit(lease_id: str, *, on: bool) -> None:
             remove(here)
             remove_base()
             raise HostUnavailable(
-                f"there is no lab host {lease_id}", advice="look with: diskbench gc --dry-run"
+                f"there is no lab host {lease_id}", advice="run: diskbench gc --dry-run"
             )
         orders = read_orders(here)
         if orders.credit != on:

@@ -38,6 +38,6 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
     """What the user chose and should know of: a machine that may be taken away (`spot` says more of
     it), and SSH from everywhere."""
     if spec.spot:
-        yield f"a spot machine may be taken away at any time{spot}"
+        yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"

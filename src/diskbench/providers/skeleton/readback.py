@@ -16,7 +16,7 @@ def refuse(cloud: str, differences: Iterable[str]) -> None:
     found = tuple(differences)
     if found:
         raise RentalFailed(
-            f"{cloud} gave something else than asked for: {'; '.join(found)}",
+            f"{cloud} delivered something other than what was requested: {'; '.join(found)}",
             advice="nothing was measured; report it when it comes back",
         )
 
@@ -25,4 +25,4 @@ def differs(what: str, name: str, asked: object, found: object) -> Iterator[str]
     """The difference between the requested and the reported value; None where the cloud reports
     no value (None) or none was requested."""
     if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, asked for was {asked}"
+        yield f"{name} of {what} is {found}, requested was {asked}"

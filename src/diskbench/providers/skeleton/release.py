@@ -58,7 +58,7 @@ def release(
         reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
         raise ReleaseFailed(
             f"not given back in {where}: {reasons}",
-            advice=f"diskbench gc {lease_id}; what is left costs money or room until then",
+            advice=f"diskbench gc {lease_id}; what is left costs money or space until then",
         )
     if not which.copied:
         shutil.rmtree(directory, ignore_errors=True)

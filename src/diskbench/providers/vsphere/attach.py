@@ -52,7 +52,7 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     addresses = [
         text for card in values.get("guest.net") or () for text in card.ipAddress or ()
     ] or [str(values.get("guest.ipAddress") or "")]
-    return reachable(addresses) or Still("VMware Tools tell none yet")
+    return reachable(addresses) or Still("VMware Tools report none yet")
 
 
 def reachable(told: Sequence[str]) -> str | None:

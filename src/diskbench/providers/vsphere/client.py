@@ -154,7 +154,9 @@ class Vsphere:
         if state == "error":
             fault = found.values["info.error"]
             raise of_fault(fault, action) from fault
-        return Still("waiting in vCenter's queue" if state == "queued" else "vCenter is at it")
+        return Still(
+            "waiting in vCenter's queue" if state == "queued" else "vCenter is working on it"
+        )
 
     def _cancel(self, task: Ref) -> None:
         """Cancel a task and wait for its end; the result of one that continues is found by its

@@ -29,11 +29,11 @@ from diskbench.providers.vsphere.sdk import sdk
 
 TABLE: ErrorTable = (
     ErrorRow(
-        AccessDenied, "this vSphere user may not do {privilege}: {told}",
+        AccessDenied, "this vSphere user is not allowed to do {privilege}: {told}",
         "give its role {privilege}; docs/vsphere.md has the whole list", codes=("NoPermission",),
     ),
     ErrorRow(
-        LoggedOut, "vSphere does not know the session any more: {told}", "try again",
+        LoggedOut, "the vSphere session has expired: {told}", "try again",
         codes=("NotAuthenticated", "SessionNotFound", "AuthenticationRequired"),
     ),
     ErrorRow(

@@ -54,7 +54,7 @@ def find_disks(
         if len(disks) > 1:
             nodes = ", ".join(disk.node for disk in disks)
             raise RentalFailed(
-                f"virtual disk {one.uuid} shows as {nodes} in the guest: which it is is not known"
+                f"virtual disk {one.uuid} shows as {nodes} in the guest: one was expected"
             )
         _check(disks[0], one, known)
         chosen.append(disks[0])

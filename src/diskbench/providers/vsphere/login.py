@@ -47,7 +47,7 @@ def _url_of(endpoint: str | None) -> str:
     named = endpoint or os.environ.get(SERVER_VARIABLE)
     if not named:
         raise InvalidValue(
-            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER names one",
+            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER is set",
             advice="add --endpoint-url https://vcenter.example",
             field="endpoint_url",
         )

@@ -107,7 +107,7 @@ def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
             advice="look at the permissions of the user; docs/vsphere.md lists them",
         )
     raise InvalidValue(
-        f"there is more than one {kind}: {', '.join(sorted(item.name for item in found))}",
+        f"more than one {kind}: {', '.join(sorted(item.name for item in found))}",
         advice=f"name one with {flag}",
     )
 

@@ -42,7 +42,7 @@ def notes(claim: Claim) -> str:
     }
     entries = [f"diskbench-{key}: {value}" for key, value in lines.items()]
     return "\n".join(
-        ["Made by diskbench to measure a disk; it goes when its lease ends.", *entries]
+        ["Made by diskbench to measure a disk; it is deleted when its lease ends.", *entries]
     )
 
 

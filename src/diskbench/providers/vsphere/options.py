@@ -63,7 +63,7 @@ class VsphereOptions(Options):
     )
     ca_file: str | None = option(
         None,
-        "Certificates to trust the server by.",
+        "Certificates with which to verify the server.",
         metavar="FILE",
         in_key="no",
         scopes=True,

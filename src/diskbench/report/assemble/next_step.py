@@ -45,6 +45,9 @@ REPLICATES = 6
 GO_ON = "the run is suspended; resume it"
 _DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
 _CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
+_HOST = "--host"
+_BEFORE_HOSTS = 2
+"""Words of a command before its options: `diskbench run`."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,33 @@ class NextStep:
 
     reason: str
     command: str
+
+
+def for_hosts(named: Sequence[tuple[str, NextStep]], chosen: str) -> NextStep:
+    """The next step after one measurement of several hosts: that of the host `chosen`, for all
+    hosts whose step is the same but for the host. It names the hosts where it is not for all.
+
+    `named` are the steps by the names of the hosts.
+    """
+    first = dict(named)[chosen]
+    rest, _ = _without_hosts(first.command)
+    alike = [(name, step) for name, step in named if _without_hosts(step.command)[0] == rest]
+    hosts = [host for _, step in alike for host in _without_hosts(step.command)[1]]
+    reason = first.reason
+    if len(alike) < len(named):
+        reason = f"{', '.join(name for name, _ in alike)}: {reason}"
+    flags = [word for host in dict.fromkeys(hosts) for word in (_HOST, host)]
+    words = [*rest[:_BEFORE_HOSTS], *flags, *rest[_BEFORE_HOSTS:]]
+    return NextStep(reason, shlex.join(words) if flags else first.command)
+
+
+def _without_hosts(command: str) -> tuple[list[str], list[str]]:
+    """The words of a command without its hosts, and the hosts."""
+    words = shlex.split(command)
+    at = [place for place, word in enumerate(words[:-1]) if word == _HOST]
+    gone = {*at, *(place + 1 for place in at)}
+    rest = [word for place, word in enumerate(words) if place not in gone]
+    return rest, [words[place + 1] for place in at]
 
 
 def next_step(
@@ -108,13 +138,13 @@ def _of_run(
         reason = "the runs go up and down and did not fall: noise; repeat it when it is quiet"
         return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
     if fell:
-        return _replicates(subject, "it fell as its credit ended; see whether other disks do")
+        return _replicates(subject, "its credit ran out")
     if subject.beyond is not None and _is_within_credit(verdicts):
         return _beyond(subject)
     if _has(verdicts, OTHER_DISK.code) or "fixed-limit" in _limiters(verdicts):
         return NextStep("find whose limit this is", f"diskbench identify {last}")
     if _has(verdicts, BELOW_PROMISE.code):
-        return _replicates(subject, "it is below its promise; see whether other disks are")
+        return _replicates(subject, "it is below its promise")
     if subject.profile in SHORT:
         reason = "this run was short; measure longer"
         return NextStep(reason, _run_other(subject, DIRECT))
@@ -172,7 +202,7 @@ def _replicates(subject: Subject, reason: str) -> NextStep | None:
     if not subject.rented:
         return None
     command = f"{run_again(subject, 1)} --replicates {REPLICATES}"
-    return NextStep(f"{reason}: one disk is one sample", command)
+    return NextStep(f"{reason}; one disk is one sample, so measure others", command)
 
 
 def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> bool:

@@ -67,7 +67,7 @@ def groups_of(points: Iterable[ChartPoint], by: By) -> tuple[SpreadRow, ...]:
 def undated(points: Iterable[ChartPoint]) -> str:
     """The trials without an hour, as text; empty if all have one."""
     named = dict.fromkeys(point.key for point in points if not point.when)
-    return f"left out, having no date: {', '.join(named)}" if named else ""
+    return f"left out, because they have no date: {', '.join(named)}" if named else ""
 
 
 def spread_chart(

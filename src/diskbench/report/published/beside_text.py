@@ -56,7 +56,7 @@ def _nearest(trial: TrialBeside) -> Iterator[str]:
     for near in trial.nearest:
         yield from _folded(f"{near.name}: {near.why}", "    ", "      ")
     if any(near.same_workload for near in trial.nearest):
-        yield "  one that is named after the run is taken whatever its disk"
+        yield "  one that is named after the run is used for every disk"
 
 
 def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:

@@ -227,7 +227,7 @@ def _price(
             priced.append(Priced(point, usd))
     if not priced:
         raise InvalidValue(
-            f"no price is known of any disk of {chart.post}",
+            f"no price is known for any disk of {chart.post}",
             advice="prices of other regions come with `diskbench catalog disks --refresh`",
         )
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")

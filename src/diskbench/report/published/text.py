@@ -76,7 +76,7 @@ def _disk_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
     by = " by " + first.post.author if first.post.author else ""
     publisher = f", {first.post.publisher}" if first.post.publisher else ""
     yield from labelled("post", f'"{first.post.title}"{by}{publisher}')
-    yield from labelled("date", first.post.date or "the text bears none")
+    yield from labelled("date", first.post.date or "none in the text")
     yield from labelled("table", first.table_words)
     yield from labelled("machine", " · ".join(_machine(first)))
     yield from labelled("disk", " · ".join(_disk(first)))

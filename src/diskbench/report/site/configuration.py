@@ -163,7 +163,7 @@ def _history(track: MetricHistory) -> str:
     count = len(history.changes)
     text = f"{count} change{'s'[: count != 1]}" if count else "no change"
     return (
-        f"{text} in {times} times; a step of {history.visible * 100:.0f} % would be seen, "
+        f"{text} in {times} times; a step of {history.visible * 100:.0f} % would be found, "
         f"noise {history.noise * 100:.1f} %"
     )
 
@@ -287,7 +287,8 @@ def _summary(configuration: Configuration) -> str:
         else f"{day(configuration.first)} to {day(configuration.last)}",
     ]
     if configuration.undated:
-        parts.append(f"not over time, having no date: {_named(configuration.undated)}")
+        undated = _named(configuration.undated)
+        parts.append(f"not drawn over time, because they have no date: {undated}")
     return ", ".join(parts)
 
 

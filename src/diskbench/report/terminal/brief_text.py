@@ -16,6 +16,7 @@ from diskbench.model.doubts import DOUBTS, WEIGHTS
 from diskbench.model.ids import short
 from diskbench.report.assemble.beside import rows_of_views
 from diskbench.report.assemble.lines import Spread, StepLine
+from diskbench.report.assemble.next_step import for_hosts
 from diskbench.report.assemble.result_rows import NONE
 from diskbench.report.terminal.beside_text import beside_table
 from diskbench.report.terminal.plain import print_trimmed
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from diskbench.report.assemble.lines import WarningGroup
+    from diskbench.report.assemble.next_step import NextStep
     from diskbench.report.assemble.subject import Subject
     from diskbench.report.assemble.trial_view import TrialView
 
@@ -38,7 +40,7 @@ def print_brief(view: TrialView, *, console: Console) -> None:
     print_trimmed(console, brief_result(view))
     id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
     count = len(view.doubts)
-    _print_closing(console, view, id_, f"{count} warnings" if count > 1 else "all", " -v")
+    _print_closing(console, view.next, id_, f"{count} warnings" if count > 1 else "all", " -v")
 
 
 def print_brief_hosts(
@@ -70,14 +72,16 @@ def print_brief_hosts(
         name, view = min(doubted, key=lambda pair: _weight(heaviest(pair[1].doubts)))
         parts += [Text(), *_warning(heaviest(view.doubts), _WARNING_LINES, f"{name}, ")]
     print_trimmed(console, Group(*parts, Text()))
-    _print_closing(console, doubted[0][1] if doubted else views[0], asked, "all", "")
+    steps = [(name, view.next) for name, view in named]
+    step = for_hosts(steps, doubted[0][0] if doubted else named[0][0])
+    _print_closing(console, step, asked, "all", "")
 
 
-def _print_closing(console: Console, view: TrialView, id_: str, all_: str, flags: str) -> None:
+def _print_closing(console: Console, step: NextStep, id_: str, all_: str, flags: str) -> None:
     """The next step, and where the rest is. A command is not wrapped or cut: it must survive copy
     and paste."""
-    console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"), soft_wrap=True)
-    console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
+    console.print(Text.assemble(("next: ", "bold"), f"{step.reason}:"), soft_wrap=True)
+    console.print(Text(f"  {step.command}", "bold cyan"), soft_wrap=True)
     pages = Text.assemble(
         ("page: ", "dim"),
         f"diskbench report {id_}",

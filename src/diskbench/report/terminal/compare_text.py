@@ -38,7 +38,7 @@ _SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
 _SIGN_WORDS = {
     "~": "may be chance",
     "=": "alike within 5 %",
-    "?": "fewer than 6 pairs tell nothing",
+    "?": "fewer than 6 pairs are too few for a test",
 }
 
 

@@ -80,7 +80,7 @@ def beyond_words(beyond: BeyondCredit) -> str:
         before, after = map(format_iops, rates)
         falls = f"from {before} to {after} IOPS"
     when = "before the credit does" if beyond.ends == "before" else "when the credit does"
-    return f"this plan ends {when} and does not show the fall {falls}; {beyond.flags} shows it"
+    return f"this plan ends {when}, so it does not show the fall {falls}; {beyond.flags} shows it"
 
 
 def _range(credit: CreditRange) -> str:

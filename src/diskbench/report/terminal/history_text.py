@@ -28,7 +28,7 @@ def regression_lines(regressions: Regressions, *, width: int = 80) -> Iterator[s
             yield from wrapped("", f"{_name(history)}: {_nothing(history)}", width)
     if regressions.undated:
         text = f"{', '.join(regressions.undated)}: the time of measurement is not known"
-        yield from wrapped("", f"left out, having no date: {text}", width)
+        yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 
 def _history(history: History, width: int) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _limits(history: History) -> str:
     step = (
         ""
         if history.visible is None
-        else f"a step of {history.visible * 100:.0f} % would be seen, "
+        else f"a step of {history.visible * 100:.0f} % would be found, "
     )
     parts = [
         f"{step}noise {history.noise * 100:.1f} %, (max − min) / median {history.span * 100:.0f} %"

@@ -40,6 +40,10 @@ _STYLE: dict[CellState, str] = {
 }
 
 
+_LEAST_NAME = 36
+"""Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
+
+
 def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
     """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
     counts = seen.counts
@@ -55,7 +59,7 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
         spent += f" ({seen.unpriced} without a known price)"
     words.append(f"cost {spent}" if seen.state == "done" else f"{spent} spent")
     if seen.state == "done":
-        words.append("over")
+        words.append("ended")
     elif not seen.worked_on:
         command = "worker" if seen.for_workers else "matrix resume"
         words.append(f"no process works on it: diskbench {command}")
@@ -96,7 +100,9 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
     """The totals and the cells; at most `rows` cells, running ones preferred."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2)
+    longest = max((len(cell.row.key) for cell in seen.cells), default=0)
+    least = min(longest, _LEAST_NAME)
+    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
     table.add_column("state", no_wrap=True, min_width=max(map(len, _ORDER)))
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
     # Spared cells are counted in the line of their block.
@@ -107,7 +113,7 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
         state = Text(row.state, style=_STYLE[row.state])
         table.add_row(str(row.position + 1), row.key, state, cell.doing)
     parts: list[RenderableType] = [
-        Text(f"matrix {seen.name}  {seen.campaign_id}", style="bold"),
+        Text(f"matrix {seen.name}  {short(seen.campaign_id)}", style="bold"),
         Text(matrix_line(seen)),
         *(Text(f"{block.block}: {until_words(block)}") for block in seen.until),
         table,

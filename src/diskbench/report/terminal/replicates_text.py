@@ -40,7 +40,8 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
         yield ""
     for flagged in replicates.flagged:
         sentence = (
-            f"{flagged.trial_id} was on a machine that was not itself: {'; '.join(flagged.why)}"
+            f"{flagged.trial_id} was on a machine whose canary differs from the others: "
+            f"{'; '.join(flagged.why)}"
         )
         yield from wrapped("! ", sentence, width)
     for text in replicates.left_out:

@@ -30,7 +30,7 @@ def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
 
 
 def what_became(occurrence: OccurrenceStanding) -> str:
-    """`begun, matrix 01k… is over: 3 of 4 done, 1 failed`, `skipped: matrix 01k… still ran`."""
+    """`begun, matrix 01k… has ended: 3 of 4 done, 1 failed`, `skipped: matrix 01k… still ran`."""
     if occurrence.state != "begun":
         # The reason may have advice on further lines: join them.
         why = " ".join((occurrence.reason or "").split())
@@ -42,7 +42,7 @@ def what_became(occurrence: OccurrenceStanding) -> str:
     words += [
         f"{n} {state}" for state, n in sorted(occurrence.counts.items()) if n and state != "done"
     ]
-    verb = {"done": "is over", "running": "runs", "cancelling": "is being cancelled"}
+    verb = {"done": "has ended", "running": "runs", "cancelling": "is being cancelled"}
     became = verb[occurrence.campaign_state]
     return f"begun, matrix {occurrence.campaign_id} {became}: {', '.join(words)}"
 

@@ -136,7 +136,7 @@ class TestByDatabase:
         save_plan(session.database, plan, session.evidence.url, owner=session.executor_id)
         lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
         assert sweep(session, [], dry_run=False) == []
-        with pytest.raises(InvalidValue, match="in use by a live process"):
+        with pytest.raises(InvalidValue, match="in use by a process"):
             sweep(session, [TRIAL_ID], dry_run=False)
 
 
@@ -209,7 +209,7 @@ class TestByProvider:
         leave(TRIAL_ID, expires=1.0)
         save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
-        assert (swept.outcome, swept.reason) == ("kept", "a live process works with it")
+        assert (swept.outcome, swept.reason) == ("kept", "a process is using it")
         with pytest.raises(InvalidValue, match="in use"):
             sweep_provider(session, FAKE, [TRIAL_ID], dry_run=False)
 

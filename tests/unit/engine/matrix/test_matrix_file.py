@@ -124,7 +124,7 @@ CELLS = {
     "machine": (
         {**AWS, "instance_type": "m5large"},
         "instance_type",
-        "instance_type 'm5large' has not the form that AWS uses",
+        "instance_type 'm5large' does not have the form that AWS uses",
     ),
     "zone": (
         {**AWS, "region": "us-east-1", "zone": "eu-west-1a"},
@@ -139,7 +139,7 @@ CELLS = {
     "account": (
         {**AWS, "project": "p"},
         "project",
-        "project p does not go with provider aws; it is an option of gcp",
+        "project p cannot be used with provider aws; it is an option of gcp",
     ),
     "cache": (
         {"provider": "azure", "disk": "Premium_LRS", "size": 8, "cache": "readrite"},
@@ -200,7 +200,7 @@ SHARED = {
     "stripe": (
         {**AWS, "instance_type": "m5.large", "count": 2, "stripe": True},
         "stripe",
-        "stripe does not go with reuse_host",
+        "stripe cannot be used with reuse_host",
     ),
 }
 
@@ -282,7 +282,7 @@ axes:
     - {{disk: gp2, size: 20.0}}
 """
     (told,) = mistakes(tmp_path, text)
-    assert told.startswith("7: aws/gp2-20GiB/default is there twice, first in line 5; use `repl")
+    assert told.startswith("7: aws/gp2-20GiB/default occurs twice, first in line 5; use `repl")
 
 
 def test_two_axes_that_set_the_same_field_are_told(tmp_path):

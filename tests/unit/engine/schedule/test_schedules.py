@@ -225,7 +225,7 @@ def test_schedules_do_not_wait_for_each_other(watched):
 def test_a_time_without_a_worker_is_left_out_and_recorded(watched):
     watched.add(now="2026-11-01T12:00")
     watched.looks("2026-11-03T12:00")
-    why = "no worker was there at the time"
+    why = "no worker was running then"
     assert watched.became == [
         ("2026-11-02T03:30+01:00", "skipped", why),
         ("2026-11-03T03:30+01:00", "skipped", why),
@@ -296,7 +296,7 @@ def test_in_autumn_a_time_that_comes_twice_is_measured_once(watched):
     watched.rings(first.replace(fold=1))
     assert watched.became == [
         ("2026-10-25T02:30+02:00", "begun", None),
-        ("2026-10-25T02:30+01:00", "skipped", "the clock was set back: 02:30 came a second time"),
+        ("2026-10-25T02:30+01:00", "skipped", "the clock was set back, so 02:30 occurred again"),
     ]
 
 
@@ -385,7 +385,7 @@ def no_account(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_account")
 def test_a_budget_that_cannot_be_held_is_refused_when_it_is_added(watched):
-    with pytest.raises(CostRefused, match=r"no price is known of .*zz9\.plural"):
+    with pytest.raises(CostRefused, match=r"no price is known for .*zz9\.plural"):
         watched.add(text=AWS, budget_usd=1.0)
     watched.add(text=AWS, budget_usd=1.0, assume_price_usd_per_hour=0.5)
     watched.rings(MONDAY)
@@ -489,9 +489,9 @@ def test_making_up_for_an_hour_that_came_twice_asks_for_it_once(watched):
 @pytest.mark.parametrize(
     ("start", "end", "wrong"),
     [
-        ("yesterday", None, "--from 'yesterday' is not a time"),
+        ("yesterday", None, "--since 'yesterday' is not a time"),
         ("2026-10-01", "2027-01-01", "in the future"),
-        ("2026-10-02", "2026-10-01", "is after --to"),
+        ("2026-10-02", "2026-10-01", "is after --until"),
         ("2026-12-02", None, "is after now"),
         ("2016-10-02", None, "more than 1000 times"),
     ],

@@ -189,7 +189,7 @@ def test_where_the_provider_does_not_let_it_be_moved_work_that_would_outlast_it_
 def test_a_database_that_is_away_is_no_reason_to_go_on_with_the_old_end(session, monkeypatch):
     class Broken(FakeProvider):
         def extend(self, *_: object) -> None:
-            raise StoreUnavailable("the database is away")
+            raise StoreUnavailable("the database does not answer")
 
     plan, _ = rented_plan(session, Broken(), monkeypatch, left=timedelta(hours=1))
     with pytest.raises(StoreUnavailable):

@@ -362,7 +362,7 @@ def test_a_quota_is_named_with_where_to_raise_it(cloud: Cloud) -> None:
 @pytest.mark.parametrize("operation", ["RunInstances", "CreateVolume", "AttachVolume"])
 def test_a_missing_permission_is_named(cloud: Cloud, operation: str) -> None:
     cloud.wire.spoil(operation, refusal("UnauthorizedOperation", "no", 403))
-    fails(cloud, AccessDenied, f"may not do ec2:{operation}")
+    fails(cloud, AccessDenied, f"not allowed to do ec2:{operation}")
 
 
 def test_credentials_that_expire_in_the_middle_say_how_to_log_in(cloud: Cloud) -> None:
@@ -513,9 +513,9 @@ def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        ("VolumeType", "gp3", r"type of volume vol-\w+ is gp3, asked for was gp2"),
-        ("Size", 21, r"size in GiB of volume vol-\w+ is 21, asked for was 20"),
-        ("MultiAttachEnabled", True, r"multi-attach of volume vol-\w+ is on, asked for was off"),
+        ("VolumeType", "gp3", r"type of volume vol-\w+ is gp3, requested was gp2"),
+        ("Size", 21, r"size in GiB of volume vol-\w+ is 21, requested was 20"),
+        ("MultiAttachEnabled", True, r"multi-attach of volume vol-\w+ is on, requested was off"),
     ],
 )
 def test_a_volume_other_than_asked_for_fails_the_run(
@@ -540,8 +540,8 @@ def test_a_machine_other_than_asked_for_fails_the_run(cloud: Cloud) -> None:
                 instance["MetadataOptions"]["HttpTokens"] = "optional"
 
     cloud.wire.always("DescribeInstances", changed(other))
-    error = fails(cloud, RentalFailed, "is c6i.large, asked for was c6in.large")
-    assert "is optional, asked for was required" in error.message
+    error = fails(cloud, RentalFailed, "is c6i.large, requested was c6in.large")
+    assert "is optional, requested was required" in error.message
 
 
 def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud) -> None:
@@ -551,7 +551,7 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
     rental = cloud.resolve()
     cloud.wire.always("DescribeInstanceTypes", changed(slower))
     with pytest.raises(
-        RentalFailed, match=r"baseline_iops of c6in.large is 100.0, asked for was 6250.0"
+        RentalFailed, match=r"baseline_iops of c6in.large is 100.0, requested was 6250.0"
     ):
         cloud.acquire_of(rental)
 

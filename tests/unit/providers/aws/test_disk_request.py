@@ -44,7 +44,7 @@ GP2 = {"disk": "gp2", "size_gib": 20}
         ({**GP2, "ssh_cidr": "10.0.0.1/8"}, "host bits set", "203.0.113.7/32"),
         (
             {**GP2, "ssh_cidr": "10.0.0.0/8", "security_group": "sg-0123456789abcdef0"},
-            "does not go with",
+            "cannot be used with",
             "leave one",
         ),
         ({**GP2, "endpoint_url": "localhost:5000"}, "not a URL", "http://HOST:PORT"),

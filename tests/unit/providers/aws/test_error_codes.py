@@ -98,7 +98,7 @@ def test_the_page_of_a_marketplace_product_is_named() -> None:
         "do so please visit https://aws.amazon.com/marketplace/pp?sku=abc.",
         "ec2:RunInstances",
     )
-    assert "settle it at https://aws.amazon.com/marketplace/pp?sku=abc:" in said.advice
+    assert "resolve this at https://aws.amazon.com/marketplace/pp?sku=abc:" in said.advice
 
 
 def test_the_message_of_a_state_decides_over_its_code() -> None:

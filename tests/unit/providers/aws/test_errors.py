@@ -40,10 +40,10 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
         ("InternalError", 500, Throttled, "health.aws.amazon.com"),
         ("Unavailable", 503, Throttled, "health.aws.amazon.com"),
         ("WhoKnows", 500, Throttled, "health.aws.amazon.com"),
-        ("UnauthorizedOperation", 403, AccessDenied, "may not do ec2:RunInstances"),
+        ("UnauthorizedOperation", 403, AccessDenied, "not allowed to do ec2:RunInstances"),
         ("AccessDenied", 403, AccessDenied, "allow ec2:RunInstances"),
         ("OptInRequired", 401, AccessDenied, "aws.amazon.com/marketplace"),
-        ("PendingVerification", 400, AccessDenied, "settle it with AWS"),
+        ("PendingVerification", 400, AccessDenied, "resolve this with AWS"),
         ("ExpiredToken", 400, AccessDenied, "aws sso login"),
         ("RequestExpired", 400, AccessDenied, "aws sso login"),
         ("AuthFailure", 401, AccessDenied, "aws configure"),
@@ -87,10 +87,10 @@ def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
     said = "You are not authorized. Encoded authorization failure message: AbC-123"
     opened = {"AbC-123": '{"allowed":false,"context":{"action":"ec2:CreateTags"}}'}
     error = ours(refusal("UnauthorizedOperation", said, 403), decode=opened.get)
-    assert "may not do ec2:CreateTags" in error.message
+    assert "not allowed to do ec2:CreateTags" in error.message
     assert "AbC-123" not in str(error)
     closed = ours(refusal("UnauthorizedOperation", said, 403), decode=lambda _: None)
-    assert "may not do ec2:RunInstances" in closed.message
+    assert "not allowed to do ec2:RunInstances" in closed.message
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_endpoints_of_every_partition_are_amazons(host: str, *, amazon: bool) ->
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
     for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
         wanted(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
-    with pytest.raises(InvalidValue, match="has not the form of a region"):
+    with pytest.raises(InvalidValue, match="does not have the form of a region"):
         wanted(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
 
 

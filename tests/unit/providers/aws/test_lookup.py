@@ -160,7 +160,7 @@ def test_burstable_spot_and_open_to_all_are_warned_of(cloud: Cloud) -> None:
     warnings = cloud.resolve(instance_type="t3.medium", spot=True, ssh_cidr="0.0.0.0/0").warnings
     told = " ".join(warnings)
     assert "earns CPU credits" in told
-    assert "spot machine may be taken away" in told
+    assert "may end a spot machine" in told
     assert "open to everybody (0.0.0.0/0)" in told
 
 

@@ -149,7 +149,9 @@ def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud: Cloud) ->
     with pytest.raises(ReleaseFailed) as failed:
         release(cloud)
     assert failed.value.exit_code == 3
-    assert f"volume {stray} (these AWS credentials may not do ec2:DeleteVolume" in str(failed.value)
+    assert f"volume {stray} (these AWS credentials are not allowed to do ec2:DeleteVolume" in str(
+        failed.value
+    )
     assert "security-group sg-" in failed.value.message
     assert "us-east-1" in failed.value.message
     assert f"diskbench gc {CLAIM.lease_id}" in failed.value.advice

@@ -69,7 +69,7 @@ def test_what_google_does_not_tell_is_no_difference() -> None:
 def test_a_disk_that_is_another_is_refused_with_both_values(
     path: str, value: str, says: str
 ) -> None:
-    with pytest.raises(RentalFailed, match="something else than asked") as refused:
+    with pytest.raises(RentalFailed, match="something other than") as refused:
         readback.check(DETAILS, ZONE, INSTANCE, [{**DISK, path: value}])
     assert says in refused.value.message
 
@@ -101,8 +101,8 @@ def test_a_machine_without_its_local_ssds_is_refused() -> None:
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
     with pytest.raises(RentalFailed) as refused:
         readback.check(details, ZONE, instance, [])
-    assert "is SCSI, asked for was NVME" in refused.value.message
-    assert "has 1 local SSDs, asked for was 2" in refused.value.message
+    assert "is SCSI, requested was NVME" in refused.value.message
+    assert "has 1 local SSDs, requested was 2" in refused.value.message
 
 
 def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:

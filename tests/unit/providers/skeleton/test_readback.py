@@ -8,8 +8,10 @@ from diskbench.providers.skeleton.readback import differs, refuse
 
 def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
     found = [*differs("disk a", "size in GiB", 10, 20), *differs("disk a", "type", "x", "x")]
-    assert found == ["size in GiB of disk a is 20, asked for was 10"]
-    with pytest.raises(RentalFailed, match="Sky gave something else than asked for: size in GiB"):
+    assert found == ["size in GiB of disk a is 20, requested was 10"]
+    with pytest.raises(
+        RentalFailed, match="Sky delivered something other than what was requested: size in GiB"
+    ):
         refuse("Sky", found)
 
 

@@ -63,7 +63,7 @@ def test_what_vsphere_does_not_tell_is_no_difference() -> None:
     ("made", "says"),
     [
         (disk(size=10 * GIB), "size in bytes of disk 6000C29f is 10737418240"),
-        (disk(limit=-1), "IOPS limit of disk 6000C29f is -1, asked for was 500"),
+        (disk(limit=-1), "IOPS limit of disk 6000C29f is -1, requested was 500"),
         (disk(thinProvisioned=True), "thin provisioning"),
         (disk(eagerlyScrub=False), "eager zeroing"),
         (disk(diskMode="persistent"), "mode of disk 6000C29f is persistent"),
@@ -71,7 +71,7 @@ def test_what_vsphere_does_not_tell_is_no_difference() -> None:
     ],
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:
-    with pytest.raises(RentalFailed, match="something else than asked") as refused:
+    with pytest.raises(RentalFailed, match="something other than") as refused:
         readback.check(DETAILS, machine(), [made])
     assert says in refused.value.message
 
@@ -79,7 +79,7 @@ def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, asked for was 4"),
+        ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, requested was 4"),
         ({"config__hardware__memoryMB": 4096}, "memory in MiB"),
         ({"runtime__host": vim.HostSystem("host-23")}, "host of vm-99 is host-23"),
         (

@@ -10,7 +10,7 @@ from diskbench.model.expectation import BeyondCredit
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Judged, Limiter, Verdict
 from diskbench.report.assemble.lines import grouped_warnings, lines
-from diskbench.report.assemble.next_step import REPLICATES, NextStep, next_step
+from diskbench.report.assemble.next_step import REPLICATES, NextStep, for_hosts, next_step
 from diskbench.report.assemble.subject import subject_of_plan
 
 BEYOND = BeyondCredit(
@@ -146,3 +146,28 @@ def test_a_short_look_at_a_disk_without_credit_leads_to_the_usual_figures():
 def test_memory_leads_to_the_disks_of_this_machine():
     found = judged(("level", "unknown"), doubts=("not-a-disk", "machine-busy"))
     assert proposed(found, profile="etcd").command == "diskbench devices"
+
+
+def steps_of(**commands):
+    return [(name, NextStep("why", f"diskbench run {flags}")) for name, flags in commands.items()]
+
+
+def test_one_step_that_is_the_same_of_all_hosts_is_for_all_of_them():
+    rest = "--path '/my data' --profile default"
+    named = steps_of(a=f"--host a {rest}", b=f"--host me@b {rest}")
+    ((_, both),) = steps_of(both=f"--host a --host me@b {rest}")
+    assert for_hosts(named, "b") == both
+
+
+def test_a_step_of_some_hosts_says_of_which():
+    rest = "--profile quick"
+    named = steps_of(a="--host a --profile default", b=f"--host b {rest}", c=f"--host c {rest}")
+    step = for_hosts(named, "c")
+    assert step.reason.startswith("b, c: ")
+    ((_, both),) = steps_of(both=f"--host b --host c {rest}")
+    assert step.command == both.command
+
+
+def test_a_step_without_hosts_stays_as_it_is():
+    named = steps_of(a="--provider x", b="--provider x")
+    assert for_hosts(named, "a") == named[0][1]

@@ -58,7 +58,7 @@ def test_more_iops_are_better():
 
 def test_no_change_is_said_with_the_number_of_times_and_what_would_be_seen():
     shown = " ".join(text(history([3000] * 9)).split())
-    assert "no change found in 9 times; a step of 5 % would be seen, noise 1.2 %" in shown
+    assert "no change found in 9 times; a step of 5 % would be found, noise 1.2 %" in shown
 
 
 def test_too_few_times_say_so():

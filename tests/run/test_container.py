@@ -1,0 +1,95 @@
+"""docs/deploy/Containerfile, built and run by podman. No registry is asked: its base image is made
+of Debian's packages, as the published one is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.timeout(3000)]
+
+ROOT = Path(__file__).parents[2]
+FILE = "docs/deploy/Containerfile"
+TOOLS = {"podman": "podman", "runc": "runc", "mmdebstrap": "mmdebstrap"}
+BESIDE = ("catatonit", "netavark", "uidmap")
+"""What podman runs and Debian only recommends."""
+CERTIFICATES = "/etc/ssl/certs"
+"""What this machine trusts: pip in the container may have to go through its proxy. So they are in
+the base image already, and no package writes there."""
+PATIENCE_S = 1500
+"""It installs 60 packages of Debian's and 50 of Python's, on a machine that may be busy."""
+
+
+def done(*command: str) -> subprocess.CompletedProcess[str]:
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert found.returncode == 0, f"{' '.join(command)}\n{found.stdout}\n{found.stderr}"
+    return found
+
+
+class Podman:
+    """podman with images of its own, which need no driver of the kernel's."""
+
+    def __init__(self, store: Path) -> None:
+        self.command = ("podman", "--runtime", shutil.which("runc") or "runc",
+                        "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs",
+                        "--root", str(store / "root"), "--runroot", str(store / "run"))  # fmt: skip
+
+    def __call__(self, *words: str) -> str:
+        return done(*self.command, *words).stdout
+
+    def run(self, *words: str) -> str:
+        """What a command of diskbench prints in a container of its own."""
+        limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+        return self("run", "--rm", "--init", "--network", "host", *limits, *words)
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[Podman]:
+    """podman with the image `diskbench`, built as the Containerfile says."""
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if missing:
+        done("apt-get", "install", "--yes", "--no-install-recommends", *missing, *BESIDE)
+    (base,) = {
+        line.split()[1]
+        for line in (ROOT / FILE).read_text().splitlines()
+        if line.startswith("FROM ")
+    }
+    release = base.rpartition(":")[2].removesuffix("-slim")
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
+        here = Path(directory)
+        made = Podman(here)
+        tar = str(here / "base.tar")
+        done("mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+             "--include=ca-certificates", release, tar)  # fmt: skip
+        made("import", tar, base)
+        made(
+            "build", "--layers=false", "--isolation", "chroot", "--network", "host", "--pull=never",
+            "--build-arg", "REQUIREMENTS=core", "-f", FILE, "-t", "diskbench",
+            "--volume", f"{CERTIFICATES}:{CERTIFICATES}:ro", ".",
+        )  # fmt: skip
+        yield made
+
+
+def test_it_says_its_version(podman: Podman) -> None:
+    assert podman.run("localhost/diskbench", "--version").startswith("diskbench ")
+
+
+def test_it_measures_what_is_mounted_into_it(podman: Podman, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o777)  # the container's user is not root
+    flags = ("--profile", "quick", "--set", "runtime=1", "--set", "size=16m", "--quiet")
+    said = podman.run(
+        "--volume", f"{data}:/data", "localhost/diskbench",
+        "run", "--path", "/data", *flags, "--output", "json",
+    )  # fmt: skip
+    (run,) = json.loads(said)["runs"]
+    assert run["state"] == "done"
+    assert run["target_path"].startswith("/data")
+    assert list(data.iterdir()) == []

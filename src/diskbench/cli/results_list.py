@@ -1,5 +1,5 @@
-"""What `diskbench results list` prints. Nothing here imports SQLAlchemy: an SQLite file is listed
-without it."""
+"""What `diskbench results list` prints. Its table imports no SQLAlchemy, models or YAML: an SQLite
+file is listed without them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from diskbench.model.run import run_columns
 from diskbench.report.terminal.run_list import run_lines
 from diskbench.report.terminal.trial_list import legend, trial_lines
 from diskbench.results.headlines import listed, with_suspended
-from diskbench.store.document import results_document
-from diskbench.store.export import csv_text, json_text, run_fields
 from diskbench.store.query import count_runs, find_runs
 
 if TYPE_CHECKING:
@@ -47,6 +45,9 @@ def print_runs(
     database_url: str | None,
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
+    from diskbench.store.document import results_document
+    from diskbench.store.export import csv_text, json_text, run_fields
+
     runs = with_suspended(find_runs(reader, wanted, limit=most), _at_work(database_url))
     if output == "json":
         print(json_text(results_document(runs)))

@@ -287,15 +287,15 @@ def create(connection: Connection) -> None:
     connection.execute(sa.insert(versions).values(version_num=HEAD))
 
 
-def migrate(connection: Connection) -> None:
-    """Run the migrations up to HEAD on `connection`, in its transaction."""
+def migrate(connection: Connection, *, to: str = "head") -> None:
+    """Run the migrations up to the revision `to` on `connection`, in its transaction."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "diskbench.store:migrations")
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, to)
 
 
 @contextmanager

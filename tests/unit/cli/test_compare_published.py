@@ -187,7 +187,7 @@ def test_where_nothing_matches_it_says_why_and_what_is_near(keep, compare):
     assert max(map(len, out.splitlines())) <= 80
     assert "nothing published matches: no published figure has this workload on gp3 of aws" in out
     assert "iaas-2018/results/gp2" in out
-    assert "a figure that is named after the run is used" in out
+    assert "one that is named after the run is used" in out
 
 
 def test_a_figure_that_is_named_is_taken_whatever_the_disk(keep, compare):

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from diskbench.cli import main
 from diskbench.store import schema
-from diskbench.store.database import migrate, open_database
+from diskbench.store.database import migrate
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
@@ -97,16 +97,15 @@ def test_every_reader_takes_them(call, runs, tmp_path):
 
 
 def test_figures_that_earlier_imports_made_up_are_emptied(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/rows.db")
     made_up = {"ios": 1, "bytes": 448, "runtime_ns": 10**9, "iops": 448.0, "bytes_per_s": 3.5e6}
     with engine.begin() as connection:
+        migrate(connection, to="0007")
         for provider, step in (
             ("bonnie", "char-write"), ("bonnie", "block-write"), ("bonnie", "seeks"), ("dd", "dd"),
             ("perfkit", "sequential_write"), ("vdbench", "rd1"), ("fio-json", "dd"),
         ):  # fmt: skip
             add_row(connection, f"{provider}-{step}", f"import/{provider}", step, made_up)
-        connection.execute(sa.text("DROP TABLE diskbench_headline"))  # of a later revision
-        connection.execute(sa.text("UPDATE diskbench_alembic_version SET version_num = '0007'"))
         migrate(connection)
         rows = connection.execute(sa.select(schema.measurement)).mappings().all()
     engine.dispose()

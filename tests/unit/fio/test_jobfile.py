@@ -91,7 +91,7 @@ def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("rw=read\n", "before any"),
+        ("rw=read\n", "before the first"),
         ("[a]\ninclude /etc/passwd\n", "included"),
         ("[a]\nincludefoo\n", "included"),
         ("[a\nrw=read\n", "not a section"),

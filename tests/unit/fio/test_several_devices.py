@@ -104,7 +104,7 @@ def test_another_number_of_devices_is_refused(text, target, told):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ("[c]\nrw=read\n", r"\[c\] names no device"),
+        ("[c]\nrw=read\n", r"\[c\] has no device"),
         ("[c]\nrw=read\nfilename=data\n", "may be written to"),
         ("[c]\nrw=read\nfilename=/dev/sdb:data\n", "may be written to"),
         ("[c]\nrw=read\nfilename=\n", "may be written to"),

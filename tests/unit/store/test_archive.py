@@ -63,7 +63,7 @@ def test_the_plan_of_a_run_that_is_there_stays_whatever_version_wrote_it(evidenc
 @pytest.mark.parametrize("text", [b'{"trial_id": "another"}', b"[]", b"{", b""])
 def test_the_plan_of_another_trial_is_not_taken_for_ours(evidence, text):
     evidence.put(f"runs/{RUN}/plan.json", text)
-    with pytest.raises(KeyTaken, match=r"plan\.json is there already"):
+    with pytest.raises(KeyTaken, match=r"plan\.json exists"):
         archive.write_plan(evidence, make_plan())
     assert evidence.get(f"runs/{RUN}/plan.json") == text
 

@@ -38,7 +38,7 @@ def test_a_disk_that_is_not_there_yet_is_waited_for():
     [
         ([disk(size=2**31)], [], "has 2,147,483,648 bytes"),
         ([disk()], [disk()], "was there before"),
-        ([disk(), disk("/dev/sdc", "8:32")], [], "is not known"),
+        ([disk(), disk("/dev/sdc", "8:32")], [], "one was expected"),
     ],
 )
 def test_a_disk_that_is_something_else_is_never_taken(found, before, told):

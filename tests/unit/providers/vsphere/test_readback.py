@@ -67,7 +67,7 @@ def test_what_vsphere_does_not_tell_is_no_difference() -> None:
         (disk(thinProvisioned=True), "thin provisioning"),
         (disk(eagerlyScrub=False), "eager zeroing"),
         (disk(diskMode="persistent"), "mode of disk 6000C29f is persistent"),
-        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, asked for"),
+        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, requested"),
     ],
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:

@@ -176,7 +176,7 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
         (("list", "--since", "soon"), "is not a time"),
         (("list", "--database-url", "sqlite:////dev/null/x/y"), "Not a directory"),
         (("show", "nothing"), "unknown run, trial or matrix 'nothing'"),
-        (("delete",), "nothing is named"),
+        (("delete",), "no run is selected"),
         (("delete", FIRST), "add --yes"),
         (("import", "none.json"), "No such file"),
         (("rebuild", "--evidence-url", "ftp://x"), "not supported"),

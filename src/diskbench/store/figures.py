@@ -67,7 +67,7 @@ def load_figures(
         run, shared = runs[run_id], of_row[len(names) :]
         for name, value in zip(names, of_row, strict=False):
             if value is not None and value > 0:
-                figures[name].append(MeasuredFigure(run, rents[run.trial_id], *shared, value))
+                figures[name].append(MeasuredFigure(run, rents[run.trial_id], *(*shared, value)))
     return figures
 
 

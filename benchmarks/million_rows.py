@@ -63,7 +63,8 @@ def fill(
                 _write(connection, table, rows[table.name])
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         # PostgreSQL does so by itself after a while, SQLite never for a table without statistics.
-        connection.exec_driver_sql("ANALYZE")
+        is_postgres = engine.dialect.name == "postgresql"
+        connection.exec_driver_sql("VACUUM (ANALYZE)" if is_postgres else "ANALYZE")
 
 
 def _by_time(runs: int, places: Sequence[_Place], template: _Rows) -> Iterator[_Rows]:

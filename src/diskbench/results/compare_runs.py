@@ -9,6 +9,7 @@ order of time, which the comparison reports as a doubt.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.compare import adjusted, compare, judge
@@ -27,10 +28,10 @@ from diskbench.results.compare_tool import aligned
 from diskbench.results.pool import apart, check_alike
 from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import REGIME, trial_figures, words
+from diskbench.results.trial_figures import REGIME, figures_by_metric, words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -57,14 +58,26 @@ def compare_metrics(
     evidence: EvidenceStore | None = None,
 ) -> Comparison:
     """As `compare_selections`, of several metrics, in the order of the steps. A metric that a side
-    lacks is left out where there is another. Raises as `compare_selections`."""
+    lacks is left out where there is another. Each side is read once for all metrics. Raises as
+    `compare_selections`."""
+    if a.strip() == b.strip():
+        raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
+    of_a, of_b = (
+        figures_by_metric(database, [*selected(database, text), *within], metrics, evidence)
+        for text in (a, b)
+    )
+
+    @cache
+    def flagged(trials: tuple[str, ...]) -> Collection[str]:
+        return off_trials(database, trials, evidence)
+
     comparisons: list[Comparison] = []
     lacking: InvalidValue | None = None
     for metric in metrics:
         try:
             comparisons.append(
-                compare_selections(
-                    database, a, b, metric=metric, pool=pool, within=within, evidence=evidence
+                _comparison(
+                    (a, b), (of_a[metric], of_b[metric]), metric=metric, pool=pool, flagged=flagged
                 )
             )
         except NoFigure as error:
@@ -99,14 +112,23 @@ def compare_selections(
     from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
     without finished runs, and InvalidValue for trials that are in both selections.
     """
-    if a.strip() == b.strip():
-        raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
-    figures_by_side = [
-        trial_figures(database, [*selected(database, text), *within], metric, evidence)
-        for text in (a, b)
-    ]
+    return compare_metrics(
+        database, a, b, metrics=(metric,), pool=pool, within=within, evidence=evidence
+    )
+
+
+def _comparison(
+    asked: tuple[str, str],
+    figures_by_side: tuple[Sequence[TrialFigure], Sequence[TrialFigure]],
+    *,
+    metric: Metric,
+    pool: Collection[str],
+    flagged: Callable[[tuple[str, ...]], Collection[str]],
+) -> Comparison:
+    """The comparison of one metric. `flagged` returns which of some trials have an abnormal canary.
+    Raises NoFigure, InvalidValue."""
     sides = tuple(
-        _side(text, figures) for text, figures in zip((a, b), figures_by_side, strict=True)
+        _side(text, figures) for text, figures in zip(asked, figures_by_side, strict=True)
     )
     _check(sides, figures_by_side)
     alike = aligned(figures_by_side[0], figures_by_side[1], metric)
@@ -119,12 +141,12 @@ def compare_selections(
     ]
     p = [draft.ratio.p for draft in drafts if draft.ratio.p is not None]
     q = iter(adjusted(p))
-    compared_trials = [figure.trial_id for draft in drafts for figure in (*draft.a, *draft.b)]
-    flagged = off_trials(database, compared_trials, evidence)
+    compared_trials = dict.fromkeys(
+        figure.trial_id for draft in drafts for figure in (*draft.a, *draft.b)
+    )
+    off = flagged(tuple(compared_trials))
     compared = [
-        _compared(
-            draft, None if draft.ratio.p is None else next(q), metric, flagged, alike.fidelity
-        )
+        _compared(draft, None if draft.ratio.p is None else next(q), metric, off, alike.fidelity)
         for draft in drafts
     ]
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))

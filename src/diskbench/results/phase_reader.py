@@ -16,7 +16,7 @@ from diskbench.model.run import MeasuredFigure
 from diskbench.parallel import all_of
 from diskbench.store.evidence import open_evidence
 from diskbench.store.phases import SHORTEST_STEP_S, run_phases
-from diskbench.store.rows import find_plan
+from diskbench.store.rows import find_plans
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class StepRow(Protocol):
 
 log = logging.getLogger(__name__)
 
+_TRIALS_AT_ONCE = 100
+"""The plans of as many trials are read in one statement and kept at a time; our choice."""
 _LEAST_S = 10.0
 _ALMOST = 0.98
 """fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
@@ -70,11 +72,23 @@ def courses_of(
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
     """
-    long = {row.run.run_id: row.run for row in _long_enough(rows)}
-    if not long:
-        return {}
-    stores = EvidenceStores(evidence)
-    courses_by_run = all_of(lambda run: _phases(database, run, stores), list(long.values()))
+    trials: dict[str, dict[str, Run]] = {}
+    for row in _long_enough(rows):
+        trials.setdefault(row.run.trial_id, {})[row.run.run_id] = row.run
+    stores, names = EvidenceStores(evidence), list(trials)
+    courses: dict[tuple[str, str], StepPhases] = {}
+    for start in range(0, len(names), _TRIALS_AT_ONCE):
+        some = names[start : start + _TRIALS_AT_ONCE]
+        runs = [run for trial_id in some for run in trials[trial_id].values()]
+        courses |= _courses_of_runs(database, runs, stores)
+    return courses
+
+
+def _courses_of_runs(database: Engine, runs: Sequence[Run], stores: EvidenceStores) -> Courses:
+    """The phases of runs; the plans of all their trials are read in one statement."""
+    planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
+    plans = find_plans(database, list(planned))
+    courses_by_run = all_of(lambda run: _phases(run, plans, stores), runs)
     return {(course.run_id, course.step): course for of_run in courses_by_run for course in of_run}
 
 
@@ -130,11 +144,10 @@ class EvidenceStores:
         return self._open.setdefault(url, open_evidence(url))
 
 
-def _phases(database: Engine, run: Run, stores: EvidenceStores) -> Sequence[StepPhases]:
-    plan = None if run.imported else find_plan(database, run.trial_id)
+def _phases(run: Run, plans: Mapping[str, Plan], stores: EvidenceStores) -> Sequence[StepPhases]:
     try:
         store = stores.at(run.evidence_url)
     except DiskbenchError as error:
         log.warning("no phases of run %s: %s", run.run_id, error.message)
         return ()
-    return read_phases(store, run.run_id, plan, run=run.number)
+    return read_phases(store, run.run_id, plans.get(run.trial_id), run=run.number)

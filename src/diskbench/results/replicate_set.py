@@ -14,8 +14,8 @@ from diskbench.results.pool import alike, apart
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicated import replicated
 from diskbench.results.step_verdicts import step_verdicts
-from diskbench.results.trial_figures import trial_figures, words
-from diskbench.store.query import Filter, find_runs
+from diskbench.results.trial_figures import figures_by_metric, words
+from diskbench.store.query import Filter, any_of, find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -82,14 +82,13 @@ def main_figures(
 ) -> list[tuple[Metric, TrialFigure]]:
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
-    figures = trial_figures(database, filters, "iops", evidence)
-    chosen: list[tuple[Metric, TrialFigure]] = [
-        ("iops", figure) for figure in figures if not _is_large(figure)
+    figures = figures_by_metric(database, filters, ("iops", "bytes_per_s"), evidence)
+    return [
+        (metric, figure)
+        for metric, of_metric in figures.items()
+        for figure in of_metric
+        if _is_large(figure) == (metric == "bytes_per_s")
     ]
-    if len(chosen) < len(figures):
-        by_size = trial_figures(database, filters, "bytes_per_s", evidence)
-        chosen += [("bytes_per_s", figure) for figure in by_size if _is_large(figure)]
-    return chosen
 
 
 def _is_large(figure: TrialFigure) -> bool:
@@ -153,11 +152,8 @@ class _Judge:
 
     def _read(self, trials: frozenset[str]) -> dict[str, StepVerdict]:
         done = Filter("state", "=", "done")
-        runs = [
-            run
-            for trial in sorted(trials)
-            for run in find_runs(self._database, [Filter("trial_id", "=", trial), done])
-        ]
+        named = any_of([[Filter("trial_id", "=", trial)] for trial in sorted(trials)])
+        runs = find_runs(self._database, [*named, done])
         runs.sort(key=lambda run: (run.trial_id, run.run_index))
         try:
             store = self._stores.at(runs[0].evidence_url)

@@ -19,11 +19,9 @@ from diskbench.model.comparison import Metric
 from diskbench.model.configuration import Configuration, FactChange, MetricHistory, Sampled
 from diskbench.results.compare_runs import differences
 from diskbench.results.history import history_of
-from diskbench.results.phase_reader import courses_of
 from diskbench.results.pool import alike
 from diskbench.results.replicated import replicated
-from diskbench.results.trial_figures import FACTS, subject_of, trial_figures, words
-from diskbench.store.figures import load_figures
+from diskbench.results.trial_figures import FACTS, figures_by_metric, subject_of, words
 from diskbench.store.query import Filter, any_of
 
 if TYPE_CHECKING:
@@ -115,9 +113,8 @@ def _read_into(
     """Add the figures of a batch to those of their subjects."""
     named = any_of([[Filter("trial_id", "=", trial_id)] for _, trial_id in batch.trials])
     wanted, trials = [*filters, *named], set(batch.trials)
-    courses = courses_of(database, load_figures(database, wanted, "iops"), evidence)
-    for metric in METRICS:
-        for figure in trial_figures(database, wanted, metric, courses=courses):
+    for metric, of_metric in figures_by_metric(database, wanted, METRICS, evidence).items():
+        for figure in of_metric:
             if (figure.subject, figure.trial_id) in trials:
                 figures[figure.subject].setdefault(metric, []).append(figure)
 

@@ -100,17 +100,35 @@ def trial_figures(
     filters: Sequence[Filter],
     metric: Metric,
     evidence: EvidenceStore | None = None,
-    *,
-    courses: Courses | None = None,
 ) -> list[TrialFigure]:
     """The figures of all trials with finished runs that meet `filters`, oldest first and those
     without a date last.
 
-    The phases of long steps are read from `evidence`, or from each run's own store, unless the
-    caller passes them (`courses`).
+    The phases of long steps are read from `evidence`, or from each run's own store.
     """
-    rows = load_figures(database, filters, metric)
-    courses = courses_of(database, rows, evidence) if courses is None else courses
+    return figures_by_metric(database, filters, (metric,), evidence)[metric]
+
+
+def figures_by_metric(
+    database: Engine,
+    filters: Sequence[Filter],
+    metrics: Sequence[Metric],
+    evidence: EvidenceStore | None = None,
+) -> dict[Metric, list[TrialFigure]]:
+    """As `trial_figures`, of several metrics: runs, rows and phases are read once for all."""
+    rows = load_figures(database, filters, metrics)
+    steps = {
+        (row.run_id, row.step_index, row.round, row.direction): row
+        for of_metric in rows.values()
+        for row in of_metric
+    }
+    courses = courses_of(database, list(steps.values()), evidence)
+    return {metric: _of_metric(of, metric, courses) for metric, of in rows.items()}
+
+
+def _of_metric(
+    rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses
+) -> list[TrialFigure]:
     trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
     for row in rows:
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)

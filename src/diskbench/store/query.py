@@ -21,10 +21,10 @@ from diskbench.store.where import (
     RUN_TABLE,
     Filter,
     SqlCondition,
-    among,
     any_of,
     both,
     filter_fields,
+    only,
     parse_filter,
     where,
 )
@@ -74,8 +74,8 @@ def find_runs(
     A filter on a measurement's field is met by a run with at least one merged row that meets it.
     """
     reader = reader_of(database)
-    met = _among(where(filters, reader.dialect), run_ids)
-    return [run_of(row) for row in newest_rows(reader, RUN_COLUMNS, met, limit=limit)]
+    rows = newest_rows(reader, RUN_COLUMNS, filters, run_ids=run_ids, limit=limit)
+    return [run_of(row) for row in rows]
 
 
 def find_run_ids(
@@ -88,7 +88,7 @@ def find_run_ids(
     """The ids of the runs that `find_runs` finds, newest or oldest first, those without a date
     last."""
     reader = reader_of(database)
-    met = _among(where(filters, reader.dialect), run_ids)
+    met = only(where(filters, reader.dialect), run_ids)
     order = OLDEST_FIRST if oldest_first else NEWEST_FIRST
     query = f"SELECT {RUN_TABLE}.run_id FROM {RUN_TABLE} WHERE {met.text} ORDER BY {order}"  # noqa: S608
     return [run_id for (run_id,) in reader.rows(query, met.values)]
@@ -139,7 +139,7 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
 
 def _last(reader: Reader, number: int) -> Run:
     """The newest run of the newest trial but `number`. Raises UnknownName."""
-    trials = newest_trials(reader, SqlCondition("1 = 1"), number + 1)
+    trials = newest_trials(reader, (), number + 1)
     if len(trials) > number:
         found = list(trials.values())[number]
         return runs_by_id(reader, [found])[found]
@@ -148,22 +148,20 @@ def _last(reader: Reader, number: int) -> Run:
     raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
 
 
-def newest_trials(reader: Reader, met: SqlCondition, limit: int | None) -> dict[str, str]:
-    """The trials with runs that meet a condition, the last measured first and those without a date
-    last, each with the newest of these runs: at most `limit`."""
+def newest_trials(reader: Reader, filters: Sequence[Filter], limit: int | None) -> dict[str, str]:
+    """The trials with runs that meet all `filters`, the last measured first and those without a
+    date last, each with the newest of these runs: at most `limit`."""
     look = None if limit is None else limit + _FIRST_LOOK
     while True:
         trials: dict[str, str] = {}
-        rows = 0
-        for trial_id, run_id in newest_rows(
-            reader, f"{RUN_TABLE}.trial_id, {RUN_TABLE}.run_id", met, limit=look
-        ):
-            rows += 1
+        rows = newest_rows(reader, f"{RUN_TABLE}.trial_id, {RUN_TABLE}.run_id", filters, limit=look)
+        for trial_id, run_id in rows:
             if limit is None or len(trials) < limit:
                 trials.setdefault(trial_id, run_id)
-        if look is None or limit is None or rows < look or len(trials) == limit:
+        if look is None or limit is None or len(rows) < look or len(trials) == limit:
             return trials
-        look *= 10  # trials of many runs
+        # As many as the trials so far suggest, and half as many again.
+        look = max(2 * look, 3 * look * limit // (2 * len(trials)))
 
 
 def id_fits(column: str, wanted: str) -> SqlCondition:
@@ -176,8 +174,15 @@ def id_fits(column: str, wanted: str) -> SqlCondition:
         )
     if len(wanted) < SHORT:
         return begins
-    ends = SqlCondition(f"substr({column}, length({column}) - {len(wanted) - 1}) = ?", (wanted,))
+    # Written as the indexes of the last characters are (result_tables.py).
+    ends = _ends(column, wanted[-SHORT:])
+    if len(wanted) > SHORT:
+        ends = both(ends, _ends(column, wanted))
     return SqlCondition(f"({begins.text}) OR ({ends.text})", (*begins.values, *ends.values))
+
+
+def _ends(column: str, wanted: str) -> SqlCondition:
+    return SqlCondition(f"substr({column}, length({column}) - {len(wanted) - 1}) = ?", (wanted,))
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:
@@ -197,7 +202,7 @@ def find_measurements(
     only rows of these runs are picked.
     """
     reader = reader_of(database)
-    met = _among(where(filters, reader.dialect, on_rows=True), run_ids)
+    met = only(where(filters, reader.dialect, on_rows=True), run_ids)
     query = (
         f"SELECT {RUN_TABLE}.run_id, {_OF_ROW} FROM {RUN_TABLE} "  # noqa: S608 - our own names
         f"JOIN {ROW_TABLE} ON {ROW_TABLE}.run_id = {RUN_TABLE}.run_id WHERE {met.text} "
@@ -206,7 +211,3 @@ def find_measurements(
     rows = reader.rows(query, met.values)
     runs = runs_by_id(reader, list({row[0] for row in rows}))
     return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
-
-
-def _among(met: SqlCondition, run_ids: Sequence[str] | None) -> SqlCondition:
-    return met if run_ids is None else both(met, among(f"{RUN_TABLE}.run_id", run_ids))

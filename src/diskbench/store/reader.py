@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 from diskbench.model.run import RUN_FIELDS, Run
 from diskbench.store.revisions import HEAD, VERSION_TABLE
 from diskbench.store.urls import database_file
-from diskbench.store.where import OF_RUNS, RUN_TABLE, Dialect, SqlCondition, among
+from diskbench.store.where import (
+    OF_RUNS,
+    RUN_TABLE,
+    Dialect,
+    Filter,
+    SqlCondition,
+    among,
+    only,
+    ways,
+    where,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -39,6 +49,8 @@ OLDEST_FIRST = (
 )
 """The orders of runs by when they were measured; those without a date come last."""
 _DATED_FIRST = NEWEST_FIRST.replace(" NULLS LAST", "")
+_BY_TIME = _DATED_FIRST.replace(" DESC", "")
+_TIMES = _BY_TIME.count(",") + 1
 Row = Sequence[Any]
 
 
@@ -117,26 +129,49 @@ def run_of(row: Row) -> Run:
 
 
 def newest_rows(
-    reader: Reader, columns: str, met: SqlCondition, *, limit: int | None = None
-) -> Iterator[Row]:
-    """The columns of runs that meet a condition, by when they were measured, the newest first and
-    those without a date last.
+    reader: Reader,
+    columns: str,
+    filters: Sequence[Filter],
+    *,
+    run_ids: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> list[Row]:
+    """The columns of runs that meet all `filters`, by when they were measured, the newest first and
+    those without a date last; with `run_ids` only of these.
 
     A limited number is read in two queries, because an index gives either part in this order, but
     in PostgreSQL not both together: its descending indexes have the rows without a date first.
     """
-    start = f"SELECT {columns} FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608 - our own names
     if limit is None:
-        yield from reader.rows(f"{start} ORDER BY {NEWEST_FIRST}", met.values)
-        return
-    dated = f"{start} AND {RUN_TABLE}.measured_at IS NOT NULL"
-    found = reader.rows(f"{dated} ORDER BY {_DATED_FIRST} LIMIT ?", (*met.values, limit))
-    yield from found
+        met = only(where(filters, reader.dialect), run_ids)
+        start = f"SELECT {columns} FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608 - our own names
+        return reader.rows(f"{start} ORDER BY {NEWEST_FIRST}", met.values)
+    apart = [only(way, run_ids) for way in ways(filters, reader.dialect)]
+    found = _first_rows(reader, columns, apart, "measured_at IS NOT NULL", limit)
     if len(found) < limit:
-        undated = f"{start} AND {RUN_TABLE}.measured_at IS NULL"
-        yield from reader.rows(
-            f"{undated} ORDER BY {_DATED_FIRST} LIMIT ?", (*met.values, limit - len(found))
-        )
+        left = limit - len(found)
+        found += _first_rows(reader, columns, apart, "measured_at IS NULL", left)
+    return found
+
+
+def _first_rows(
+    reader: Reader, columns: str, apart: Sequence[SqlCondition], dated: str, limit: int
+) -> list[Row]:
+    """The newest rows of each of some conditions that exclude each other, of which an index gives
+    those of one in order; and of these the newest."""
+    parts = [
+        f"SELECT {_BY_TIME}, {columns} FROM {RUN_TABLE} "  # noqa: S608 - our own names
+        f"WHERE {met.text} AND {RUN_TABLE}.{dated} ORDER BY {_DATED_FIRST} LIMIT ?"
+        for met in apart
+    ]
+    values = [value for met in apart for value in (*met.values, limit)]
+    if len(parts) == 1:
+        query = parts[0]
+    else:
+        each = (f"SELECT * FROM ({part}) AS part_{at}" for at, part in enumerate(parts))  # noqa: S608
+        query = f"{' UNION ALL '.join(each)} ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?"
+        values.append(limit)
+    return [row[_TIMES:] for row in reader.rows(query, values)]
 
 
 def runs_by_id(database: Engine | Reader, run_ids: Sequence[str]) -> dict[str, Run]:

@@ -87,8 +87,24 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     with one_statement(database) as connection:
         stored = connection.execute(query).scalar_one_or_none()
+    return None if stored is None else _plan(trial_id, stored)
+
+
+def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
+    """The plans of trials, by trial, without those that are not there or have none. Raises as
+    `find_plan`."""
+    trial, plans = schema.trial.c, dict[str, Plan]()
+    for chunk in _chunks(tuple(trial_ids)):
+        query = sa.select(trial.trial_id, trial.plan).where(trial.trial_id.in_(chunk))
+        with one_statement(database) as connection:
+            found = connection.execute(query).all()
+        plans |= {name: _plan(name, stored) for name, stored in found if stored is not None}
+    return plans
+
+
+def _plan(trial_id: str, stored: object) -> Plan:
     try:
-        return Plan.model_validate(stored) if stored is not None else None
+        return Plan.model_validate(stored)
     except ValidationError as error:
         writer = stored.get("diskbench_version") if isinstance(stored, dict) else None
         raise StoreUnavailable(

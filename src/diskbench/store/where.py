@@ -120,13 +120,30 @@ def where(filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False)
     A filter on a measurement's field is met by a run with at least one merged row that meets it;
     with `on_rows` it is one on ROW_TABLE in the same query. Raises as `parse_filter`.
     """
-    ways = [_ways(one, dialect, on_rows=on_rows) for one in filters]
-    single = [way for (way, *others) in ways if not others]
-    several = [one for one in ways if len(one) > 1]
+    together, rest = _combinations(filters, dialect, on_rows=on_rows)
+    return _all([_all(together, "OR"), *rest] if len(together) > 1 else rest)
+
+
+def ways(filters: Sequence[Filter], dialect: Dialect) -> list[SqlCondition]:
+    """The same as `where`, as conditions of which a run meets one at most: for each of them an
+    index of a column and a time gives the runs in order. Raises as `parse_filter`."""
+    together, rest = _combinations(filters, dialect)
+    return [_all([one, *rest]) for one in together] if len(together) > 1 else [_all(rest)]
+
+
+def _combinations(
+    filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False
+) -> tuple[list[SqlCondition], list[SqlCondition]]:
+    """The conditions of which one is to be met, and those that are to be met beside it."""
+    each = [_ways(one, dialect, on_rows=on_rows) for one in filters]
+    single = [way for (way, *others) in each if not others]
+    several = [one for one in each if len(one) > 1]
     # Written out, so that an index of several columns finds each combination.
     together, apart = several[:_WRITTEN_OUT], several[_WRITTEN_OUT:]
-    parts = [_all([_all(one) for one in product(*together)], "OR")] if together else []
-    return _all([*parts, *(_all(one, "OR") for one in apart), *single])
+    return [_all(one) for one in product(*together)], [
+        *(_all(one, "OR") for one in apart),
+        *single,
+    ]
 
 
 def both(one: SqlCondition, other: SqlCondition) -> SqlCondition:
@@ -139,6 +156,11 @@ def among(column: str, values: Sequence[str]) -> SqlCondition:
     if not values:
         return SqlCondition("1 = 0")
     return SqlCondition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+def only(met: SqlCondition, run_ids: Sequence[str] | None) -> SqlCondition:
+    """What meets a condition and is one of some runs; None: of all."""
+    return met if run_ids is None else both(met, among(f"{RUN_TABLE}.run_id", run_ids))
 
 
 def _all(parts: Sequence[SqlCondition], word: str = "AND") -> SqlCondition:

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.rigs.coursed import coursed
+from tests.rigs.statements import statements_of
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.results.compare_runs import compare_selections
@@ -83,3 +84,15 @@ def test_the_evidence_may_lie_elsewhere_now_or_be_gone(database, evidence, tmp_p
     assert gone.value == pytest.approx(1067, rel=0.05)
     (moved,) = trial_figures(database, [], "iops", open_evidence((tmp_path / "moved").as_uri()))
     assert moved.value == pytest.approx(100, rel=0.05)
+
+
+def test_the_plan_of_a_trial_is_read_once_whatever_the_number_of_its_runs(database, evidence):
+    short = flat(1000, 60, Noise(sd=0.02), seed=1)
+    sent = []
+    for number, runs in enumerate((1, 9)):
+        coursed(database, evidence, short, number=number, again=[short] * (runs - 1))
+        coursed(database, evidence, short, number=number, disk="gp3", again=[short] * (runs - 1))
+        with statements_of(database) as statements:
+            trial_figures(database, [], "iops")
+        sent.append(len(statements))
+    assert sent[0] == sent[1]

@@ -121,11 +121,11 @@ def test_only_the_trials_of_the_wanted_subjects_are_read(database, monkeypatch):
     read = []
 
     def recorded(*arguments):
-        rows = load_figures(*arguments)
-        read.extend(row.run.run_id for row in rows)
-        return rows
+        figures = load_figures(*arguments)
+        read.extend(row.run.run_id for rows in figures.values() for row in rows)
+        return figures
 
-    monkeypatch.setattr("diskbench.results.site_subjects.load_figures", recorded)
+    monkeypatch.setattr("diskbench.results.trial_figures.load_figures", recorded)
     (one,) = configurations(database, [], {newest: groups[newest]})
     assert set(read) == set(one.runs)
     assert list(configurations(database, [], {})) == []

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import sqlalchemy as sa
 from tests.rigs.began import begin_run
@@ -10,14 +12,17 @@ from diskbench.model.run import run_columns
 from diskbench.store import schema
 from diskbench.store.clauses import newest_first
 from diskbench.store.database import transaction
+from diskbench.store.names import ids_that_begin
 from diskbench.store.query import (
     count_runs,
     filter_fields,
     find_measurements,
     find_run,
     find_runs,
+    newest_trials,
     parse_filter,
 )
+from diskbench.store.reader import reader_of
 from diskbench.store.rows import save_plan, save_step
 from diskbench.store.upsert import upsert
 
@@ -195,6 +200,56 @@ def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
     found = find_runs(database, [parse_filter("label.team=storage")])
     assert len(found) == 10_001
     assert len(statements) == 1
+
+
+SHORT_ID = short(A)
+INDEXED = {
+    "newest of a disk": lambda reader: newest_trials(reader, [parse_filter("disk=gp2")], 5),
+    "newest of a region": lambda reader: newest_trials(reader, [parse_filter("region=r")], 5),
+    "both": lambda reader: newest_trials(
+        reader, [parse_filter("disk=gp2"), parse_filter("region=r")], 5
+    ),
+    "short id of a run": lambda reader: find_run(reader, SHORT_ID),
+    "short id of anything": lambda reader: ids_that_begin(reader, SHORT_ID),
+    "more than the short id": lambda reader: ids_that_begin(reader, A[-12:]),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_sqlite_reads_by_an_index_too(database, name):
+    save_plan(database, make_plan((A,)), "file:///e")
+    reader, plans = reader_of(database), []
+
+    def rows(query, values):
+        plans.extend(reader.rows(f"EXPLAIN QUERY PLAN {query}", values))
+        return reader.rows(query, values)
+
+    INDEXED[name](replace(reader, rows=rows))
+    steps = [detail for *_, detail in plans if "diskbench_run" in detail]
+    assert steps
+    assert all(step.startswith("SEARCH") for step in steps), plans
+
+
+def test_the_newest_of_runs_and_labels_together_are_the_newest_of_all(any_database):
+    number = iter(range(100))
+    for disk, label in (("gp2", None), (None, "gp2"), ("gp2", "gp3"), (None, "gp3"), (None, None)):
+        for _ in range(2):
+            labels = (("disk", label),) if label else ()
+            run_id = f"{A[:-3]}{next(number):03d}"
+            plan = make_plan((run_id,), labels=labels)
+            save_plan(any_database, plan, "file:///e")
+            with transaction(any_database) as connection:
+                at = f"2026-11-{next(number):02d}T00:00:00.000000+00:00"
+                run = schema.run
+                values = {"disk_type": disk, "measured_at": at if next(number) % 4 else None}
+                row = sa.update(run).where(run.c.run_id == run_id).values(**values)
+                connection.execute(row)
+    met = [parse_filter("disk=gp2")]
+    every = find_runs(any_database, met)
+    assert len(every) == 6
+    for limit in range(1, 8):
+        assert find_runs(any_database, met, limit=limit) == every[:limit]
+    assert find_runs(any_database, met, run_ids=[every[3].run_id], limit=5) == [every[3]]
 
 
 def test_runs_may_be_named_beside_filters(three):

@@ -1,12 +1,12 @@
 """Which things in a shared database are ours."""
 
-from diskbench.store.result_tables import LABELS_INDEX
+from diskbench.store.result_tables import END_INDEXES, LABELS_INDEX
 from diskbench.store.schema import PREFIX
 
 
 def ours(name: str | None, kind: str, _parents: object) -> bool:
     """Alembic's `include_name`: our tables and what belongs to them; DBOS's tables are not, nor is
-    the index that PostgreSQL alone has, which Alembic cannot compare."""
+    the indexes of expressions, which Alembic cannot compare."""
     if kind == "table":
         return name is not None and name.startswith(PREFIX)
-    return name != LABELS_INDEX
+    return name != LABELS_INDEX and name not in END_INDEXES

@@ -15,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import diskbench
+from diskbench.analysis.compare import signed_rank
 from diskbench.analysis.drift import drift
 from diskbench.errors import ExtraMissing
 from diskbench.extras import EXTRA_OF, how_to_install, of_import
@@ -152,13 +153,14 @@ def test_a_command_of_the_core_needs_no_extra(line, ran) -> None:
     assert ran[line]["code"] == 0, ran[line]
 
 
-def test_statistics_of_many_runs_name_their_extra(monkeypatch) -> None:
+@pytest.mark.parametrize("needs", [lambda: signed_rank([1.1, 1.2, 1.3]), lambda: drift([1, 2] * 9)])
+def test_statistics_of_many_runs_name_their_extra(needs, monkeypatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "scipy"]:
         monkeypatch.delitem(sys.modules, name)
-    for name in ("scipy", "scipy.special"):
+    for name in ("scipy", "scipy.stats", "scipy.special"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError) as caught:
-        drift([1, 2] * 9)
+        needs()
     error = of_import(caught.value)
     assert error is not None
     assert error.advice == how_to_install("report")

@@ -15,12 +15,12 @@ Two differ where the interval excludes 1, |ratio − 1| ≥ 5 % and q ≤ 0.05.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from diskbench.analysis.interval import MedianInterval, median_interval
-from diskbench.analysis.signed_rank import two_sided_p
 from diskbench.model.comparison import Finding
 
 LEAST_DIFFERENCE = 0.05
@@ -89,8 +89,15 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
 
 def signed_rank(ratios: Sequence[float]) -> float:
     """Return Wilcoxon's two-sided p of the logs of the ratios; 1 if all are 1."""
+    from scipy.stats import wilcoxon
+
     # Rounded, so that figures and their reciprocals tie in the same way.
-    return two_sided_p([round(math.log(ratio), 12) for ratio in ratios])
+    logs = [round(math.log(ratio), 12) for ratio in ratios]
+    if not any(logs):
+        return 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ties: SciPy then takes the normal approximation
+        return float(wilcoxon(logs).pvalue)
 
 
 def adjusted(p: Sequence[float]) -> list[float]:

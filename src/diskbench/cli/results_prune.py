@@ -75,18 +75,27 @@ def prune(
 def _print(prunings: Iterable[RunPruning], verb: str) -> str:
     """Print a line for each trial and the sum; returns the sum, empty where nothing is freed."""
     every: list[tuple[int, int, int]] = []
+    small = 0
     for trial_id, runs in groupby(prunings, key=lambda pruning: pruning.run.trial_id):
         freed = []
         for pruning in runs:
             if pruning.left is not None:
                 print(f"left run {pruning.run.run_id}: {pruning.left}", file=sys.stderr)
-            elif pruning.logs:
+            elif pruning.logs and not pruning.freed_bytes:
+                small += 1
+            elif pruning.freed_bytes:
                 freed.append((1, pruning.logs, pruning.freed_bytes))
         if freed:
             every += freed
             print(f"trial {trial_id}: {verb} {_sum(freed)}")
+    if small:
+        print(
+            f"{small:,} run{'s' * (small != 1)} left: the logs take less than what would be kept "
+            "in their place",
+            file=sys.stderr,
+        )
     if not every:
-        print("no raw logs are that old; nothing to free", file=sys.stderr)
+        print("nothing to free", file=sys.stderr)
         return ""
     print(f"{verb} {_sum(every)}")
     return _sum(every)

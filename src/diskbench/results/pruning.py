@@ -24,6 +24,7 @@ from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import iso
+from diskbench.store.derived import derived_key
 from diskbench.store.frames import SERIES_FILE, closed_steps, series_parquet
 from diskbench.store.log_latencies import LATENCIES_FILE, latencies_parquet
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
@@ -50,8 +51,9 @@ _BATCH = 64
 
 @dataclass(frozen=True)
 class RunPruning:
-    """What pruning a run frees: its log files, and the bytes that its evidence store needs less.
-    `left` is why nothing of it is removed."""
+    """What pruning a run frees: its log files, and the bytes that its evidence store needs less; 0
+    bytes for logs that stay because they take less than what would be kept in their place. `left`
+    is why a run cannot be pruned."""
 
     run: Run
     logs: int = 0
@@ -107,18 +109,21 @@ def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -
         raise
     except DiskbenchError as error:
         return RunPruning(run, left=error.message)
-    if work.left is not None or work.freed_bytes <= 0:
+    if work.left is not None:
         return RunPruning(run, left=work.left)
+    logs = sum("/steps/" in key for key in work.doomed)
+    if work.freed_bytes <= 0:
+        return RunPruning(run, logs)
     if not dry_run:
         _do(store, run.run_id, work)
-    return RunPruning(run, len(work.logs), work.freed_bytes)
+    return RunPruning(run, logs, work.freed_bytes)
 
 
 @dataclass(frozen=True)
 class _Work:
     """What is to be written, and then deleted, each by key: bytes, and sizes in the store."""
 
-    logs: Mapping[str, int] = field(default_factory=dict)
+    doomed: Mapping[str, int] = field(default_factory=dict)
     kept: Mapping[str, bytes] = field(default_factory=dict)
     record: PrunedRun | None = None
     """To be written; None where it is there."""
@@ -130,7 +135,7 @@ class _Work:
         added = sum(map(len, self.kept.values()))
         if self.record is not None:
             added += len(_json(self.record))
-        return sum(self.logs.values()) - added
+        return sum(self.doomed.values()) - added
 
 
 def _do(store: EvidenceStore, run_id: str, work: _Work) -> None:
@@ -139,7 +144,7 @@ def _do(store: EvidenceStore, run_id: str, work: _Work) -> None:
             store.replace(key, data)
         store.replace(pruned_key(run_id), _json(work.record))
         store.settle()
-    store.remove(work.logs)
+    store.remove(work.doomed)
 
 
 def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
@@ -149,9 +154,7 @@ def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
     sizes = store.sizes(prefix)
     if pruned_key(run_id) in sizes:
         record = read_pruned(store, run_id)
-        named = record.steps.items() if record else ()
-        keys = (f"{prefix}/{name}/{log.key}" for name, step in named for log in step.logs.values())
-        return _Work({key: sizes[key] for key in keys if key in sizes})
+        return _Work(_doomed(record, sizes)) if record else _Work()
     if not any(key.startswith(f"{prefix}/steps/") for key in sizes):
         return _Work()
     manifest = read_manifest(store, run_id)
@@ -172,7 +175,6 @@ def _of_closed(
         if (logs := {name: file for name, file in record.files.items() if log_name(name)})
     ]
     checks = _log_checks(store, run_id) if with_logs else {}
-    doomed: dict[str, int] = {}
     kept: dict[str, bytes] = {}
     steps: dict[str, PrunedStep] = {}
     for folder, record, logs in with_logs:
@@ -180,14 +182,28 @@ def _of_closed(
             key = f"{prefix}/{folder}/{file.key}"
             if key not in sizes:
                 raise EvidenceDamaged(f"evidence {store.url}: {key} is missing")
-            doomed[key] = sizes[key]
         derived = _derived(store, run_id, folder, record)
         if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
             return _Work(left=f"no per-second series can be read from the logs of {folder}")
         files = {name: _file(folder, name, data) for name, data in derived.items()}
         kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=checks.get(record.step.index))
-    return _Work(doomed, kept, PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps))
+    pruned = PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps)
+    return _Work(_doomed(pruned, sizes), kept, pruned)
+
+
+def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What is there of the logs that a record names, and of the caches of what is kept instead."""
+    prefix = run_prefix(pruned.run_id)
+    keys = [
+        key
+        for folder, step in pruned.steps.items()
+        for key in (
+            *(f"{prefix}/{folder}/{log.key}" for log in step.logs.values()),
+            *(derived_key(pruned.run_id, folder, name) for name in step.kept),
+        )
+    ]
+    return {key: sizes[key] for key in keys if key in sizes}
 
 
 def _derived(
@@ -222,7 +238,7 @@ def _row_count(parquet: bytes) -> int:
 
 
 def _json(record: PrunedRun) -> bytes:
-    return record.model_dump_json(indent=1).encode()
+    return record.model_dump_json().encode()
 
 
 class _Unwritten:

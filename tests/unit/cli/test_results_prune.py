@@ -1,0 +1,231 @@
+"""`results prune` removes raw logs and nothing that anybody reads: on disk and in a bucket."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.s3 import s3_bucket
+
+from diskbench.cli import main
+from diskbench.results.pruning import due_runs, prune
+from diskbench.results.selection import Selection
+from diskbench.store import archive
+from diskbench.store.audits import run_audits
+from diskbench.store.content import read_file
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.frames import series_frame
+from diskbench.store.log_latencies import latency_seconds
+from diskbench.store.pruned import pruned_key, read_pruned
+from diskbench.store.rows import save_plan
+
+pytestmark = pytest.mark.slow
+
+LOGS = "write_bw_log=fio\nwrite_iops_log=fio\nwrite_lat_log=fio\nwrite_hist_log=fio\n"
+NOW = ("--keep", "0s", "--yes")
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """Two steps that fio ran, with a row an I/O in their logs."""
+    place = tmp_path_factory.mktemp("fio")
+    measured = []
+    for index, rw in enumerate(("write", "randread")):
+        step = make_step(index, rw, rw)
+        step = step.model_copy(update={"job": step.job + LOGS})
+        here = place / str(index)
+        files = run_fio(here, step)
+        files |= {log.name: log.read_bytes() for log in here.glob("*.log")}
+        assert len(files) > 9
+        measured.append((step, files))
+    return measured
+
+
+@pytest.fixture(params=["file", "s3"])
+def stores(request, tmp_path, steps, monkeypatch):
+    """A database with two finished runs of one trial, and the settings that lead to it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
+    if request.param == "file":
+        yield from _filled(tmp_path, (tmp_path / "evidence").as_uri(), steps, monkeypatch)
+        return
+    with s3_bucket() as (url, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        yield from _filled(tmp_path, url, steps, monkeypatch)
+
+
+def _filled(tmp_path, url, steps, monkeypatch):
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", url)
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    evidence = open_evidence(url)
+    plan = make_plan(steps=tuple(step for step, _ in steps))
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    for index in (0, 1):
+        measure(database, evidence, plan, index, steps)
+        finish_run(database, evidence, plan, index, "done", None)
+    yield database, evidence
+    database.dispose()
+
+
+@pytest.fixture
+def call(stores, capfdbinary):  # noqa: ARG001 - the settings lead to its stores
+    """Run a command line; returns exit code, stdout and stderr."""
+
+    def run(*arguments):
+        code = main.main(list(arguments))
+        done = capfdbinary.readouterr()
+        return code, done.out.decode(), done.err.decode()
+
+    return run
+
+
+def read(call, evidence):
+    """All that is read of the runs: what people and programs get, and the figures behind it."""
+    shown = [
+        call("results", "show", *how)
+        for how in ((), ("--output", "json"), ("--output", "csv"), ("--plot",))
+    ]
+    exported = call("results", "export", "--format", "json")
+    assert {code for code, _, _ in (*shown, exported)} == {0}
+    figures = [
+        (series_frame(evidence, run_id).rows(), latency_seconds(evidence, run_id).rows())
+        for run_id in RUN_IDS
+    ]
+    assert all(series and latencies for series, latencies in figures)
+    return shown, exported, figures
+
+
+def page(call, tmp_path):
+    """The report, without the time at which it was made."""
+    code, _, err = call("report", "last", "-o", str(tmp_path / "page.html"))
+    assert (code, "no " in err) == (0, False), err
+    text = (tmp_path / "page.html").read_text()
+    return re.sub(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "TIME", text)
+
+
+def logs_in(evidence):
+    return [key for key in evidence.list("runs") if ".log" in key]
+
+
+def test_a_pruned_run_reads_as_before(call, stores, tmp_path):
+    _, evidence = stores
+    before, drawn = read(call, evidence), page(call, tmp_path)
+    sizes, whole = evidence.sizes("runs"), evidence.list("runs")
+    logs = logs_in(evidence)
+
+    assert call("results", "prune", "--keep", "30d")[:2] == (0, "")
+    code, would, _ = call("results", "prune", "--keep", "0s", "--dry-run")
+    assert (code, evidence.list("runs")) == (0, whole)
+    code, _, err = call("results", "prune", "--keep", "0s")
+    assert (code, "--yes" in err) == (2, True)
+    assert evidence.list("runs") == whole
+
+    code, freed, _ = call("results", "prune", *NOW)
+    assert (code, freed) == (0, would.replace("would free", "freed"))
+    assert f"{len(logs)} logs of 2 runs" in freed.splitlines()[-1]
+    assert logs_in(evidence) == []
+    kept = evidence.sizes("runs")
+    assert sum(kept.values()) < sum(sizes.values())
+    gone = [key for key in sizes if "/derived/" not in key and key not in kept]
+    assert gone == logs
+    assert read(call, evidence) == before
+    assert page(call, tmp_path) == drawn
+    assert "pruned on" in call("results", "show", "-v")[1]
+
+    # Without what is cached, and from the evidence alone, it is the same.
+    for run_id in RUN_IDS:
+        evidence.delete(f"runs/{run_id}/derived")
+    assert read(call, evidence) == before
+    assert all(
+        check.holds
+        for run_id in RUN_IDS
+        for audit in run_audits(evidence, run_id)
+        for check in audit.checks
+        if check.name == "logs"
+    )
+    code, _, err = call("results", "rebuild")
+    assert (code, "damaged" in err) == (0, False)
+    assert read(call, evidence) == before
+    assert call("results", "prune", *NOW)[:2] == (0, "")
+
+
+def test_the_record_names_each_removed_file(call, stores, steps):
+    _, evidence = stores
+    assert call("results", "prune", *NOW)[0] == 0
+    record = json.loads(evidence.get(pruned_key(RUN_IDS[0])))
+    assert datetime.fromisoformat(record["pruned_at"]) <= datetime.now(UTC)
+    for step, files in steps:
+        named = record["steps"][archive.step_folder(step)]["logs"]
+        found = {name: (file["bytes"], file["sha256"]) for name, file in named.items()}
+        assert found == {
+            name: (len(data), hashlib.sha256(data).hexdigest())
+            for name, data in files.items()
+            if name.endswith(".log")
+        }
+    for step in read_pruned(evidence, RUN_IDS[0]).steps.values():
+        for name, file in step.kept.items():
+            assert read_file(evidence, f"runs/{RUN_IDS[0]}", name, file)
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", range(6))
+def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores, after):
+    """The store's calls that change something, of which the first `after` reach it."""
+    database, evidence = stores
+    before = read(call, evidence)
+
+    class Dying:
+        def __init__(self):
+            self.left = after
+
+        def __getattr__(self, name):
+            return getattr(evidence, name)
+
+        def _spend(self):
+            if not self.left:
+                raise Killed
+            self.left -= 1
+
+        def replace(self, key, data):
+            self._spend()
+            evidence.replace(key, data)
+
+        def remove(self, keys):
+            for key in keys:
+                self._spend()
+                evidence.remove([key])
+
+    at = datetime.now(UTC)
+    runs = due_runs(database, Selection((f"run_id={RUN_IDS[0]}",)), 0, at)
+    with pytest.raises(Killed):
+        list(prune(runs, lambda _: Dying(), at=at))
+    assert read(call, evidence) == before
+    assert call("results", "prune", *NOW)[0] == 0
+    assert logs_in(evidence) == []
+    assert read(call, evidence) == before
+
+
+def test_a_run_whose_series_cannot_be_made_is_left_and_named(call, stores):
+    _, evidence = stores
+    one = next(key for key in logs_in(evidence) if RUN_IDS[0] in key and "lat" in key)
+    evidence.remove([one])
+    evidence.delete(f"runs/{RUN_IDS[0]}/derived")
+    code, out, err = call("results", "prune", *NOW)
+    assert (code, RUN_IDS[0] in err, RUN_IDS[1] in err) == (0, True, False)
+    assert "of 1 run" in out
+    assert all(RUN_IDS[0] in key for key in logs_in(evidence))
+    assert read_pruned(evidence, RUN_IDS[0]) is None

@@ -234,3 +234,27 @@ def test_a_run_whose_series_cannot_be_made_is_left_and_named(call, stores):
     assert "of 1 run" in out
     assert all(RUN_IDS[0] in key for key in logs_in(evidence))
     assert read_pruned(evidence, RUN_IDS[0]) is None
+
+
+@pytest.mark.parametrize("stores", ["file"], indirect=True)
+def test_of_imports_only_those_with_a_report_lose_their_logs(call, stores, steps, tmp_path):
+    _, evidence = stores
+    _, files = steps[0]
+    runs = {}
+    for name in ("whole", "logs"):
+        (tmp_path / name).mkdir()
+        for file, data in files.items():
+            if file.endswith(".log") or (file, name) == ("fio.json", "whole"):
+                (tmp_path / name / file).write_bytes(data)
+        code, out, err = call("results", "import", str(tmp_path / name))
+        assert code == 0, err
+        runs[name] = out.split()[0]
+    before = call("results", "show", runs["whole"], "--output", "json")
+    code, out, err = call("results", "prune", *runs.values(), *NOW)
+    assert (code, runs["logs"] in err, runs["whole"] in err) == (0, True, False)
+    kept = logs_in(evidence)
+    assert any(runs["logs"] in key for key in kept)
+    assert not any(runs["whole"] in key for key in kept)
+    assert all(any(run_id in key for key in kept) for run_id in RUN_IDS), "they were not selected"
+    assert call("results", "rebuild")[0] == 0
+    assert call("results", "show", runs["whole"], "--output", "json") == before

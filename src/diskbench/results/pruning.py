@@ -161,7 +161,9 @@ def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
     if manifest is None:
         return _Work(left="its evidence has no manifest.json")
     if manifest.imported is not None and log_name(PurePosixPath(manifest.imported.name).name):
-        return _Work(left="it was imported from logs alone, and its rows are read from them")
+        return _Work(
+            left="it was imported from logs without a report of fio; its rows are read from the logs"
+        )
     return _of_closed(cast("EvidenceStore", _Unwritten(store)), manifest, sizes, at)
 
 

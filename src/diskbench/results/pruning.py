@@ -162,7 +162,7 @@ def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
         return _Work(left="its evidence has no manifest.json")
     if manifest.imported is not None and log_name(PurePosixPath(manifest.imported.name).name):
         return _Work(
-            left="it was imported from logs without a report of fio; its rows are read from the logs"
+            left="it was imported without a report of fio; its rows are read from its logs"
         )
     return _of_closed(cast("EvidenceStore", _Unwritten(store)), manifest, sizes, at)
 

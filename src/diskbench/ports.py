@@ -1,7 +1,7 @@
 """The protocols through which the engine reaches hosts, stores and clouds. Each docstring is the
 contract that `tests/contract/` tests on every adapter, the fakes included."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -132,12 +132,20 @@ class EvidenceStore(Protocol):
         """All keys that start with `prefix/`, sorted."""
         ...
 
+    def sizes(self, prefix: str) -> Mapping[str, int]:
+        """The bytes that each key starting with `prefix/` takes in the store, sorted by key."""
+        ...
+
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted."""
         ...
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; there may be none."""
+        ...
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Delete these keys; any of them may be missing."""
         ...
 
     def check_writable(self) -> None:

@@ -72,6 +72,20 @@ def test_folders_are_the_names_one_below(store):
     assert store.folders("none") == []
 
 
+def test_sizes_are_what_each_key_takes(store):
+    for key, data in (("runs/b/1", b"123"), ("runs/a/2/3", b""), ("other/1", b"1")):
+        store.put(key, data)
+    assert list(store.sizes("runs").items()) == [("runs/a/2/3", 0), ("runs/b/1", 3)]
+    assert store.sizes("none") == {}
+
+
+def test_removed_keys_are_gone_and_may_have_been_missing(store):
+    for key in ("runs/a/1", "runs/a/11", "runs/ab"):
+        store.put(key, b"")
+    store.remove(["runs/a/1", "runs/none", "runs/ab"])
+    assert store.list("runs") == ["runs/a/11"]
+
+
 def test_a_deleted_prefix_is_gone_and_its_neighbours_stay(store):
     for key in ("runs/a/1", "runs/a/b/2", "runs/ab/1"):
         store.put(key, b"")

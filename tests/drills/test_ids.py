@@ -79,6 +79,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "resume": ("resume",),
     "results show": ("results", "show"),
     "results export": ("results", "export"),
+    "results prune": ("results", "prune", "--keep", "0s", "--yes"),
     "results delete": ("results", "delete", "--yes"),
     "report": ("report",),
     "compare": ("compare", "last"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from diskbench.cli import results_import
+from diskbench.cli import results_import, results_prune
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 app = typer.Typer(
-    help="List, show, export, delete, rebuild and import results.", no_args_is_help=True
+    help="List, show, export, prune, delete, rebuild and import results.", no_args_is_help=True
 )
 
 Output = Literal["table", "json", "csv"]
@@ -164,7 +164,8 @@ def show(
     if output == "json":
         print_document(trial)
         return
-    print_runs(trial, verbose=verbose)
+    pruned = {run.run_id: kept.pruned(run) for run in runs} if verbose else {}
+    print_runs(trial, verbose=verbose, pruned=pruned)
     several = len(runs) > 1
     console = screen()
     drawn_on = Screen(
@@ -276,4 +277,5 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+results_prune.mount(app)
 results_import.mount(app)

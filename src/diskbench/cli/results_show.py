@@ -16,14 +16,18 @@ from diskbench.report.terminal.screen import screen
 from diskbench.report.terminal.tables import print_view
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
+from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.results.stored_trial import StoredTrial
+    from diskbench.store.manifest import PrunedRun
 
 
-def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
+def print_runs(
+    trial: StoredTrial, *, verbose: bool, pruned: Mapping[str, PrunedRun | None]
+) -> None:
     """The result of a trial in short, then each run that did not end well; with `verbose` all of
     it, how each run ended, where its evidence is and whether its figures agree. What the trial cost
     comes last."""
@@ -40,10 +44,20 @@ def print_runs(trial: StoredTrial, *, verbose: bool) -> None:
             console.print(Text(f"  {run.advice}"))
         place = Text(f"  evidence: {run.evidence}", "dim")
         console.print(place, no_wrap=True, overflow="ignore", crop=False)
+        if record := pruned.get(run.run_id):
+            console.print(Text(_pruned(record), "dim"))
         if run.audit:
             console.print(Text(f"  {run.audit}", audit_style(run.audit)))
     if view.trial.cost:
         console.print(Text(f"cost  {view.trial.cost}"))
+
+
+def _pruned(record: PrunedRun) -> str:
+    size = sum(log.bytes for step in record.steps.values() for log in step.logs.values())
+    return (
+        f"  pruned on {record.pruned_at[:10]}: {record.log_count} raw logs, "
+        f"{format_bytes(size)} uncompressed"
+    )
 
 
 def print_document(trial: StoredTrial) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.store.audits import run_audits
 from diskbench.store.phases import run_phases
+from diskbench.store.pruned import read_pruned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import PrunedRun
 
     OpenStore = Callable[[str | None], EvidenceStore]
 
@@ -59,6 +61,15 @@ class EvidenceOfRuns:
         except DiskbenchError as error:
             warn("audit", row.run_id, error)
             return ()
+
+    def pruned(self, row: Run) -> PrunedRun | None:
+        """Which raw logs of a run were pruned; None where none were."""
+        store = self.store(row)
+        try:
+            return None if store is None else read_pruned(store, row.run_id)
+        except DiskbenchError as error:
+            warn("record of pruned logs", row.run_id, error)
+            return None
 
 
 def phases_of(

@@ -26,6 +26,7 @@ from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.derived import derived_folder, keep
 from diskbench.store.frames import closed_steps, output_of, step_outputs
+from diskbench.store.pruned import audit_instead
 from diskbench.store.series_columns import SeriesColumns, series_columns
 
 if TYPE_CHECKING:
@@ -148,8 +149,17 @@ def audit_step(
         try:
             logs = _logs(evidence, run_id, closed, output)
         except DiskbenchError as error:
-            logs = AuditCheck(name="logs", holds=False, message=error.message)
+            logs = _pruned(evidence, run_id, closed[0]) or AuditCheck(
+                name="logs", holds=False, message=error.message
+            )
     return (*checks, logs)
+
+
+def _pruned(evidence: EvidenceStore, run_id: str, folder: str) -> AuditCheck | None:
+    """The check of logs that were pruned; None where they were not."""
+    with contextlib.suppress(DiskbenchError):
+        return audit_instead(evidence, run_id, folder)
+    return None
 
 
 def _logs(

@@ -1,6 +1,7 @@
 """Cached results of parsing evidence, stored beside it because parsing takes seconds.
 
-Keys hold the version of the parser; all files under `derived/` may be deleted at any time.
+Keys hold the version of the parser; all files under `derived/` may be deleted at any time. Where
+the logs were pruned, what was derived from them is read from `pruned/` (store/pruned.py).
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.errors import StoreUnavailable
+from diskbench.errors import EvidenceDamaged, StoreUnavailable
 from diskbench.fio.logs import log_name
 from diskbench.limits import IMPORT_BYTES
 from diskbench.store.archive import run_prefix
 from diskbench.store.content import copy_as_kept
+from diskbench.store.pruned import kept_instead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,8 +52,9 @@ def read_from_logs(
     write: Callable[[Sequence[Path], Path], None],
 ) -> bytes:
     """The Parquet file that `write` makes from the logs of one closed step; from the cache under
-    `name` where it is there. `write` gets the logs, under fio's own names, and the target file.
-    Raises what `write` raises."""
+    `name` where it is there, and where the logs were pruned what was kept in their place. `write`
+    gets the logs, under fio's own names, and the target file. Raises what `write` raises, and
+    EvidenceDamaged for a log that is missing and was not pruned."""
     key = derived_key(run_id, folder, name)
     with contextlib.suppress(KeyError):
         return evidence.get(key, limit=IMPORT_BYTES)
@@ -62,7 +65,12 @@ def read_from_logs(
                 # The suffix of the key says whether the file is stored compressed.
                 suffix = ".zst" if file.key.endswith(".zst") else ""
                 path = Path(directory, Path(log).name + suffix)
-                copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
+                try:
+                    copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
+                except EvidenceDamaged:
+                    if (kept := kept_instead(evidence, run_id, folder, name)) is None:
+                        raise
+                    return kept
                 paths.append(path)
         target = Path(directory, name)
         write(paths, target)

@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -142,6 +142,12 @@ class ObjectEvidence:
         with self._as_unavailable(f"cannot list {prefix}/"):
             return sorted(str(item["path"]) for page in self._store.list(prefix) for item in page)
 
+    def sizes(self, prefix: str) -> Mapping[str, int]:
+        """The bytes that each key starting with `prefix/` takes in the store, sorted by key."""
+        with self._as_unavailable(f"cannot list {prefix}/"):
+            found = [item for page in self._store.list(prefix) for item in page]
+        return dict(sorted((str(item["path"]), int(item["size"])) for item in found))
+
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.
 
@@ -164,7 +170,11 @@ class ObjectEvidence:
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; there may be none."""
-        for key in self.list(prefix):
+        self.remove(self.list(prefix))
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Delete these keys; any of them may be missing."""
+        for key in keys:
             try:
                 with self._as_unavailable(f"cannot delete {key}", FileNotFoundError):
                     self._store.delete(key)

@@ -45,7 +45,7 @@ SERIES_VERSION = 4
 3: a late row is no stall where I/O continued meanwhile.
 4: the only window of a log is one of a second, not of a millisecond.
 """
-_SERIES = f"series-{SERIES_VERSION}.parquet"
+SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"
 _AT_ONCE = 500
@@ -208,7 +208,7 @@ def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: St
         output = output_of(evidence, run_id, folder, record)
         write_series(logs, target, totals=totals_of(output) if output else None)
 
-    return read_from_logs(evidence, run_id, folder, record, _SERIES, write)
+    return read_from_logs(evidence, run_id, folder, record, SERIES_FILE, write)
 
 
 def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
@@ -219,7 +219,7 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
         with contextlib.suppress(DiskbenchError):
             made = set(evidence.list(derived_folder(run_id)))
             for folder, record in closed_steps(evidence, run_id):
-                if derived_key(run_id, folder, _SERIES) not in made:
+                if derived_key(run_id, folder, SERIES_FILE) not in made:
                     series_parquet(evidence, run_id, folder, record)
 
     # DuckDB and the store let other threads run.

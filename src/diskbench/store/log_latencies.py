@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LATENCIES_VERSION = 1
 """Raised when the same logs give other counts; older Parquet files are then left unused."""
-_LATENCIES = f"latencies-{LATENCIES_VERSION}.parquet"
+LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
 BUCKETS_A_DOUBLING = 8
 _EDGES_NS = [0.0] + [
     2.0 ** (octave) * (1 + part / BUCKETS_A_DOUBLING)
@@ -65,10 +65,19 @@ def latency_seconds(
 def _of_step(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> pl.DataFrame:
     import polars as pl
 
+    return pl.read_parquet(latencies_parquet(evidence, run_id, folder, record))
+
+
+def latencies_parquet(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> bytes:
+    """The counts of one closed step as the Parquet file that is cached beside the evidence. Raises
+    FioOutputUnreadable, EvidenceDamaged."""
+
     def write(logs: Sequence[Path], target: Path) -> None:
         write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
 
-    return pl.read_parquet(read_from_logs(evidence, run_id, folder, record, _LATENCIES, write))
+    return read_from_logs(evidence, run_id, folder, record, LATENCIES_FILE, write)
 
 
 def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:

@@ -1,6 +1,7 @@
 """The JSON records that are stored beside the files of a run in the evidence store.
 
 `step.json` closes a step's folder and `manifest.json` closes a run's: what has none is unfinished.
+`pruned.json` names the raw logs that were removed later.
 Unknown fields are ignored when read, because a later diskbench only ever adds some.
 """
 
@@ -9,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from diskbench.model.audit import AuditCheck
 from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
 from diskbench.model.spec import Cell, Step
@@ -118,3 +120,31 @@ class Manifest(_Record):
     """Folders whose step.json could not be read when the run ended, each with the reason."""
     missing: tuple[MissingStep, ...] = ()
     imported: ImportRecord | None = None
+
+
+class PrunedStep(_Record):
+    """A step whose raw logs were removed.
+
+    `logs` are those, by name, as its step.json has them; `kept` is what was derived from them, by
+    name (`series-4.parquet`), with keys under the run; `audit` is the check of the logs, made while
+    they were there.
+    """
+
+    logs: dict[str, FileRecord]
+    kept: dict[str, FileRecord]
+    audit: AuditCheck | None = None
+
+
+class PrunedRun(_Record):
+    """`pruned.json`: the raw logs of a run that `diskbench results prune` removed, by the folder of
+    their step. It is written before the first of them is deleted."""
+
+    format: Literal[1] = FORMAT
+    run_id: str
+    pruned_at: str
+    steps: dict[str, PrunedStep]
+
+    @property
+    def log_count(self) -> int:
+        """How many log files it names."""
+        return sum(len(step.logs) for step in self.steps.values())

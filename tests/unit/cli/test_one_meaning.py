@@ -89,8 +89,8 @@ def test_the_help_of_an_option_begins_alike_everywhere(
     ("command", "takes"),
     [
         ("results list", True), ("results show", True), ("report", True), ("compare", True),
-        ("results export", True), ("results delete", True), ("publish", True),
-        ("regressions", True),
+        ("results export", True), ("results prune", True), ("results delete", True),
+        ("publish", True), ("regressions", True),
     ],
 )  # fmt: skip
 def test_every_command_on_runs_takes_the_same_selection(

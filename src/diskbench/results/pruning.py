@@ -1,0 +1,256 @@
+"""Removing the raw logs of old runs: which runs are due, what must be kept, and the order of work.
+
+Rows, fio's document, job files, facts, samples and records stay. The logs of a run go together, and
+only when the second by second figures that are read from them are kept. The record is written
+before the first log is deleted (store/pruned.py): a run that was interrupted in between is whole,
+and pruning it again finishes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+
+from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable
+from diskbench.fio.logs import log_name
+from diskbench.model.result import FINAL_STATES
+from diskbench.results.selection import chosen
+from diskbench.store.archive import read_manifest, run_prefix
+from diskbench.store.audits import run_audits
+from diskbench.store.claims import unfinished_trials
+from diskbench.store.clock import iso
+from diskbench.store.derived import derived_key
+from diskbench.store.frames import SERIES_FILE, closed_steps, series_parquet
+from diskbench.store.log_latencies import LATENCIES_FILE, latencies_parquet
+from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
+from diskbench.store.pruned import pruned_key, read_pruned
+from diskbench.store.query import find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.audit import AuditCheck
+    from diskbench.model.run import Run
+    from diskbench.ports import EvidenceStore
+    from diskbench.results.selection import Selection
+    from diskbench.store.manifest import Manifest, StepRecord
+
+    OpenStore = Callable[[str | None], EvidenceStore]
+
+_AT_ONCE = 4
+_BATCH = 64
+"""Runs that are begun before the caller gets the first of them, and may stop."""
+
+
+@dataclass(frozen=True)
+class RunPruning:
+    """What pruning a run frees: its log files, and the bytes that its evidence store needs less; 0
+    bytes for logs that stay because they take less than what would be kept in their place. `left`
+    is why a run cannot be pruned."""
+
+    run: Run
+    logs: int = 0
+    freed_bytes: int = 0
+    left: str | None = None
+
+
+def due_runs(database: Engine, asked: Selection, keep_s: float, at: datetime) -> Sequence[Run]:
+    """The runs that were asked for (all where nothing was typed) and ended more than `keep_s`
+    seconds before `at`, those of a trial together. Raises UnknownName, InvalidValue."""
+    runs = find_runs(database, chosen(database, asked))
+    unfinished = frozenset(unfinished_trials(database))
+    due = (run for run in runs if is_due(run, unfinished, keep_s, at))
+    return sorted(due, key=lambda run: (run.trial_id, run.run_index))
+
+
+def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -> bool:
+    """Whether a run ended more than `keep_s` seconds before `at`. A run of a trial that has not
+    ended (`unfinished`: their ids) is not due, nor one without a time of its end; an import without
+    one counts from when it was imported."""
+    ended = run.finished_at or (run.created_at if run.imported else None)
+    if ended is None or run.state not in FINAL_STATES or run.trial_id in unfinished:
+        return False
+    moment = datetime.fromisoformat(ended)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) < at - timedelta(
+        seconds=keep_s
+    )
+
+
+def prune(
+    runs: Sequence[Run], open_store: OpenStore, *, at: datetime, dry_run: bool = False
+) -> Iterator[RunPruning]:
+    """Prune runs, several at a time; yields what each frees, in order. `open_store` opens the store
+    at the URL in a run's row. `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
+    stores: dict[str | None, EvidenceStore] = {}
+
+    def one(run: Run) -> RunPruning:
+        return _prune_run(run, stores[run.evidence_url], at, dry_run=dry_run)
+
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        for start in range(0, len(runs), _BATCH):
+            batch = runs[start : start + _BATCH]
+            for run in batch:
+                if run.evidence_url not in stores:
+                    stores[run.evidence_url] = open_store(run.evidence_url)
+            yield from pool.map(one, batch)
+
+
+def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -> RunPruning:
+    try:
+        work = _work(store, run.run_id, at)
+    except StoreUnavailable:
+        raise
+    except DiskbenchError as error:
+        return RunPruning(run, left=error.message)
+    if work.left is not None:
+        return RunPruning(run, left=work.left)
+    logs = sum("/steps/" in key for key in work.doomed)
+    if work.freed_bytes <= 0:
+        return RunPruning(run, logs)
+    if not dry_run:
+        _do(store, run.run_id, work)
+    return RunPruning(run, logs, work.freed_bytes)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be written, and then deleted, each by key: bytes, and sizes in the store."""
+
+    doomed: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    record: PrunedRun | None = None
+    """To be written; None where it is there."""
+    left: str | None = None
+
+    @property
+    def freed_bytes(self) -> int:
+        """The bytes that the store needs less afterwards."""
+        added = sum(map(len, self.kept.values()))
+        if self.record is not None:
+            added += len(_json(self.record))
+        return sum(self.doomed.values()) - added
+
+
+def _do(store: EvidenceStore, run_id: str, work: _Work) -> None:
+    if work.record is not None:
+        for key, data in work.kept.items():
+            store.replace(key, data)
+        store.replace(pruned_key(run_id), _json(work.record))
+        store.settle()
+    store.remove(work.doomed)
+
+
+def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
+    """What is to be done to prune a run; nothing is written. Raises what reading its evidence
+    raises."""
+    prefix = run_prefix(run_id)
+    sizes = store.sizes(prefix)
+    if pruned_key(run_id) in sizes:
+        record = read_pruned(store, run_id)
+        return _Work(_doomed(record, sizes)) if record else _Work()
+    if not any(key.startswith(f"{prefix}/steps/") for key in sizes):
+        return _Work()
+    manifest = read_manifest(store, run_id)
+    if manifest is None:
+        return _Work(left="its evidence has no manifest.json")
+    if manifest.imported is not None and log_name(PurePosixPath(manifest.imported.name).name):
+        return _Work(
+            left="it was imported without a report of fio; its rows are read from its logs"
+        )
+    return _of_closed(cast("EvidenceStore", _Unwritten(store)), manifest, sizes, at)
+
+
+def _of_closed(
+    store: EvidenceStore, manifest: Manifest, sizes: Mapping[str, int], at: datetime
+) -> _Work:
+    run_id, prefix = manifest.run_id, run_prefix(manifest.run_id)
+    with_logs = [
+        (folder, record, logs)
+        for folder, record in closed_steps(store, run_id)
+        if (logs := {name: file for name, file in record.files.items() if log_name(name)})
+    ]
+    checks = _log_checks(store, run_id) if with_logs else {}
+    kept: dict[str, bytes] = {}
+    steps: dict[str, PrunedStep] = {}
+    for folder, record, logs in with_logs:
+        for file in logs.values():
+            key = f"{prefix}/{folder}/{file.key}"
+            if key not in sizes:
+                raise EvidenceDamaged(f"evidence {store.url}: {key} is missing")
+        derived = _derived(store, run_id, folder, record)
+        if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
+            return _Work(left=f"no per-second series can be read from the logs of {folder}")
+        files = {name: _file(folder, name, data) for name, data in derived.items()}
+        kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
+        steps[folder] = PrunedStep(logs=logs, kept=files, audit=checks.get(record.step.index))
+    pruned = PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps)
+    return _Work(_doomed(pruned, sizes), kept, pruned)
+
+
+def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:
+    """What is there of the logs that a record names, and of the caches of what is kept instead."""
+    prefix = run_prefix(pruned.run_id)
+    keys = [
+        key
+        for folder, step in pruned.steps.items()
+        for key in (
+            *(f"{prefix}/{folder}/{log.key}" for log in step.logs.values()),
+            *(derived_key(pruned.run_id, folder, name) for name in step.kept),
+        )
+    ]
+    return {key: sizes[key] for key in keys if key in sizes}
+
+
+def _derived(
+    store: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> dict[str, bytes]:
+    """All that is ever read from the logs of a step, but for the audit."""
+    return {
+        SERIES_FILE: series_parquet(store, run_id, folder, record),
+        LATENCIES_FILE: latencies_parquet(store, run_id, folder, record),
+    }
+
+
+def _log_checks(store: EvidenceStore, run_id: str) -> dict[int, AuditCheck]:
+    """What the audit said of the logs of each step."""
+    return {
+        audit.step_index: check
+        for audit in run_audits(store, run_id)
+        for check in audit.checks
+        if check.name == "logs"
+    }
+
+
+def _file(folder: str, name: str, data: bytes) -> FileRecord:
+    key = f"pruned/{folder.rpartition('/')[2]}.{name}"
+    return FileRecord(key=key, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _row_count(parquet: bytes) -> int:
+    import polars as pl
+
+    return pl.read_parquet(io.BytesIO(parquet)).height
+
+
+def _json(record: PrunedRun) -> bytes:
+    return record.model_dump_json().encode()
+
+
+class _Unwritten:
+    """A store in which nothing is cached while its evidence is examined."""
+
+    def __init__(self, store: EvidenceStore) -> None:
+        self._store = store
+
+    def put(self, key: str, _data: bytes) -> None:
+        raise StoreUnavailable(f"evidence {self._store.url}: {key} is not written")
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self._store, name)

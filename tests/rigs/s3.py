@@ -1,0 +1,44 @@
+"""A bucket on an emulator that speaks S3 (moto's server), and the settings that lead to it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_REGION = "eu-central-1"
+
+
+@contextmanager
+def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The URL of an empty evidence store in a bucket of its own, and the environment in which it is
+    opened."""
+    import boto3  # large, and most test processes need neither
+    from moto.server import ThreadedMotoServer
+
+    bucket = f"evidence-{secrets.token_hex(8)}"  # all servers of a process share their buckets
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it logs each request to our stderr
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        keys = {"aws_access_key_id": "id", "aws_secret_access_key": "secret"}
+        client = boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys)
+        client.create_bucket(
+            Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": _REGION}
+        )
+        environment = {
+            "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": _REGION,
+            "AWS_ENDPOINT": endpoint,
+            "AWS_ALLOW_HTTP": "true",
+        }
+        yield f"s3://{bucket}/kept", environment
+    finally:
+        server.stop()

@@ -289,7 +289,7 @@ def _made(rows):
     yield "## Computed instead of measured"
     yield ""
     yield f"Above {FASTEST_IOPS:,} IOPS this machine would be measured and not the lab's limits:"
-    yield "the levels are those of the catalogue, 1 % low, and so prove the ranking alone."
+    yield "the levels are those of the catalogue, 1 % low, and so prove only the ranking."
     yield ""
     yield from table(rows)
 

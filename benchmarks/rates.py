@@ -38,7 +38,7 @@ TABLES = {
         "Levels over runs",
         "Series of runs on one machine: noise of an AR(1) process with correlation φ and "
         "standard deviation sd. *Split*: more than one level is named. *Used up*: one of them "
-        "is said to be what is left after a burst. Then the same noise with a fall by half "
+        "is named as what is left after a burst. Then the same noise with a fall by half "
         "after 40 % of the runs: *found* within one run of the truth.",
         ("series", "split", "used up", "fall found", "missed", "found elsewhere"),
         rates_series.SPLITS,

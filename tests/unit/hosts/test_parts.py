@@ -141,7 +141,10 @@ def test_files_that_no_connection_can_carry_whole_arrive_over_several(
     assert proxy.accepted - 2 >= 5
 
 
-def test_what_came_is_kept_for_the_next_attempt(tmp_path: Path) -> None:
+def test_what_came_is_kept_for_the_next_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "_LONGEST_WAIT_S", 0.01)
     unit = ended_unit(tmp_path / "unit", lines=60_000)
     host = Counted(faults=[Fault("cut", 200_000), *[Fault("refuse")] * collecting.ATTEMPTS])
     host.connect()

@@ -18,19 +18,6 @@ class Measured:
     floor: tuple[float, ...] | None = None
 
 
-def overhead_printed(text: str) -> list[Measured]:
-    """The rows of what benchmarks/overhead.py prints: medians."""
-    pattern = re.compile(
-        r"^ *(\d+) hosts?: +([\d.]+) s beyond fio \(bare ssh ([\d.]+) s.*?CPU ([\d.]+) s", re.M
-    )
-    rows = []
-    for count, beyond, floor, cpu in pattern.findall(text):
-        hosts = "1 host" if count == "1" else f"{count} hosts"
-        rows.append(Measured(f"{hosts}, beyond fio", "s", (float(beyond),), (float(floor),)))
-        rows.append(Measured(f"{hosts}, CPU", "s", (float(cpu),)))
-    return rows
-
-
 def site_printed(text: str) -> list[Measured]:
     """The rows of the tables that benchmarks/publish.py and benchmarks/report.py print."""
     rows = []

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from benchmarks.bench_read import (
     Measured,
     cells_written,
-    overhead_printed,
     site_printed,
     stored_written,
 )
@@ -76,7 +75,6 @@ BENCHES = (
             Row("32 hosts, CPU", "≤ 3.5 s", 3.5, PYTHON, "PerfKitBenchmarker 15.1 s"),
         ),
         quick="--hosts 1 --repeats 3",
-        adapter=overhead_printed,
     ),
     Bench(
         "cells",

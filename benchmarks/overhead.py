@@ -28,6 +28,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -135,7 +136,7 @@ def run_command(profile: Path, target: Path, count: int) -> list[str]:
     return command
 
 
-def compare(count: int, repeats: int) -> dict[str, object]:
+def compare(count: int, repeats: int) -> dict[str, Any]:
     """Print the figures for `count` hosts, and return them."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -162,7 +163,17 @@ def compare(count: int, repeats: int) -> dict[str, object]:
         return show(count, floors, costs)
 
 
-def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, object]:
+def rows_of(count: int, floors: list[Cost], costs: list[Cost]) -> list[dict[str, object]]:
+    """The rows of script/bench (benchmarks/bench_rows.py)."""
+    hosts = "1 host" if count == 1 else f"{count} hosts"
+    beyond, floor = ([one.beyond_s for one in rows] for rows in (costs, floors))
+    return [
+        {"name": f"{hosts}, beyond fio", "unit": "s", "ours": beyond, "floor": floor},
+        {"name": f"{hosts}, CPU", "unit": "s", "ours": [one.cpu_s for one in costs], "floor": None},
+    ]
+
+
+def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, Any]:
     """Print diskbench, the floor and the share of the best peer; all figures, for --json."""
 
     def of(rows: list[Cost], name: str) -> dict[str, float]:
@@ -184,6 +195,7 @@ def show(count: int, floors: list[Cost], costs: list[Cost]) -> dict[str, object]
         "floor_cpu_s": of(floors, "cpu_s"),
         "rss_mb": of(costs, "rss_mb"),
         "load_1m": os.getloadavg()[0],
+        "rows": rows_of(count, floors, costs),
     }
     wall, floor = of(costs, "beyond_s"), of(floors, "beyond_s")["median"]
     ratio, cpu = statistics.median(ratios), of(costs, "cpu_s")
@@ -235,7 +247,9 @@ def main() -> None:
     figures = [compare(count, args.repeats) for count in (int(n) for n in args.hosts.split(","))]
     if args.json is not None:
         on_host = asdict(counts) if counts is not None else None
-        args.json.write_text(json.dumps({"on_host": on_host, "figures": figures}, indent=1) + "\n")
+        rows = [row for of_count in figures for row in of_count.pop("rows")]
+        document = {"rows": rows, "on_host": on_host, "figures": figures}
+        args.json.write_text(json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table
+from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table, overhead
 from benchmarks.bench_compare import Span, is_worse, ratios, span
 from benchmarks.bench_read import Measured
 from benchmarks.bench_rows import Bench, Row
@@ -46,13 +46,13 @@ def test_a_busy_machine_slows_both_alike() -> None:
     assert not is_worse(busy, quiet)
 
 
-def test_rows_of_a_script_without_json_are_read_from_what_it_prints() -> None:
-    text = "  1 hosts:  3.05 s beyond fio (bare ssh 0.59 s; 0.46 of the peer's 6.7 s), CPU 1.61 s\n"
+def test_rows_of_overhead_are_those_of_the_table() -> None:
+    cost = overhead.Cost(beyond_s=3.05, cpu_s=1.61, rss_mb=120)
+    floor = overhead.Cost(beyond_s=0.59, cpu_s=0.1, rss_mb=20)
+    declared = {row.name for of in bench_rows.BENCHES if of.name == "overhead" for row in of.rows}
+    rows = [row for count in (1, 8, 32) for row in overhead.rows_of(count, [floor], [cost])]
 
-    assert bench_read.overhead_printed(text) == [
-        Measured("1 host, beyond fio", "s", (3.05,), (0.59,)),
-        Measured("1 host, CPU", "s", (1.61,)),
-    ]
+    assert {row.name for row in bench_read.rows_written({"rows": rows})} == declared
 
 
 def test_rows_of_the_site_are_read_from_what_it_prints() -> None:

@@ -26,19 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.overhead import light_job  # noqa: E402 - found by the path above
 from tests.rigs.sshd import running_sshd  # noqa: E402 - the tests' own sshd
 
 MOST_PERCENT = 1.0
-JOB = """[beside]
-rw=randread
-bs=4k
-size=16m
-ioengine=psync
-direct=1
-rate_iops=200
-time_based
-runtime={seconds}
-"""
 CGROUPS = Path("/sys/fs/cgroup")
 SETTLE_S = 2.0
 """What comes before fio (parsing, a canary) is shorter."""
@@ -144,7 +135,7 @@ def main():
         )
         config, job, target = folder / "ssh_config", folder / "beside.fio", folder / "target"
         config.write_text(server.config_block("bench"))
-        job.write_text(JOB.format(seconds=options.seconds))
+        job.write_text(light_job(options.seconds))
         target.mkdir()
         home = folder / "home"
         home.mkdir()

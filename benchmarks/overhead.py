@@ -37,7 +37,11 @@ from tests.rigs.counted_host import Counts, counted_host  # noqa: E402 - the tes
 from tests.rigs.sshd import Sshd, running_sshd  # noqa: E402 - the tests' own sshd
 
 RUNTIME_S = 8
-PROFILE = f"""[overhead]
+
+
+def light_job(seconds: int) -> str:
+    """A job of so few I/Os that 32 of them fit two cores."""
+    return f"""[overhead]
 rw=randread
 bs=4k
 size=16m
@@ -45,8 +49,10 @@ ioengine=psync
 direct=1
 rate_iops=200
 time_based
-runtime={RUNTIME_S}
+runtime={seconds}
 """
+
+
 TIMED = (
     "open stores", "connect and look", "save plan", "begin", "launch", "start and watch",
     "fio itself", "collect", "store", "release",
@@ -146,7 +152,7 @@ def compare(count: int, repeats: int) -> dict[str, Any]:
         config = "".join(h.config_block(f"bench{i}") for i, h in enumerate(hosts))
         env = environment(directory / "home", config)
         profile = directory / "overhead.fio"
-        profile.write_text(PROFILE)
+        profile.write_text(light_job(RUNTIME_S))
         target = directory / "target"
         target.mkdir()
         file = env["DISKBENCH_SSH_CONFIG"]
@@ -225,7 +231,7 @@ def count_on_host() -> Counts | None:
         directory = Path(name)
         env = environment(directory / "home", host.server.config_block("bench0"))
         profile, target = directory / "overhead.fio", directory / "target"
-        profile.write_text(PROFILE)
+        profile.write_text(light_job(RUNTIME_S))
         target.mkdir()
         before = host.counts()
         run_fresh([run_command(profile, target, 1)], env)

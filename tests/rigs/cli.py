@@ -181,3 +181,12 @@ def a_user(tmp_path: Path) -> Cli:
 def merged_rows(run: Any) -> list[Any]:
     """The step rows of a run in a results document, in the order of the steps."""
     return [m for step in run["steps"] for m in step["measurements"] if m["scope"] == "step"]
+
+
+def over_ssh(user: Cli, config: str) -> Cli:
+    """The same user, who reaches the hosts of an SSH configuration."""
+    file = user.home / "ssh_config"
+    file.write_text(config)
+    file.chmod(0o600)
+    user.extra_env["DISKBENCH_SSH_CONFIG"] = str(file)
+    return user

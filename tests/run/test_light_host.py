@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
+from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.counted_host import counted_host
 
 pytestmark = pytest.mark.slow
@@ -33,10 +33,7 @@ def test_a_run_starts_few_processes_on_its_host_in_few_commands(
     profile = tmp_path / "one.fio"
     profile.write_text(ONE_STEP)
     with counted_host(tmp_path / "sshd") as host:
-        config = tmp_path / "ssh_config"
-        config.write_text(host.server.config_block("box"))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        over_ssh(user, host.server.config_block("box"))
         before = host.counts()
         on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
         done = user.run("run", *on_host, "--profile", str(profile), "--quiet")

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, a_user, merged_rows, over_ssh
 from tests.rigs.loops import Loop, attached, empty_image, is_empty
 from tests.rigs.sshd import running_sshd
 
@@ -171,10 +171,7 @@ def test_disks_of_a_machine_over_ssh(
 ) -> None:
     one, two = pair
     with running_sshd(tmp_path / "sshd") as server:
-        config = user.home / "ssh_config"
-        config.write_text(server.config_block("box"))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        over_ssh(user, server.config_block("box"))
         done = run(user, profile, "--host", "box", *named(two, one))
     assert done.returncode == 0, done.stderr
     assert [line.rpartition(" ")[2] for line in mapped(done.stderr)] == [two.path, one.path]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows, over_ssh
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.sshd import Sshd, running_sshd
 
@@ -26,14 +26,6 @@ def profile(tmp_path: Path) -> Path:
     path = tmp_path / "mine.fio"
     path.write_text(WRITE_THEN_READ.format(seconds=1))
     return path
-
-
-def over_ssh(user: Cli, config: str) -> Cli:
-    file = user.home / "ssh_config"
-    file.write_text(config)
-    file.chmod(0o600)
-    user.extra_env["DISKBENCH_SSH_CONFIG"] = str(file)
-    return user
 
 
 def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.cli import WRITE_THEN_READ, Cli, over_ssh
 from tests.rigs.sshd import running_sshd
 
 pytestmark = pytest.mark.slow
@@ -63,10 +63,7 @@ def test_a_quiet_run_over_ssh_loads_nothing_that_it_does_not_use(
     profile = tmp_path / "mine.fio"
     profile.write_text(WRITE_THEN_READ.format(seconds=1))
     with running_sshd(tmp_path / "sshd") as server:
-        config = user.home / "ssh_config"
-        config.write_text(server.config_block("box"))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
+        over_ssh(user, server.config_block("box"))
         on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
         run = ("run", *on_host, "--profile", str(profile), "--quiet", "--output", "json")
         modules, _ = weighed(user, tmp_path, *run)

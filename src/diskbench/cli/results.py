@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli import results_import, results_prune
+from diskbench.cli.confirm import confirm
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -247,20 +248,11 @@ def delete(
         return
     what = f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
     if not yes:
-        _ask(what)
+        confirm(f"Delete {what} permanently?", whether=f"delete {what}")
     delete_with_evidence(
         engine, doomed, None if keep_evidence else lambda url: evidence(evidence_url or url)
     )
     print(f"deleted {what}")
-
-
-def _ask(what: str) -> None:
-    """Raises InvalidValue where nobody can be asked, Abort for a no."""
-    from diskbench.errors import InvalidValue
-
-    if not sys.stdin.isatty():
-        raise InvalidValue(f"cannot ask whether to delete {what}", advice="add --yes")
-    typer.confirm(f"Delete {what} permanently?", abort=True, err=True)
 
 
 def _write(path: Path, data: Iterable[bytes]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diskbench.cli.confirm import confirm
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 
@@ -68,7 +69,7 @@ def prune(
         frees = _print(pruned(dry_run=True), "would free")
         if dry_run or not frees:
             return
-        _ask(frees)
+        confirm(f"Remove {frees}, permanently?", whether=f"free {frees}")
     _print(pruned(dry_run=False), "freed")
 
 
@@ -108,12 +109,3 @@ def _sum(freed: list[tuple[int, int, int]]) -> str:
     return (
         f"{format_bytes(size)}: {logs:,} log{'s' * (logs != 1)} of {runs:,} run{'s' * (runs != 1)}"
     )
-
-
-def _ask(frees: str) -> None:
-    """Raises InvalidValue where nobody can be asked, Abort for a no."""
-    from diskbench.errors import InvalidValue
-
-    if not sys.stdin.isatty():
-        raise InvalidValue(f"cannot ask whether to free {frees}", advice="add --yes")
-    typer.confirm(f"Remove {frees}, permanently?", abort=True, err=True)

@@ -108,7 +108,7 @@ def load(name: str, arguments: Sequence[str] = ()) -> Command:
 
 
 def commands_taking(flag: str) -> list[str]:
-    """The commands that have the option `flag`, as `plan` or `matrix run`, in the order of the help.
+    """The commands that have the option `flag`, as `plan` or `matrix run`, in the help's order.
 
     It loads every command (0.5 s), which only an error message is worth.
     """

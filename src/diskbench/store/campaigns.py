@@ -87,6 +87,15 @@ def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
         return _campaign(connection.execute(query).mappings().one())
 
 
+def find_matrix(database: Engine, campaign_id: str) -> CampaignRow | None:
+    """The matrix with this id; None for that of a run, and where there is none."""
+    known = schema.matrix.c
+    query = sa.select(schema.matrix).where(known.campaign_id == campaign_id, known.kind.is_(None))
+    with one_statement(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return _campaign(row) if row is not None else None
+
+
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
     """The newest matrix named `name`, else the one whose id begins with `name` (model/ids.py); the
     newest of all for None. Raises UnknownName, or InvalidValue for an empty name and for a

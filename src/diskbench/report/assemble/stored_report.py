@@ -21,6 +21,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial
 from diskbench.results.trial_figures import common_fields, subject_of, words
+from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.rows import load_results
 
@@ -161,10 +162,21 @@ def stored_report(
         inside_of=str(run.run_id),
         common=read.common,
         made=f"made {now} by diskbench {__version__}",
+        matrix=_matrix(reader.database, runs),
     )
     if chart is not None:
         return replace(report, over=drawn_alone(chart, data, PAGE), chart=chart)
     return with_charts(report, data)
+
+
+def _matrix(database: Engine, runs: Sequence[Run]) -> str:
+    """`nightly: gp2 beside gp3` when all runs are of one matrix; empty for others."""
+    ids = {run.campaign_id for run in runs}
+    known = find_matrix(database, ids.pop()) if len(ids) == 1 else None
+    if known is None:
+        return ""
+    title = known.spec.get("title")
+    return f"{known.name}: {title}" if title else known.name
 
 
 def with_charts(report: Report, data: ChartData) -> Report:

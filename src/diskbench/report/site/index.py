@@ -77,10 +77,10 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         more_changes=max(0, len(changed) - CHANGES_SHOWN),
         table=configurations_table(lines),
         foot=(
-            "IOPS are those that last, without burst: medians over n machines since the level last "
-            "changed, of the step with the most IOPS in that direction. The price is that of a "
-            "month of the disk when it was last measured; per 1,000 IOPS it is over the higher of "
-            "both figures."
+            "IOPS are those that last: medians over n machines since the level last changed, of "
+            "the step with the most IOPS in that direction. Burst: the run ended before the credit "
+            "did, so the lasting rate was not measured. The price is that of a month of the disk "
+            "when it was last measured; per 1,000 IOPS it is over the higher of both figures."
         ),
     )
 

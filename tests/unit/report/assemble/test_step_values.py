@@ -1,4 +1,4 @@
-"""The rate of each step, for charts over trials: of large blocks in bytes, of small ones in IOPS."""
+"""The rate of each step, for charts over trials: bytes for large blocks, IOPS for small ones."""
 
 from tests.unit.report.reported import group, judged, report, trial, verdict
 

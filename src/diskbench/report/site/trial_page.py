@@ -16,7 +16,7 @@ from diskbench.report.site.private import private_trial, told_trial
 from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -53,6 +53,12 @@ class TrialPages:
         self._site = site
         self._shown_runs = shown_runs
         self._wishes = wishes
+
+    def prepare(self, trials: Mapping[str, Sequence[AskedRun]]) -> None:
+        """Read what is stored of these trials, whose pages are made next, together."""
+        self._reader.prepare(
+            {trial_id: [row.run for row in rows] for trial_id, rows in trials.items()}
+        )
 
     def page(self, rows: Sequence[AskedRun], around: Around, copied: Sequence[str]) -> TrialPage:
         """The page of the trial of these runs; `copied` are the site's files of evidence."""

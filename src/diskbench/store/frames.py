@@ -22,6 +22,7 @@ from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.outputs import read_output
+from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import measurement, run
 from diskbench.store.series import write_series
 
@@ -55,7 +56,7 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 def runs_frame(database: Engine) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end
     state."""
-    return _table_frame(database, run, order=oldest_first())
+    return _table_frame(database, run, order=oldest_first()).drop(STAMP)
 
 
 def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diskbench import __version__
 from diskbench.errors import UserError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import ReadTrial, StoredTrial
 
+Row = TypeVar("Row")
 RUNS_AT_ONCE = 64
 """Runs whose rows and evidence are read together: fio's reports on their steps are in memory, which
 may be some 100 KB each."""
@@ -121,12 +122,10 @@ class ReportReader:
                 read_series_ahead(store, [row.run_id for row in rows])
 
 
-def few_at_a_time(
-    rows_of: Mapping[str, Sequence[Run]],
-) -> Iterator[Mapping[str, Sequence[Run]]]:
+def few_at_a_time(rows_of: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Sequence[Row]]]:
     """Trials in their order, each with its runs, together as many as have RUNS_AT_ONCE runs; at
     least one trial."""
-    few: dict[str, Sequence[Run]] = {}
+    few: dict[str, Sequence[Row]] = {}
     for trial_id, rows in rows_of.items():
         if few and sum(map(len, few.values())) + len(rows) > RUNS_AT_ONCE:
             yield few

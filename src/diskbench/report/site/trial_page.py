@@ -13,6 +13,7 @@ from diskbench.report.page.page import page
 from diskbench.report.site.in_site import Files, in_site
 from diskbench.report.site.lines import run_line
 from diskbench.report.site.private import private_trial, told_trial
+from diskbench.report.site.shown_runs import told_of
 from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
@@ -46,16 +47,15 @@ class TrialPage:
 class TrialPages:
     """Makes the pages of trials one by one."""
 
-    def __init__(
-        self, database: Engine, site: Site, shown_runs: Told, wishes: Wishes, open_store: OpenStore
-    ) -> None:
+    def __init__(self, database: Engine, site: Site, wishes: Wishes, open_store: OpenStore) -> None:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
-        self._shown_runs = shown_runs
         self._wishes = wishes
+        self._shown_runs = told_of((), anonymous=wishes.anonymous)
 
-    def prepare(self, trials: Mapping[str, Sequence[AskedRun]]) -> None:
+    def prepare(self, shown_runs: Told, trials: Mapping[str, Sequence[AskedRun]]) -> None:
         """Read what is stored of these trials, whose pages are made next, together."""
+        self._shown_runs = shown_runs
         self._reader.prepare(
             {trial_id: [row.run for row in rows] for trial_id, rows in trials.items()}
         )

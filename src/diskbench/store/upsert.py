@@ -35,7 +35,9 @@ def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, 
         return
     key = {column.name for column in table.primary_key.columns}
     statement = _insert(connection, table)
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in key}
+    # A column that changes with every write does so here, too.
+    fields = (*rows[0], *(column.name for column in table.c if column.onupdate is not None))
+    changed = {name: statement.excluded[name] for name in fields if name not in key}
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_=changed
     )

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 def insert_missing(
     connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert the rows whose primary key is not there yet; leave the others as they are."""
+    """Insert the rows whose primary key is not there yet; leave the others as they are. One row
+    alone may hold SQL expressions."""
     if rows:
         statement = _insert(connection, table).on_conflict_do_nothing(
             index_elements=list(table.primary_key.columns)
         )
-        connection.execute(statement, [dict(row) for row in rows])
+        _write(connection, table, statement, rows)
 
 
 def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -39,10 +40,26 @@ def upsert(connection: Connection, table: sa.Table, rows: Sequence[Mapping[str, 
     statement = statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_=changed
     )
+    _write(connection, table, statement, rows)
+
+
+def _write(
+    connection: Connection,
+    table: sa.Table,
+    statement: sqlite.Insert | postgresql.Insert,
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
     if len(rows) == 1:
         connection.execute(statement.values(**rows[0]))
-    else:
-        connection.execute(statement, [dict(row) for row in rows])
+        return
+    if connection.dialect.name == "postgresql":
+        # SQLAlchemy puts many rows into one statement only where something is returned; without, it
+        # sends a statement a row.
+        connection.execute(
+            statement.returning(*table.primary_key.columns), [dict(row) for row in rows]
+        ).close()
+        return
+    connection.execute(statement, [dict(row) for row in rows])
 
 
 def _insert(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:

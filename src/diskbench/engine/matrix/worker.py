@@ -288,7 +288,7 @@ class Worker:
             process.move_here(trial_id, self.session.executor_id)
         elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
-            self.cells.settle(trial_id, None, fault, rented=True)
+            self.cells.settle(trial_id, None, fault)
 
     @property
     def _silence(self) -> float:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for the lock before it gives up; one write takes milliseconds."""
 CONNECT_TIMEOUT_S = 10
+CONNECTIONS = 5
+"""The most connections of a process, beside the one that listens. A thread needs one for some
+milliseconds at a time and waits for it; sixteen workers so fit into PostgreSQL's default of 100."""
 IDLE_S = 1.0
 """Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
 choice."""
@@ -137,8 +140,9 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
     return {
         "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
-        "pool_size": 15,  # as many as before with those beyond the pool, which were made each time
+        "pool_size": CONNECTIONS,
         "max_overflow": 0,
+        "pool_use_lifo": True,
     }
 
 

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow, Locked
     from diskbench.store.machines import MachineRecord
 
-_PAGE = 100
-"""Number of waiting cells that are read together; our choice."""
+_FIRST_PAGE, _PAGE = 8, 100
+"""Number of waiting cells that are read together, first and at most; our choice. Mostly one place
+is free, and the next cell may have it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def feed(
     keep: Callable[[CampaignRow], None] = lambda _: None,
     machines: Collection[MachineRecord] | None = None,
     partitions: Collection[str] = (),
+    is_free: bool = False,
 ) -> Fed:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. With `admits` False no cell is admitted, because the process is about to end. Only
@@ -66,6 +68,7 @@ def feed(
     fill all places. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read). `partitions` are all
     of the matrix, where they are known: waiting cells are then not read while each of them is full.
+    `is_free`: a cell of this process has just ended, so that it locks without looking first.
 
     Raises what `keep` raises; the matrix then ends at a later call.
     """
@@ -90,13 +93,15 @@ def feed(
         rooms = _rooms(held, seen)
         return _decide(held, standing, reaches, (over, live), rooms, partitions)
 
-    with looked(database, campaign) as look:
-        left = decide(look)
-        by_time |= any(cell.not_before is not None for cell in left)
-        if not look.changed and not look.is_over():
-            return Fed(campaign, left=bool(left), by_time=by_time)
+    if not is_free:
+        with looked(database, campaign) as look:
+            left = decide(look)
+            by_time |= any(cell.not_before is not None for cell in left)
+            if not look.changed and not look.is_over():
+                return Fed(campaign, left=bool(left), by_time=by_time)
     with locked(database, campaign.campaign_id) as held:
         left = decide(held)
+        by_time |= any(cell.not_before is not None for cell in left)
         if not held.is_over():
             return Fed(held.campaign, begun=held.changed, left=bool(left), by_time=by_time)
         change = {"state": "done", "finished_at": iso(held.now())}
@@ -139,16 +144,16 @@ def _decide(
         machines=tuple(cell for cell in around if cell.machine in standing),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
-    after = -1
+    after, most = -1, _FIRST_PAGE
     left: list[CellRow] = []
     while standing or now.ends or _live(running) < limits.max_parallel:
         nowhere = set[str]() if standing or now.ends else full(running, limits)
         if partitions and all(_is_in(name, nowhere) for name in partitions):
             return []
-        page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
+        page = held.waiting(after=after, most=most, but_in=nowhere)
         if not page:
             return left
-        after = page[-1].position
+        after, most = page[-1].position, min(2 * most, _PAGE)
         waiting = {
             cell.position: cell
             for cell in (page if now.ends else _in_turn(page, rooms))

@@ -115,7 +115,7 @@ def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = No
 def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
     """Renew a draft's lease before its machine is rented, where the lease ends before its work can;
     returns the lease. What was made under the old end, which was passed to the guest at its first
-    boot, is released first; nothing was measured on it. A lease that lasts long enough is unchanged.
+    boot, is released first; nothing was measured on it. A lease that lasts long enough stays.
 
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellState
 
 
-def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
-    """The cells of a matrix, in order."""
+def load_cells(database: Engine, campaign_id: str, *, tried: bool = False) -> list[CellRow]:
+    """The cells of a matrix, in order; with `tried` those that had an attempt, which are few while
+    thousands wait."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
+    if tried:
+        query = query.where(cell.c.trial_id.is_not(None))
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 

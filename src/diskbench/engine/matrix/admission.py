@@ -79,7 +79,7 @@ def feed(
         before = load_cells(database, campaign.campaign_id)
         seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
-        before = load_cells(database, campaign.campaign_id)
+        before = load_cells(database, campaign.campaign_id, tried=True)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
     if machines is None:

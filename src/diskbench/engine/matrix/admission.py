@@ -7,7 +7,7 @@ admitted but not yet queued, because its process died in between, is queued by t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ def feed(
     seen: Mapping[str, BlockStanding] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
-        before = load_cells(database, campaign.campaign_id)
+        before = load_cells(database, campaign.campaign_id, tried=True)
         seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
         before = load_cells(database, campaign.campaign_id, tried=True)
@@ -150,7 +150,8 @@ def _decide(
         nowhere = set[str]() if standing or now.ends else full(running, limits)
         if partitions and all(_is_in(name, nowhere) for name in partitions):
             return []
-        page = held.waiting(after=after, most=most, but_in=nowhere)
+        blocks = None if rooms is None or now.ends else rooms.open
+        page = held.waiting(after=after, most=most, but_in=nowhere, blocks=blocks)
         if not page:
             return left
         after, most = page[-1].position, min(2 * most, _PAGE)
@@ -187,6 +188,11 @@ class _Rooms:
     left: dict[str, int]
     further: frozenset[str]
 
+    @property
+    def open(self) -> set[str]:
+        """The blocks of which a cell may begin."""
+        return {block for block, count in self.left.items() if count > 0}
+
 
 def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
     """How many cells of each block may begin now, where replicates are added until an interval is
@@ -194,24 +200,16 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
         return None
-    blocks: dict[str, list[CellRow]] = defaultdict(list)
-    for cell in held.cells():
-        blocks[cell.block].append(cell)
-    left = {}
-    for name, cells in blocks.items():
-        turn = turn_of(cells, seen.get(name, BlockStanding(0)), campaign.limits)
+    left, blocks = {}, held.counts()
+    for name, count in blocks.items():
+        turn = turn_of(count, seen.get(name, BlockStanding(0)), campaign.limits)
         left[name] = turn.may_begin
-        for cell in cells if turn.spare else ():
-            if cell.state == "waiting":
-                _spare(held, cell.position, turn.spare)
+        for position in held.waiting_in(name) if turn.spare else ():
+            _spare(held, position, turn.spare)
     least = campaign.limits.min_replicates
     return _Rooms(
         left,
-        frozenset(
-            name
-            for name, cells in blocks.items()
-            if sum(cell.state == "done" for cell in cells) >= least
-        ),
+        frozenset(name for name, count in blocks.items() if count.get("done", 0) >= least),
     )
 
 

@@ -35,7 +35,8 @@ def spent_by(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], assumed: float | None
 ) -> tuple[float, dict[str, float]]:
     """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
-    running attempt, by trial id. `cells` are at least those that had an attempt. Where no price is known, an hour costs `assumed`."""
+    running attempt, by trial id. `cells` are at least those that had an attempt. Where no price is
+    known, an hour costs `assumed`."""
     newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
     now, over, live = database_time(database), 0.0, {}
     for lease in leases_of_campaign(database, campaign_id):

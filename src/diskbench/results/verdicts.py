@@ -52,15 +52,18 @@ def trial_verdicts(
     *,
     books: Books,
     hint: Hint | None = None,
+    results: Mapping[str, Sequence[StepResult]] | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdicts on each measured step of all runs of one trial (rows), in order.
 
     `hint` describes their disk and takes precedence over the labels of the runs. A run whose
-    evidence is gone is judged by its rows alone. Raises InvalidValue for a hint that names no disk.
+    evidence is gone is judged by its rows alone. `results` are their steps (None: they are read).
+    Raises InvalidValue for a hint that names no disk.
     """
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
-    results = load_results(database, *(run.run_id for run in ordered))
+    if results is None:
+        results = load_results(database, *(run.run_id for run in ordered))
     named = hint or hint_of(ordered[0].labels or {})
     plans = {} if plan is None else {ordered[0].trial_id: plan}
     read = EvidenceOfRuns(lambda _: evidence).read(ordered, plans, with_audits=False)

@@ -179,7 +179,7 @@ def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]
 def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:
     """The finished steps of each run, in order, as they were saved."""
     results: dict[str, tuple[StepResult, ...]] = {}
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         for chunk in _chunks(run_ids):
             rows = [
                 _by_run(connection, table, chunk)
@@ -265,17 +265,13 @@ def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
     }
 
 
-def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...]]:
-    """When a run began, and the indexes of its steps that have rows."""
-    with transaction(database) as connection:
-        began = connection.execute(
-            sa.select(schema.run.c.started_at).where(schema.run.c.run_id == run_id)
-        ).scalar_one_or_none()
-        steps = _by_run(connection, schema.step, [run_id]).get(run_id, [])
-    return (
-        began or (steps[0]["started_at"] if steps else None),
-        tuple(step["step_index"] for step in steps),
-    )
+def run_began(database: Engine, run_id: str) -> str | None:
+    """When a run began; None for one that has not."""
+    run = schema.run
+    query = sa.select(run.c.started_at).where(run.c.run_id == run_id)
+    with one_statement(database) as connection:
+        began: str | None = connection.execute(query).scalar_one_or_none()
+    return began
 
 
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from dbos import WorkflowHandle
 
-APPLICATION_VERSION = "1"
+APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""

@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table, overhead
+from benchmarks import (
+    bench,
+    bench_compare,
+    bench_read,
+    bench_rows,
+    bench_run,
+    bench_table,
+    overhead,
+)
 from benchmarks.bench_compare import Span, is_worse, ratios, span
 from benchmarks.bench_read import Measured
 from benchmarks.bench_rows import Bench, Row
@@ -98,7 +106,7 @@ def declared(path: str, *, at_most: float | None = None) -> Bench:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench.Files:
-    monkeypatch.setattr(bench, "yardstick", lambda: 0.5)
+    monkeypatch.setattr(bench_run, "yardstick", lambda: 0.5)
     return bench.Files(
         tmp_path / "baseline.json", tmp_path / "measured.json", tmp_path / "README.md"
     )
@@ -156,7 +164,41 @@ def test_the_table_names_value_range_floor_and_machine(
 
     (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
     assert "2.10 s (2.00–2.20, n 3) | ≤ 3 s | a floor: 1.00 s (× 2.10)" in line
-    assert bench.machine() in line
+    assert bench_run.machine() in line
+
+
+def test_a_benchmark_runs_until_each_row_has_the_values_that_are_asked_for(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
+    one = declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))
+
+    assert bench.run_all([one], everything=True, write=True, files=files, at_least=5) == 0
+
+    (kept,) = json.loads(files.measured.read_text()).values()
+    assert (kept["n"], kept["low"], kept["high"], kept["ratio"]) == (6, 2.0, 2.2, 2.1)
+
+
+def test_the_rows_of_one_benchmark_are_written_beside_those_that_are_there(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    files.measured.write_text(json.dumps({"other: speed": {"n": 1}}))
+
+    write(files, declared(script(tmp_path, [row([2.0], [1.0])])))
+
+    assert set(json.loads(files.measured.read_text())) == {"other: speed", "one: speed"}
+
+
+def test_the_table_says_that_the_machine_was_loaded(
+    files: bench.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = declared(script(tmp_path, [row([2.0], [1.0])]))
+    monkeypatch.setattr(bench_table, "BENCHES", (one,))
+    monkeypatch.setattr(bench.os, "getloadavg", lambda: (99.0, 0.0, 0.0))
+    write(files, one)
+
+    (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
+    assert line.endswith(", loaded |")
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(

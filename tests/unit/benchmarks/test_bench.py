@@ -13,6 +13,8 @@ from benchmarks import (
     bench_rows,
     bench_run,
     bench_table,
+    cells_chart,
+    curves,
     overhead,
 )
 from benchmarks.bench_compare import Span, is_worse, ratios, span
@@ -72,6 +74,7 @@ def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
 
     assert bench_read.site_printed(text) == [
         Measured("publish", "s", (41.0,)),
+        Measured("publish, CPU", "s", (39.1,)),
         Measured("publish, memory", "MB", (250.0,)),
         Measured("site, size", "MB", (31.2,)),
     ]
@@ -85,7 +88,32 @@ def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> N
     assert bench_read.cells_written(cells)[0] == Measured("wall", "s", (200.5,))
     assert bench_read.stored_written(stored) == [
         Measured("list", "s", (0.3,), (0.2,)),
+        Measured("list, CPU", "s", (0.2,)),
         Measured("list, memory", "MB", (80.0,)),
+    ]
+
+
+def test_the_curve_over_hosts_keeps_a_row_and_its_floor_without_their_number() -> None:
+    found = Measured("8 hosts, beyond fio", "s", (5.0, 4.0, 6.0), (2.0, 1.0, 3.0))
+
+    assert curves.figures(curves.CURVES["hosts"], found) == {
+        "beyond_fio_s": 5.0,
+        "beyond_fio_floor_s": 2.0,
+    }
+
+
+@pytest.mark.parametrize("curve", curves.CURVES.values(), ids=curves.CURVES.keys())
+def test_the_picture_of_a_curve_is_drawn_from_lines_that_may_lack_figures(
+    curve: curves.Curve,
+) -> None:
+    fields = [field for panel in curve.panels.values() for field in panel]
+    lines = [{curve.x: size} | dict.fromkeys(fields, 1.0 * size) for size in curve.sizes]
+    del lines[0][fields[0]]
+
+    document = cells_chart.chart(lines, curve.panels, curve.x, curve.x_title)
+
+    assert [len(panel["data"]["values"]) for panel in document["hconcat"]] == [
+        len(panel) * len(lines) - (fields[0] in panel) for panel in curve.panels.values()
     ]
 
 

@@ -1,4 +1,8 @@
-"""End a run: write its manifest, then its row, so that no row claims more than the evidence."""
+"""End a run: write its manifest, then its row, so that no row claims more than the evidence.
+
+The evidence is flushed to its disk between both: a row that says finished is committed, and after
+a power failure its files are as whole as it is.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +91,7 @@ def finish_run(
                 missing=missing,
             ),
         )
+    evidence.settle(archive.run_prefix(run_id))
     _audit(database, evidence, run_id, steps)
     end_run(
         database,

@@ -1,10 +1,11 @@
 """DBOS without what it imports for features that are not used here.
 
-DBOS imports psycopg also where the database is SQLite, and SQLAlchemy's ORM for transactions of the
-user's own, which are no part of diskbench: together a third of its import, which was a quarter of
-all that a run imports. Stand-ins take their places while DBOS is imported: one of psycopg loads the
-real package when an attribute is first read, and the ORM's classes are names for annotations and
-`isinstance`, of which nothing here is an instance. What was imported before stays as it is.
+DBOS imports psycopg also where the database is SQLite, with it SQLAlchemy's dialects for drivers that
+nobody has, and SQLAlchemy's ORM for transactions of the user's own, which are no part of diskbench:
+together a third of its import, which was a quarter of all that a run imports. Stand-ins take their
+places while DBOS is imported: one of a driver loads the real module when an attribute is first
+read, and the ORM's classes are names for annotations and `isinstance`, of which nothing here is an
+instance. What was imported before stays as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_DRIVERS = tuple(
+    f"sqlalchemy.dialects.postgresql.{name}"
+    for name in ("asyncpg", "pg8000", "psycopg2", "psycopg2cffi")
+)
+"""What SQLAlchemy imports for PostgreSQL beside psycopg's dialect."""
 _ORM = {
     "sqlalchemy.orm": ("Session", "sessionmaker"),
     "sqlalchemy.ext.asyncio": (
@@ -55,6 +61,8 @@ def _stand_ins() -> dict[str, ModuleType]:
     if "psycopg" not in sys.modules:
         modules |= {name: _Later(name) for name in ("psycopg", "psycopg.errors")}
         modules["psycopg"].__dict__["errors"] = modules["psycopg.errors"]
+    if "sqlalchemy.dialects.postgresql" not in sys.modules:
+        modules |= {name: _Later(name) for name in _DRIVERS}
     for module, names in _ORM.items():
         if module not in sys.modules:
             modules[module] = _Later(module)  # a name that is not listed is the real one

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-UNUSED = ("psycopg", "sqlalchemy.orm", "sqlalchemy.ext.asyncio")
+DIALECTS = "sqlalchemy.dialects.postgresql"
+UNUSED = ("psycopg", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", f"{DIALECTS}.asyncpg")
 BARE = "import sys, diskbench.engine.durable.bare_dbos\n"
 
 
@@ -16,7 +17,7 @@ def said(code: str) -> str:
 
 
 @pytest.mark.slow
-def test_neither_psycopg_nor_the_orm_is_imported_and_no_stand_in_stays():
+def test_neither_drivers_nor_the_orm_are_imported_and_no_stand_in_stays():
     assert said(f"{BARE}print([n for n in {UNUSED!r} if n in sys.modules])") == "[]"
 
 
@@ -47,3 +48,14 @@ except RuntimeError as error:
     print(error)
 """
     assert "bare_dbos.py" in said(code)
+
+
+@pytest.mark.slow
+def test_the_dialect_of_another_driver_is_the_real_one_afterwards():
+    code = f"""{BARE}
+import {DIALECTS} as dialects
+early = dialects.asyncpg.dialect
+import {DIALECTS}.asyncpg
+print(early is {DIALECTS}.asyncpg.dialect and early.driver)
+"""
+    assert said(code) == "asyncpg"

@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dbos import DBOS, SetWorkflowID
-
 from diskbench.engine.durable.at_work import working_on
+from diskbench.engine.durable.bare_dbos import DBOS, SetWorkflowID
 from diskbench.engine.durable.process import move_here, own_queue
 from diskbench.engine.trial.order import run_trial
 from diskbench.errors import Suspended

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dbos import DBOS, DBOSClient
-
+from diskbench.engine.durable.bare_dbos import DBOS, DBOSClient
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.store.database import as_unavailable
 

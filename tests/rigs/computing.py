@@ -1,16 +1,19 @@
-"""How many CPU seconds each test takes: its own, and those of the processes that it waited for.
+"""How many CPU seconds each test takes, with all processes that it starts.
 
     script/test --cpu-to FILE
 
-Wall-clock times say more of what else the machine does. What a process left running or took into a
-session of its own (a server, fio's job on a host) counts when it ends and is waited for, which may
-be in a later test. A fixture that several tests share counts for the first of them, as its setup.
+Wall-clock times say more of what else the machine does. As root, where the kernel counts by cgroups
+of version 1, each of pytest's processes gets a cgroup of its own: what runs on in a session of its
+own (fio on a host, a server) is counted too, for the test that runs meanwhile. Elsewhere it counts
+when it ends and is waited for, if ever. A fixture that several tests share counts for the first of
+them, as its setup.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+ACCOUNTS = Path("/sys/fs/cgroup/cpuacct")
 TAKES = "cpu_s"
 """Under this name a report carries the CPU seconds of its phase."""
 WHOLE = "cpu_s"
@@ -30,11 +34,6 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addoption("--cpu-to", default=None, help="write CPU seconds of tests and files to FILE")
 
 
-def cpu_s() -> float:
-    """CPU seconds of this process and of the ended processes that it waited for."""
-    return sum(os.times()[:4])
-
-
 def table(phases: Mapping[tuple[str, str], float], whole: float) -> str:
     """Lines of CPU seconds and what took them: all, rooms, files, then tests by their phases, each
     the costliest first; what took less than a hundredth of a second is left out."""
@@ -42,7 +41,7 @@ def table(phases: Mapping[tuple[str, str], float], whole: float) -> str:
     for (test_id, _), seconds in phases.items():
         file = test_id.partition("::")[0]
         files[file] += seconds
-        rooms[str(Path(*Path(file).parts[:2])) if "/" in file else file] += seconds
+        rooms["/".join(file.split("/")[:2])] += seconds
     named = {f"{test_id} ({phase})": seconds for (test_id, phase), seconds in phases.items()}
     tests = sum(phases.values())
     lines = [f"{whole:9.2f}  all", f"{tests:9.2f}  tests", f"{whole - tests:9.2f}  between tests"]
@@ -53,22 +52,54 @@ def table(phases: Mapping[tuple[str, str], float], whole: float) -> str:
     return "\n".join(lines) + "\n"
 
 
+class Account:
+    """The CPU seconds of this process and of all that it starts."""
+
+    def __init__(self, accounts: Path = ACCOUNTS) -> None:
+        self._before = sum(os.times()[:4])
+        self._group: Path | None = accounts / f"diskbench-tests-{os.getpid()}"
+        try:
+            self._group.mkdir(exist_ok=True)
+            (self._group / "cgroup.procs").write_text(str(os.getpid()))
+        except OSError:  # not root, or another kind of cgroups
+            self._group = None
+
+    def read(self) -> float:
+        """CPU seconds until now."""
+        if self._group is None:
+            return sum(os.times()[:4])
+        return self._before + int((self._group / "cpuacct.usage").read_text()) / 1e9
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether also what nobody waits for is counted."""
+        return self._group is not None
+
+    def close(self) -> None:
+        """Leave the cgroup; it stays while something that was started in it runs."""
+        if self._group is not None:
+            with suppress(OSError):
+                (self._group.parent / "cgroup.procs").write_text(str(os.getpid()))
+                self._group.rmdir()
+
+
 class Computing:
     """Where tests run: notes the CPU seconds of each phase. Where xdist's reports arrive, or where
     there is no xdist: sums them, and writes the file."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._at = cpu_s()
+        self._account = Account()
+        self._at = 0.0
         self._phases = defaultdict[tuple[str, str], float](float)
         self._workers = 0.0
 
     def pytest_runtest_logstart(self) -> None:
-        self._at = cpu_s()
+        self._at = self._account.read()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Iterator[None]:
-        now = cpu_s()
+        now = self._account.read()
         report: Any = yield
         setattr(report, TAKES, now - self._at)
         self._at = now
@@ -81,16 +112,17 @@ class Computing:
     def pytest_sessionfinish(self) -> None:
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
-            output[WHOLE] = cpu_s()
+            output[WHOLE] = self._account.read()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         self._workers += (getattr(node, "workeroutput", None) or {}).get(WHOLE, 0.0)
 
     def pytest_unconfigure(self) -> None:
-        place = self._config.getoption("--cpu-to")
-        if hasattr(self._config, "workerinput"):
-            return
-        # The controller waits for its workers: their seconds may already be among its own.
-        whole = max(cpu_s(), self._workers)
-        Path(place).write_text(table(self._phases, whole), "utf-8")
+        whole = self._account.read()
+        self._account.close()
+        if not hasattr(self._config, "workerinput"):
+            # Workers without a cgroup are the controller's children, and among its seconds.
+            whole += self._workers if self._account.is_whole else 0.0
+            place = self._config.getoption("--cpu-to")
+            Path(place).write_text(table(self._phases, whole), "utf-8")

@@ -382,6 +382,13 @@ ROOMS = (
         ("test_a_signal_that_hits_*[[]SIGINT]",),
     ),
     Room(
+        "tests/unit/test_computing.py::",
+        "`tests/conftest.py`, `tests/rigs/computing.py`",
+        "all, without xdist",
+        ("*",),
+        ("*[[]xdist]",),
+    ),
+    Room(
         "tests/unit/test_skips.py::",
         "`tests/conftest.py`",
         "all, without xdist",

@@ -51,6 +51,7 @@ ROOMS = (
             "test_site.py::test_the_index_leads_*",
             "test_published_charts.py::test_a_mark_leads_*",
         ),
+        ("test_rig.py::test_other_tests_can_start_*",),
     ),
     Room(
         "tests/cloud/",
@@ -70,27 +71,30 @@ ROOMS = (
             "test_vsphere_policies.py::test_on_nfs_without_*",
             "test_max_cost.py::*",
             "test_matrix_plan.py::*",
-            "test_several_disks.py::*[[]aws]",
         ),
+        ("test_max_cost.py::test_a_price_that_*",),
     ),
     Room(
         "tests/contract/test_provider.py::",
         "`providers/`, `ports.py`, the emulators",
-        "the suite on the fake cloud and on the lab, one lease of each cloud from end to end",
+        "the suite on the fake cloud and on the lab, one lease of AWS; `tests/cloud` rents of each",
         (
             "TestFake::*",
             "TestTheFakesFaults::*",
             "TestLab::*",
             "TestAwsEndToEnd::*",
-            "TestAzureEndToEnd::*",
-            "TestGcpEndToEnd::*",
-            "TestVsphereEndToEnd::*",
         ),
     ),
     Room(
         "tests/docs/test_pages.py::",
         "`docs/`, `README.md`, a command's options or output",
         "nothing: the commands of every page are parsed by the other files of the folder",
+    ),
+    Room(
+        "tests/docs/test_tutorial.py::",
+        "`docs/tutorial.md`, a command's options or output",
+        "that each block of output belongs to a command; what it runs, `tests/run` runs, too",
+        ("test_every_block_*", "test_a_missing_line_*"),
     ),
     Room(
         "tests/notebooks/",
@@ -126,6 +130,14 @@ ROOMS = (
             "test_a_disk_that_was_there_*",
             "test_a_volume_other_than_*",
             "test_whoever_stops_*",
+        ),
+        (
+            "test_an_answer_that_was_lost_*[[]ImportKeyPair]",
+            "test_an_answer_that_was_lost_*[[]CreateSecurityGroup]",
+            "test_a_volume_other_than_*[[]VolumeType-*",
+            "test_a_volume_other_than_*[[]MultiAttachEnabled-*",
+            "test_whoever_stops_*[[]is starting]",
+            "test_whoever_stops_*[[]answers at]",
         ),
     ),
     Room(
@@ -164,6 +176,7 @@ ROOMS = (
             "test_release.py::test_a_release_in_the_middle*",
             "test_release.py::test_a_creator_that_is_killed_*[[]the keys-release*",
         ),
+        ("test_hosts.py::test_fifty_hosts_*",),
     ),
     Room(
         "tests/run/",
@@ -173,9 +186,7 @@ ROOMS = (
         (
             "test_audit.py::*",
             "test_bad_input.py::*",
-            "test_postgres.py::*",
             "test_python.py::*",
-            "test_commit_latency.py::*[[]wal*",
             "test_device.py::test_[a]*",
             "test_interrupt.py::test_one_ctrl_c_*",
             "test_interrupt.py::test_cancel_stops_*",
@@ -190,7 +201,6 @@ ROOMS = (
             "test_rented.py::test_what_makes_no_sense_*",
             "test_schedule.py::test_triggered_by_hand_*",
             "test_several_disks.py::test_each_device_*",
-            "test_several_disks.py::test_each_disk_*[[]mounted-second]",
             "test_several_disks.py::test_rented_disks_*",
             "test_ssh.py::test_a_run_over_ssh_*",
             "test_ssh.py::test_a_changed_host_key_*",
@@ -201,7 +211,10 @@ ROOMS = (
         ),
         (
             "test_device.py::*[[]xfs]",
+            "test_device.py::test_a_device_with_*",
             "test_rented.py::test_what_cannot_be_rented_*[[]access-2]",
+            "test_rented.py::test_what_cannot_be_rented_*[[]broken-1]",
+            "test_ssh.py::test_an_address_without_*",
         ),
     ),
     Room(
@@ -213,7 +226,6 @@ ROOMS = (
             "test_before_fio.py::test_a_stop_arrives_*",
             "test_clocks.py::test_the_cloud_says_*",
             "test_clocks.py::test_a_lease_that_expired_*",
-            "test_concurrent.py::test_four_at_once_are_refused_*",
             "test_concurrent.py::test_hostile_claims_*",
             "test_concurrent.py::test_a_choice_*",
             "test_fio_document.py::test_a_result_without_fio_*",
@@ -240,21 +252,45 @@ ROOMS = (
         ),
         (
             "test_advice.py::test_the_data_directory_is_private_*[[]new]",
+            "test_clocks.py::test_the_cloud_says_*[[]-6]",
             "test_guard.py::test_nobody_else_gets_*[[]cache drop-mkswap]",
             "test_guard.py::test_nobody_else_gets_*[[]cache drop-wipefs]",
             "test_guard.py::test_nobody_else_gets_*[[]before fio-mkfs]",
             "test_guard.py::test_nobody_else_gets_*[[]before fio-losetup]",
+            "test_guard.py::test_nobody_else_gets_*[[]before fio-wipefs]",
+            "test_guard.py::test_nobody_else_gets_*[[]cache drop-mkfs]",
             "test_hostile_job_files.py::test_a_foreign_target_*[[]filename=data:*",
             "test_hostile_job_files.py::test_a_foreign_target_*[[]directory=*",
+            "test_hostile_job_files.py::test_a_foreign_target_*[[]write_bw_log=*",
+            "test_injection.py::test_a_refusal_shows_*[[]arguments2-human]",
             "test_interrupts.py::*save_plan 1]",
             "test_interrupts.py::*FakeProvider.release 1]",
             "test_limits.py::test_a_damaged_record_*[[]manifest.json]",
             "test_limits.py::test_counts_without_end_*-1000000000]",
-            "test_limits.py::test_yaml_bombs_*[[]matrix-merges]",
-            "test_limits.py::test_yaml_bombs_*[[]matrix-depth]",
-            "test_limits.py::test_yaml_bombs_*[[]matrix-date]",
-            "test_limits.py::test_yaml_bombs_*[[]matrix-endless]",
+            "test_limits.py::test_matrix_files_with_counts_*[[]runs: *",
+            "test_limits.py::test_matrix_files_with_counts_*[[]replicates: 10000-*",
+            "test_limits.py::test_templates_without_end_*[[]a power]",
+            "test_limits.py::test_templates_without_end_*[[]lorem ipsum]",
+            "test_limits.py::test_yaml_bombs_*",
+            "test_refused_devices.py::test_a_device_with_a_filesystem_*[[]ext2]",
+            "test_refused_devices.py::test_a_device_with_a_filesystem_*[[]xfs]",
+            "test_refused_devices.py::test_a_device_that_is_open_*[[]130]",
+            *(
+                f"test_refused_devices.py::test_a_device_that_belongs_*[[]{what}]"
+                for what in (
+                    "a DOS partition table",
+                    "a LUKS volume",
+                    "a bcache device",
+                    "a member of a software RAID",
+                )
+            ),
         ),
+    ),
+    Room(
+        "tests/method/test_mr03_quick.py::",
+        "`profiles/`, `analysis/`, `providers/lab/`",
+        "a disk that bursts; `tests/cases/limiter` has those that do not",
+        ("*_on_gp2_*",),
     ),
     Room(
         "tests/method/test_mr04_cliff.py::",
@@ -278,17 +314,93 @@ ROOMS = (
         tuple(
             f"test_a_hostile_file_ends_soon_*[[]{name}]"
             for name in (
+                "blank-lines",
                 "bonnie",
+                "dd-lines",
+                "fio-bins",
                 "gobonniego-lists",
                 "hdparm",
                 "nothing",
+                "one-number",
                 "one-terse-line",
                 "perfkit-one-list",
                 "perfkit-runs",
+                "sums-of-clients",
                 "text-runs",
                 "vdbench",
             )
         ),
+    ),
+    Room(
+        "tests/plugin/",
+        "`plugin.py`, `plugins.py`, `testing/`, `cli/`, a matrix's fields",
+        "all; of what runs one disk, without a matrix",
+        ("test_broken.py::*", "test_stratus.py::*"),
+        ("test_stratus.py::test_cells_of_a_matrix_*",),
+    ),
+    Room(
+        "tests/unit/fio/test_shipped.py::",
+        "`profiles/`, `fio/`",
+        "all, with fio's word on each step; of kinds of profiles one really runs",
+        ("*",),
+        tuple(
+            f"test_it_really_runs[[]{name}]"
+            for name in (
+                "bonnie",
+                "diskspd",
+                "gobonniego",
+                "oltp",
+                "snia-iops",
+                "soak",
+                "sustained",
+                "sweep",
+            )
+        ),
+    ),
+    Room(
+        "tests/unit/cli/test_one_figure.py::",
+        "`results/`, `report/`, `analysis/shown.py`",
+        "each case's figure as data; its texts where runs fall, stall, differ or have no logs",
+        ("*",),
+        tuple(
+            f"test_every_text_shows_*[[]{case}]"
+            for case in ("flat", "several-runs", "stalled", "two-runs")
+        ),
+    ),
+    Room(
+        "tests/unit/store/test_turn_statements.py::",
+        "`store/`, `engine/matrix/`",
+        "all; each database with or without what the other has",
+        ("*",),
+        ("test_a_turn_of_*[[]postgresql-0]", "test_a_turn_of_*[[]sqlite-1]"),
+    ),
+    Room(
+        "tests/unit/test_reporting.py::",
+        "`tests/conftest.py`, `tests/rigs/reporting.py`",
+        "all; of signals SIGTERM",
+        ("*",),
+        ("test_a_signal_that_hits_*[[]SIGINT]",),
+    ),
+    Room(
+        "tests/unit/test_computing.py::",
+        "`tests/conftest.py`, `tests/rigs/computing.py`",
+        "all, without xdist",
+        ("*",),
+        ("*[[]xdist]",),
+    ),
+    Room(
+        "tests/unit/test_skips.py::",
+        "`tests/conftest.py`",
+        "all, without xdist",
+        ("*",),
+        ("*[[]xdist]",),
+    ),
+    Room(
+        "tests/unit/test_drill_count.py::",
+        "`tests/conftest.py`",
+        "all, without xdist",
+        ("*",),
+        ("*[[]xdist]",),
     ),
     Room(
         "tests/unit/test_calling.py::",

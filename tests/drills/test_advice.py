@@ -126,7 +126,7 @@ def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
         if "step 1" in line:
             break
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     (run,) = cli.json("results", "list")["runs"]
     shown = cli.call("results", "show", run["run_id"])
     assert f"diskbench resume {run['trial_id']}" in shown.stdout

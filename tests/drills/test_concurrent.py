@@ -206,7 +206,7 @@ def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
     second = waiting.start(*command(waiting, target))
     _until(second, "waits for the disk")
     second.send_signal(signal.SIGINT)
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate(timeout=240)
     assert second.returncode == 130, err
     assert first.poll() is None
     out, err = first.communicate(timeout=120)

@@ -221,7 +221,7 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
             watch = ["strace", "-f", "-q", "-o", str(seen), "-e", "trace=%file,%network"]
             subprocess.run(
                 [*watch, "fio", "--output=/dev/null", str(tmp_path / "job.fio")],
-                start_new_session=True, capture_output=True, cwd=inside, timeout=60,
+                start_new_session=True, capture_output=True, cwd=inside, timeout=240,
             )  # fmt: skip
             touched = [line for line in seen.read_text().splitlines() if "outside" in line]
             assert touched == [], f"{name}={value}"

@@ -43,7 +43,7 @@ def test_ctrl_c_twice_leaves_at_once_and_resume_goes_on(chaos: Chaos) -> None:
     process.send_signal(signal.SIGINT)
     read_until(process, "stopping in order")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "matrix resume" in said
     done = chaos.user.run("matrix", "cancel")
@@ -62,7 +62,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> No
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=4, max_parallel=1))
     read_until(process, "measuring")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert process.returncode == 130
     assert chaos.books().leaked == ()
     chaos.resumed()

@@ -169,7 +169,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     done = subprocess.CompletedProcess([], 0, out, err)
     told = [all_text(done, cli.home), *seen]

@@ -178,7 +178,7 @@ def retry(
     campaign = find_campaign(session.database, matrix)
     count = retry_cells(session.database, campaign)
     if not count:
-        print("every cell has its result", file=sys.stderr)
+        print("every cell has a result", file=sys.stderr)
         leave(0)
     print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)

@@ -112,7 +112,7 @@ ROOMS = (
     Room(
         "tests/unit/providers/aws/test_acquire.py::",
         "`providers/aws/`, `providers/skeleton/`",
-        "a volume from launch to readback, zones in turn, throttling, lost answers, stops",
+        "a volume from launch to readback, several zones, throttling, lost answers, stops",
         (
             "test_a_volume_is_rented_*",
             "test_everything_is_tagged_*",
@@ -266,7 +266,7 @@ ROOMS = (
     Room(
         "tests/unit/hosts/test_several_disks.py::",
         "`hosts/scripts/`",
-        "all; what befalls one of two disks befalls the second",
+        "all; what happens to one of two disks also happens to the second",
         ("*",),
         ("TestEach::*[[]first]",),
     ),

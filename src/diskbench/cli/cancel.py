@@ -43,7 +43,7 @@ def cancel_matrix(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Stop every cell of a matrix, give everything back and start no more."""
+    """Stop all cells of a matrix and give everything back."""
     from diskbench.engine.matrix.campaign import check_running
     from diskbench.store.campaigns import find_campaign
 

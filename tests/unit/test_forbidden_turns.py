@@ -81,7 +81,7 @@ LITERARY_TURNS = (
     r"\blooks? not\b",
     r"\bas \S+ has it\b",
     r"\bbecomes? of\b",
-    r"\b(goes|went|gone|going) on\b(?! (a|the|to)\b)",
+    r"\b(go|goes|went|gone|going) on\b(?! (a|the|to)\b)",
     r"\bdo, too\b",
     r"\b(an earlier|the older|the newer) one\b",
     r"\bthe one (named|who)\b",

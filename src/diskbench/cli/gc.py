@@ -37,7 +37,7 @@ def gc(
         typer.Option(
             "--provider",
             metavar="NAME",
-            help="Also list what any diskbench left at this provider, and give back what expired.",
+            help="Also list all diskbench resources at this provider; give back expired ones.",
         ),
     ] = None,
     region: Annotated[
@@ -48,8 +48,8 @@ def gc(
         bool,
         typer.Option(
             "--not-mine",
-            help="Also end an unexpired lease whose owner tag is not the setting `owner`, and "
-            "which this database does not know; its full id has to be typed.",
+            help="Also end an unexpired lease of another owner (its tag is not the setting "
+            "`owner`) that this database does not know. Type its full id.",
         ),
     ] = False,
     database_url: DatabaseUrl = None,

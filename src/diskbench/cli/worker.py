@@ -26,7 +26,7 @@ def worker(
         typer.Option(
             min=1,
             metavar="N",
-            help="Take no new cell while this process has N "
+            help="Take no new cell while this process has N cells "
             "(default: as many as the matrices allow).",
             show_default=False,
         ),

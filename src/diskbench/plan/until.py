@@ -99,5 +99,5 @@ def until_mistake_of(
     if rents(provider):
         return None
     message = f"until_ci needs a new machine for each replicate, and {provider} rents none"
-    advice = "measure machines that are there in a matrix of their own"
+    advice = "measure existing machines in a separate matrix"
     return combination.places.get("provider", combination.at), message, advice

@@ -313,7 +313,7 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
     if number in _NOT_HERE:
         return _CHOOSE, _CHOOSE
     origin = "'diskbench config' shows where the URL comes from"
-    return f"{origin}; or {_CHOOSE}", f"{origin}; then 'diskbench resume' goes on"
+    return f"{origin}; or {_CHOOSE}", f"{origin}; then continue with 'diskbench resume'"
 
 
 def _fault_of(directory: Path, needs: int) -> int | None:

@@ -214,7 +214,7 @@ def _seed(file: MatrixFile, campaign_id: str) -> int:
 def _busy(held: LockedSchedule) -> str | None:
     running = held.open_campaign()
     if running is not None:
-        return f"matrix {short(running)} still ran"
+        return f"matrix {short(running)} was still running"
     if held.occurrences():
-        return "an earlier one was still waiting"
+        return "an earlier due time was still waiting"
     return None

@@ -135,7 +135,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
             f"the machine that cells share cannot be used: {reason}",
             advice="the cell is tried again on a new machine",
         )
-    onlooker.note(f"{reason}: what was made for it is given back, and rented anew")
+    onlooker.note(f"{reason}: its resources are given back and rented again")
     renter.release(draft.lease_id, draft.rental.scope)
     until = expiry(session.database, draft)
     for lease_id in {draft.lease_id, draft.trial_id}:

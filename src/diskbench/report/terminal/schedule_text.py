@@ -28,7 +28,7 @@ def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
     if not seen.occurrences:
         yield "  last  none yet"
     if seen.waiting > 1 or (seen.waiting and seen.occurrences[0].state != "queued"):
-        yield f"  {seen.waiting} wait for a worker, or for the one that runs"
+        yield f"  {seen.waiting} wait for a worker or for the running matrix"
 
 
 def what_became(occurrence: OccurrenceStanding) -> str:

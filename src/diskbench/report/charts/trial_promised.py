@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 
-@chart("promised", title="each step beside what was promised", needs="one trial", rank=20)
+@chart("promised", title="each step and what was promised", needs="one trial", rank=20)
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single is None:
         return

@@ -22,7 +22,10 @@ MOST_STEPS = 2
 
 
 @chart(
-    "runs", title="a step run after run, and the run in which it fell", needs="one trial", rank=10
+    "runs",
+    title="a step run after run, and the run in which it dropped",
+    needs="one trial",
+    rank=10,
 )
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     numbers = {row.run_id: row.number for row in data.runs}

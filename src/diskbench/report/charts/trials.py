@@ -44,7 +44,7 @@ def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
             yield spread_chart(groups_of(points, "label"), palette, name=name, heading=step)
 
 
-@chart("prices", title="what disks cost beside what they gave", needs="several trials", rank=20)
+@chart("prices", title="what disks cost and what they delivered", needs="several trials", rank=20)
 def _by_price(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     prices = {trial.trial.trial_id: trial.trial.price for trial in data.trials}
     usd = {key: price.total_usd for key, price in prices.items() if price and price.total_usd}

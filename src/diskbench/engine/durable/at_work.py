@@ -1,4 +1,4 @@
-"""Which trials threads of this process work on."""
+"""Which trials threads of this process work on, and which it suspended."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from diskbench.errors import Suspended
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+suspensions: dict[str, Suspended] = {}
+"""Why this process suspended a trial, by its id. Its workflow in the database is unchanged."""
 _threads: Counter[str] = Counter()
 _changed = threading.Condition()
 
 
 @contextmanager
 def working_on(trial_id: str) -> Iterator[None]:
-    """Inside the block, count this thread as working on a trial."""
+    """Inside the block, count this thread as working on a trial, and keep why it was suspended."""
     with _changed:
         _threads[trial_id] += 1
     try:
         yield
+    except Suspended as suspended:
+        suspensions[trial_id] = suspended
+        raise
     finally:
         with _changed:
             _threads[trial_id] -= 1

@@ -57,7 +57,6 @@ def drive(
     from diskbench.engine.trial.interrupt import interruptible
     from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.watch import RowWatcher
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -83,9 +82,8 @@ def drive(
         with interruptible(stop, stopping, left):
             begin()
             displays.append(_display(session, plans, quiet=show.quiet))
-            watcher = RowWatcher(session.database, displays[0])
             try:
-                endings = execute(session, plans, watcher, stop, take_over=take_over)
+                endings = execute(session, plans, displays[0], stop, take_over=take_over)
             finally:
                 displays[0].close()
         from diskbench.cli.run_results import show_results  # what draws: not before fio has ended

@@ -28,27 +28,25 @@ if TYPE_CHECKING:
     from dbos import StepOptions
 
     from diskbench.engine.matrix.cell_steps import LiveCells
-    from diskbench.engine.trial.trial_steps import LiveStations
     from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
 
 P = ParamSpec("P")
 _TAKEOVER_POLL_S = 0.1
 _SETTLE: StepOptions = {"name": "settle_cell"}
-_cells: LiveCells | None = None
-_trials: LiveStations | None = None
+_bound_cells: LiveCells | None = None
 
 
-def bind(cells: LiveCells, trials: LiveStations) -> None:
+def bind(cells: LiveCells) -> None:
     """Give this process's workflows their stations; called once, before launch."""
-    global _cells, _trials
-    _cells, _trials = cells, trials
+    global _bound_cells
+    _bound_cells = cells
 
 
-def _bound() -> tuple[LiveCells, LiveStations]:
-    if _cells is None or _trials is None:
+def _cells() -> LiveCells:
+    if _bound_cells is None:
         raise RuntimeError("bind() was not called before the workflow ran")
-    return _cells, _trials
+    return _bound_cells
 
 
 def _outcome(name: str, station: Callable[P, Outcome], *args: P.args, **more: P.kwargs) -> Outcome:
@@ -63,7 +61,7 @@ def cell(trial_id: str) -> None:
 
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
     ended."""
-    cells, _ = _bound()
+    cells = _cells()
     with working_on(trial_id):
         ready, rented, end = _outcome("open_cell", cells.open, trial_id), False, None
         if ready.state == "done":
@@ -77,7 +75,7 @@ def cell(trial_id: str) -> None:
 @DBOS.workflow(name="trial")
 def trial(trial_id: str) -> TrialEnd:
     """A run that diskbench 0.1 began, whose workflow had no other stations: it is only resumed."""
-    cells, _ = _bound()
+    cells = _cells()
     with working_on(trial_id):
         end = _run_trial(trial_id)
         DBOS.run_step(_SETTLE, cells.settle, trial_id, end, None, rented=True)
@@ -89,8 +87,8 @@ def _run_trial(trial_id: str) -> TrialEnd:
 
     What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
     a trial may be cancelled or crash, and its lease outlives it."""
-    cells, trials = _bound()
-    plan = cells.plan(trial_id)
+    cells = _cells()
+    plan, trials = cells.plan(trial_id), cells.trials
     ready = _outcome("prepare", trials.prepare, plan)
     failed = None if ready.state == "done" else _end_state(ready)
     problem = ready.problem
@@ -111,7 +109,7 @@ def _run_trial(trial_id: str) -> TrialEnd:
 
 def _run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
     """Measure one run step by step: what comes next depends on the steps so far."""
-    _, trials = _bound()
+    trials = _cells().trials
     finished: list[StepResult] = []
     while True:
         try:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.cell_plan import plan_cell
@@ -17,6 +18,7 @@ from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.rent import Onlooker, rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
+from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
@@ -89,15 +91,21 @@ class LiveCells:
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
 
-    def know(self, plan: Plan) -> None:
-        """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
-        if not plan.is_draft:
-            self.plans[plan.trial_id] = plan
+    @cached_property
+    def retry(self) -> RetryPolicy:
+        """What this process does after an error that is not a result."""
+        return RetryPolicy(self.stop, self.noted, waits=self.waits)
+
+    @cached_property
+    def trials(self) -> LiveStations:
+        """The stations of their trials."""
+        return LiveStations(self.session, self.stop, self.watcher, self.retry)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""
         plan = self.plans.get(trial_id) or load_plan(self.session.database, trial_id)
-        self.know(plan)
+        if not plan.is_draft:
+            self.plans[trial_id] = plan
         return plan
 
     def open(self, trial_id: str) -> Outcome:
@@ -172,7 +180,7 @@ class LiveCells:
             if not plan.is_draft:  # the process that wrote it may have died before it was evidence
                 write_plan(self.session.evidence_of(trial_id), plan)
         if not plan.is_draft:
-            self.know(plan)
+            self.plans[trial_id] = plan
             self.watcher.measuring(plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
@@ -185,7 +193,7 @@ class LiveCells:
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
             problem = problem_of(error)
             return Outcome(state="stopped" if problem.is_stop else "failed", problem=problem)
-        self.know(plan)
+        self.plans[trial_id] = plan
         update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
         self.watcher.measuring(plan)
         return Outcome(state="done")
@@ -274,11 +282,6 @@ class LiveCells:
             self.watcher.note(trial_id, text)
         with contextlib.suppress(StoreUnavailable):  # the note may be about this very fault
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """What this process does after an error that is not a result."""
-        return RetryPolicy(self.stop, self.noted, waits=self.waits)
 
 
 def _is_done(end: TrialEnd | None) -> bool:

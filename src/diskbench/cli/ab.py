@@ -111,7 +111,6 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     from diskbench.cli.ab_runs import measure_in_turn
     from diskbench.cli.asked import asked_for
     from diskbench.cli.compare_selections import print_comparison
-    from diskbench.cli.foreground import leave
     from diskbench.cli.stores import database
 
     series = _series(typed)
@@ -130,7 +129,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     if not typed["quiet"]:
         a, b = (f"ab-side={side}" for side in series.sides)
         print(f"again: diskbench compare {a} {b} -f ab={series.name}", file=sys.stderr)
-    leave(_judge(comparison, worse))
+    raise typer.Exit(_judge(comparison, worse))
 
 
 def function_for(_arguments: Sequence[str]) -> Callable[..., None]:

@@ -15,6 +15,8 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+import typer
+
 from diskbench.errors import InvalidValue
 from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
 
@@ -61,15 +63,13 @@ def measure_in_turn(
         _switch(series, turn)
         code = _run(arguments_of(typed, series.name, turn), _environment(typed))
         if code != 0:
-            from diskbench.cli.foreground import leave
-
             print(
                 f"error: the run of {turn.side} in block {turn.block} ended with exit code {code}\n"
                 f"  the runs before it are kept; continue with the same command and --series "
                 f"{series.name}",
                 file=sys.stderr,
             )
-            leave(code if code > 0 else INTERRUPTED)
+            raise typer.Exit(code if code > 0 else INTERRUPTED)
 
 
 def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:

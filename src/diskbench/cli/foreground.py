@@ -6,9 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.report.terminal.screen import OwnText
 
@@ -135,8 +133,3 @@ def _give_back_terminal(progress: Progress) -> None:
 def worst(codes: Sequence[int]) -> int:
     """The most serious of `codes`; 0 if there are no codes."""
     return next((code for code in _SEVERITY if code in codes), 0)
-
-
-def leave(code: int) -> NoReturn:
-    """End the command with an exit code; what it opened is closed (cli/opened.py)."""
-    raise typer.Exit(code)

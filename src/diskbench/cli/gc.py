@@ -63,7 +63,6 @@ def gc(
     """
     import sys
 
-    from diskbench.cli.foreground import leave
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.cleanup.orphans import sweep_provider
     from diskbench.engine.matrix.takeover import abandoned_plans
@@ -101,7 +100,7 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(3 if unlisted else sweep_code(swept))
+    raise typer.Exit(3 if unlisted else sweep_code(swept))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import printable
-from diskbench.cli.opened import closing_all
+from diskbench.cli.opened import close_at_end, closing_all
 from diskbench.errors import Suspended
 from diskbench.report.terminal.screen import guarded_streams
 
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # a process of our own
         gc.set_threshold(*_COLLECT_AFTER)
     arguments = sys.argv[1:] if argv is None else list(argv)
-    with printable(sys.stdout, sys.stderr), guarded_streams(), _terminated_as_interrupted():
+    with printable(sys.stdout, sys.stderr), guarded_streams():
         code = _run(arguments)
         if code == BROKEN_PIPE and argv is None:
             _forget_stdout()
@@ -115,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         with closing_all():  # logging is put back last: a failure is reported before
+            _interrupt_at_sigterm()
             try:
                 _check_letters(arguments)
                 code = _invoke(arguments)
@@ -130,17 +131,11 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM like SIGINT inside; only the main thread may set signal handlers."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _interrupt_at_sigterm() -> None:
+    """Treat SIGTERM like SIGINT until the command ends; only the main thread may set handlers."""
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        close_at_end(partial(signal.signal, signal.SIGTERM, before))
 
 
 def _check_letters(arguments: list[str]) -> None:

@@ -66,7 +66,6 @@ def run(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import continue_detached, foreground
     from diskbench.cli.matrix_typed import with_conditions, with_money
     from diskbench.cli.opened import close_at_end
@@ -97,11 +96,11 @@ def run(
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
-        leave(0)
+        raise typer.Exit(0)
     if detach:
         continue_detached(session, campaign)
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet, junit=junit))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet, junit=junit))
 
 
 def resume(
@@ -112,13 +111,12 @@ def resume(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Resume a matrix whose process ended; finished cells are not measured again."""
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.store.campaigns import find_campaign
 
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
-    leave(foreground(session, campaign, output, quiet=quiet))
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def status(
@@ -167,7 +165,6 @@ def retry(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure again the cells that failed, were refused or were cancelled."""
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.store.campaigns import find_campaign
@@ -179,12 +176,12 @@ def retry(
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has its result", file=sys.stderr)
-        leave(0)
+        raise typer.Exit(0)
     print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def mount(app: typer.Typer) -> None:

@@ -39,7 +39,7 @@ def resume(
     import sys
 
     from diskbench.cli.failures import report
-    from diskbench.cli.foreground import Show, drive, leave, worst
+    from diskbench.cli.foreground import Show, drive, worst
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
@@ -73,4 +73,4 @@ def resume(
         from diskbench.cli.matrix_foreground import foreground  # not for a run alone
 
         codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
-    leave(worst([code, sweep_code(swept), *refused, *codes]))
+    raise typer.Exit(worst([code, sweep_code(swept), *refused, *codes]))

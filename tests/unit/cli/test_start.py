@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-ASKS = ("diskbench.cli.start", "diskbench.engine.trial.draft", "diskbench.engine.trial.prepare")
+ASKS = ("diskbench.cli.run", "diskbench.engine.trial.draft", "diskbench.engine.trial.prepare")
 LATER = ("sqlalchemy", "dbos", "paramiko", "obstore", "polars", "duckdb", "numpy")
 
 

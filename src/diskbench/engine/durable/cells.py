@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 from dbos import DBOS, SetWorkflowID
 
-from diskbench.engine.durable.at_work import suspensions, working_on
-from diskbench.engine.durable.process import move_here, own_queue
+from diskbench.engine.durable.process import move_here, own_queue, suspensions, working_on
 from diskbench.errors import MeasurementFailed
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.plan.sequence import next_step

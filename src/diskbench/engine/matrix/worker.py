@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.durable.at_work import at_work
+from diskbench.engine.durable import cells, process
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import LiveCells
@@ -225,8 +225,6 @@ class Worker:
     def _check_cells(self, campaigns: dict[str, CampaignRow]) -> int:
         """Take the cells that this process may take, and look after its own; returns how many that
         it reaches are left without a process."""
-        from diskbench.engine.durable import cells, process
-
         database, me = self.session.database, self.session.executor_id
         mine = [
             cell
@@ -240,7 +238,7 @@ class Worker:
             cell.trial_id
             for cell in mine
             if cell.trial_id is not None
-            and (at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
+            and (process.at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
         }
         # Of cells that somebody works on nothing needs to be asked.
         asked = [cell.trial_id for cell in mine if cell.trial_id and cell.trial_id not in in_hand]
@@ -279,9 +277,7 @@ class Worker:
 
     def _find_cell(self, trial_id: str) -> None:
         """Restart the workflow of a cell of this process that no thread works on."""
-        from diskbench.engine.durable import process
-
-        state = self._vanished.look(trial_id, at_work=at_work(trial_id))
+        state = self._vanished.look(trial_id, at_work=process.at_work(trial_id))
         if state == "again":
             log.warning("resumes a cell that no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)

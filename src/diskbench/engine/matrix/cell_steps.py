@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.cell_plan import plan_cell
@@ -23,7 +23,7 @@ from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Su
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.plan.cell_outcome import after
-from diskbench.plan.duration import renting_s
+from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
@@ -185,7 +185,13 @@ class LiveCells:
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
             return Outcome(state="stopped", problem=BY_USER)
-        onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
+        onlooker = Onlooker(
+            trial_id=trial_id,
+            asked=self.stop.of(trial_id),
+            note=partial(self.noted, trial_id),
+            secret=self.session.secret,
+            timing=self.session.timing,
+        )
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.parsed_once import ParsedOnce
-from diskbench.engine.trial.probe import Probed, check_parses, check_profile_suits, probe
+from diskbench.engine.trial.probe import ParsedOnce, Probed, check_profile_suits, probe
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
@@ -96,9 +94,7 @@ class Preparation:
                 names,
                 self._books,
                 install_fio=self._install_fio,
-                parses=lambda host, plan: self._parsed.check(
-                    plan, partial(check_parses, host, plan)
-                ),
+                parsed=self._parsed,
             )
 
 
@@ -109,7 +105,7 @@ def plan_on_host(
     books: Books,
     *,
     install_fio: bool,
-    parses: Callable[[Host, Plan], None] = check_parses,
+    parsed: ParsedOnce,
 ) -> tuple[Plan, Host]:
     """The plan of `cell` on its existing machine, and the connected host. Raises UserError for a
     reason why it cannot be measured."""
@@ -117,7 +113,7 @@ def plan_on_host(
     try:
         probed: Probed = probe(host, cell, install_fio=install_fio)
         plan = make_plan(cell, profile, probed.facts, names, version=__version__)
-        parses(host, plan)
+        parsed.check(host, plan)
     except BaseException:
         host.close()
         raise

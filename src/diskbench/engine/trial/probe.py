@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -89,11 +91,6 @@ def _check_free(cell: Cell, facts: HostFacts) -> None:
         )
 
 
-def check_parses(host: Host, plan: Plan) -> None:
-    """Have the target's own fio parse every step; raises ProfileError with fio's words."""
-    parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
-
-
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
     """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
     disks than it can be for; needs no machine."""
@@ -128,3 +125,44 @@ def _check_fio(facts: HostFacts, name: str) -> None:
             f"{name} has {facts.fio_version}; diskbench reads fio 3.16 and newer",
             advice="install a newer fio there",
         )
+
+
+class ParsedOnce:
+    """Has fio parse a plan's job files once for all hosts with the same fio and the same jobs.
+    Those of replicates differ in their paths alone. Threads that need the same check wait for the
+    first."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Future[bool]] = {}
+
+    def check(self, host: Host, plan: Plan) -> None:
+        """Have the target's own fio parse every step, unless the same fio has parsed the same jobs
+        before. Raises ProfileError with fio's words."""
+        key, first = _key(plan), Future[bool]()
+        known = self._parsed.setdefault(key, first)
+        if known is not first and known.result():
+            return
+        try:
+            parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
+        except BaseException:
+            first.set_result(False)  # the other hosts then run the check with their own fio
+            if known is first:
+                del self._parsed[key]
+            raise
+        first.set_result(True)
+
+
+def _key(plan: Plan) -> str:
+    facts = plan.facts
+    text = (facts.fio_version, facts.fio_engines, _jobs_without_paths(plan))
+    return hashlib.sha256(repr(text).encode()).hexdigest()
+
+
+def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
+    """The job files without the trial's own path: the part that is equal on every host."""
+    target = plan.target
+    own = [target.work_dir or target.device or target.path, *(d.device for d in target.others)]
+    jobs = [step.job for step in plan.steps]
+    for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
+        jobs = [job.replace(path, "") for job in jobs]
+    return tuple(jobs)

@@ -91,7 +91,7 @@ class LiveCells:
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
 
-    @cached_property
+    @property
     def retry(self) -> RetryPolicy:
         """What this process does after an error that is not a result."""
         return RetryPolicy(self.stop, self.noted, waits=self.waits)

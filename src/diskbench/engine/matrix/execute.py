@@ -90,10 +90,10 @@ def execute(
     for beginning in early:
         beginning.join()
     reports = [TrialEnding(plan) for plan in plans]
-    begun = [plan.trial_id for plan in plans] if take_over else []
+    waits = _continued(cells, plans) if take_over else _started(plans)
     threads = [
         _spawn(_to_its_end, session, report, wait)
-        for report, wait in zip(reports, _started(cells, plans, begun), strict=True)
+        for report, wait in zip(reports, waits, strict=True)
     ]
     for thread in threads:
         while thread.is_alive():
@@ -108,17 +108,23 @@ def execute(
     return reports
 
 
-def _started(
-    stations: LiveCells, plans: Sequence[Plan], begun: Sequence[str]
-) -> Iterator[Callable[[], object]]:
-    """Start the cell of each plan, or continue it where it is among `begun`; functions that wait
-    for their ends."""
+def _started(plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
+    """Start the cell of each plan; functions that wait for their ends."""
     from diskbench.engine.durable import cells
 
-    workflows = cells.known(begun)
+    for plan in plans:
+        yield cells.start(plan.trial_id)
+
+
+def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
+    """Continue the cell of each plan, which another process began; functions that wait for their
+    ends."""
+    from diskbench.engine.durable import cells
+
+    workflows = cells.known([plan.trial_id for plan in plans])
     for plan in plans:
         trial_id, workflow = plan.trial_id, workflows.get(plan.trial_id)
-        if workflow is None:  # also one that was killed between its row and its workflow
+        if workflow is None:  # killed between its row and its workflow
             yield cells.start(trial_id)
         elif workflow.is_over:
             yield partial(settle_broken, stations, trial_id, workflow)

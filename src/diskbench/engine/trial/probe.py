@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
@@ -127,13 +127,13 @@ def _check_fio(facts: HostFacts, name: str) -> None:
         )
 
 
+@dataclass
 class ParsedOnce:
     """Has fio parse a plan's job files once for all hosts with the same fio and the same jobs.
     Those of replicates differ in their paths alone. Threads that need the same check wait for the
     first."""
 
-    def __init__(self) -> None:
-        self._parsed: dict[str, Future[bool]] = {}
+    _parsed: dict[str, Future[bool]] = field(default_factory=dict)
 
     def check(self, host: Host, plan: Plan) -> None:
         """Have the target's own fio parse every step, unless the same fio has parsed the same jobs

@@ -21,7 +21,8 @@ from diskbench.results.compare_runs import differences
 from diskbench.results.history import history_of
 from diskbench.results.pool import alike
 from diskbench.results.replicated import replicated
-from diskbench.results.trial_figures import FACTS, figures_by_metric, subject_of, words
+from diskbench.results.subject import subject_of, words
+from diskbench.results.trial_figures import FACTS, figures_by_metric
 from diskbench.store.query import Filter, any_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from diskbench.model.history import History
     from diskbench.model.run import AskedRun, Mark
     from diskbench.ports import EvidenceStore
-    from diskbench.results.trial_figures import Fields, TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import TrialFigure
 
     _Figures = dict[Metric, list[TrialFigure]]
 

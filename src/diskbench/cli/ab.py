@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ import typer
 from diskbench.cli.compare import ComparedAs, MoreFigures
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.run_command import common_options, taking
+from diskbench.cli.stores import database
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -111,7 +113,6 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     from diskbench.cli.ab_runs import measure_in_turn
     from diskbench.cli.asked import asked_for
     from diskbench.cli.compare_selections import print_comparison
-    from diskbench.cli.stores import database
 
     series = _series(typed)
     worse = _share(typed["fail_worse"])
@@ -134,7 +135,6 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
 
 def function_for(_arguments: Sequence[str]) -> Callable[..., None]:
     """`ab` with its options."""
-    import typing
 
     types = typing.get_type_hints(_own, include_extras=True)
     own = [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from diskbench.cli.terminal import print_json
+from diskbench.errors import DiskbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +56,6 @@ Refresh = Annotated[
 @app.command()
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
-    from itertools import groupby
 
     from diskbench.catalog.limits.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
@@ -122,7 +124,6 @@ def show(
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
     from diskbench.catalog.yaml_loader import check_catalogue
-    from diskbench.errors import DiskbenchError
     from diskbench.results import refreshed_catalogue
 
     if cloud is not None:
@@ -151,7 +152,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _part(thing: CatalogItem) -> dict[str, Any]:
-    from dataclasses import asdict
 
     document = asdict(thing)
     del document["tiers"]  # the names of some of its lines

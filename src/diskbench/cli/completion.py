@@ -10,6 +10,7 @@ from __future__ import annotations
 
 # ruff: noqa: ARG001 - every source of values is called alike
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.ids import LAST, short
@@ -69,7 +70,6 @@ def providers(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped profiles, and job files of the working directory."""
-    from pathlib import Path
 
     from diskbench.fio.profiles import shipped_names
 
@@ -79,7 +79,6 @@ def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped matrices, and YAML files of the working directory."""
-    from pathlib import Path
 
     from diskbench.fio.profiles import shipped_directory
 

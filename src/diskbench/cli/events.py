@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Literal, TextIO
 
 from diskbench.cli.opened import close_at_end
+from diskbench.errors import DiskbenchError
 from diskbench.report.terminal.screen import OwnText
 from diskbench.visible import one_line, visible
 
@@ -91,7 +92,6 @@ def _format() -> Format:
 
 
 def _from_settings() -> Format:
-    from diskbench.errors import DiskbenchError
     from diskbench.settings import load_settings
 
     try:

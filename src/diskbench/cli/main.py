@@ -17,13 +17,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import BadParameter
+from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import printable
 from diskbench.cli.opened import close_at_end, closing_all
-from diskbench.errors import Suspended
+from diskbench.errors import InvalidValue, Suspended
 from diskbench.report.terminal.screen import guarded_streams
+from diskbench.visible import unstorable
 
 if TYPE_CHECKING:
     from typer.exceptions import TyperException
@@ -141,8 +144,6 @@ def _interrupt_at_sigterm() -> None:
 def _check_letters(arguments: list[str]) -> None:
     """Raise InvalidValue for an argument, or a setting in the environment, that no database can
     store: Python decodes bytes that are not UTF-8 to lone surrogates."""
-    from diskbench.errors import InvalidValue
-    from diskbench.visible import unstorable
 
     given = [(f"argument {number}", text) for number, text in enumerate(arguments, 1)]
     given += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
@@ -157,8 +158,6 @@ def _check_letters(arguments: list[str]) -> None:
 
 def _invoke(arguments: list[str]) -> int:
     """Run the command; typer's own ways to end become an exit code, everything else is raised."""
-    from typer import BadParameter
-    from typer.exceptions import Abort, TyperException
 
     try:
         code = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.stores import database as opened_database
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -68,7 +70,6 @@ def run(
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.matrix_foreground import continue_detached, foreground
     from diskbench.cli.matrix_typed import with_conditions, with_money
-    from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
@@ -128,7 +129,6 @@ def status(
 ) -> None:
     """Show the state of every cell, the money spent and the expected end."""
     from diskbench.cli.matrix_display import print_standing, shown_while
-    from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns

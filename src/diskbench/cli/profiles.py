@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.errors import InvalidValue
+from diskbench.report.terminal.screen import screen
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
@@ -74,7 +75,6 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
     from rich.table import Table
 
     from diskbench.report.terminal.plain import print_trimmed
-    from diskbench.report.terminal.screen import screen
     from diskbench.units import format_duration_s
 
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)

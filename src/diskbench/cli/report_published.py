@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from diskbench import __version__
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def report_published(
     Raises UnknownName for a post, chart or run, InvalidValue where a file cannot be written or no
     run can be laid over it.
     """
-    from diskbench import __version__
     from diskbench.catalog.published.figures import load_published
     from diskbench.cli.file_format import file_format
     from diskbench.engine.published_outlook import published_outlook

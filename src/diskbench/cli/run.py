@@ -15,6 +15,7 @@ from diskbench.cli.foreground import Show, drive, worst
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import RunCommand, help_end, with_run_options
 from diskbench.cli.stores import session_of
+from diskbench.errors import CostRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,7 +189,6 @@ def _preview_command(
 def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
     """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
-    from diskbench.errors import CostRefused
     from diskbench.plan.cost import cost_of_plan
     from diskbench.plan.cost_limit import check_cost
 

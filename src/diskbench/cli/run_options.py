@@ -49,8 +49,8 @@ def common(
     device: Annotated[
         list[str] | None,
         _what(
-            help="Block device to measure; ALL DATA ON IT IS DESTROYED. Once for each device that a "
-            "job file names, in its order.",
+            help="Block device to measure; ALL DATA ON IT IS DESTROYED. Once for each device that "
+            "a job file names, in its order.",
             metavar="PATH",
         ),
     ] = None,
@@ -185,8 +185,8 @@ def renting(
     count: Annotated[
         int,
         _rent(
-            help="Equal disks to attach to a machine, one for each device that a job file names, or "
-            "for --stripe.",
+            help="Equal disks to attach to a machine, one for each device that a job file names, "
+            "or for --stripe.",
             metavar="N",
         ),
     ] = 1,

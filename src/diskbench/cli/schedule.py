@@ -4,6 +4,7 @@ expression."""
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
+from diskbench.errors import UnknownName
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -63,7 +65,6 @@ def add(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix; an existing name is changed."""
-    from datetime import UTC, datetime
 
     from diskbench.cli.matrix_typed import with_money
     from diskbench.engine.matrix.matrix_file import load_matrix
@@ -93,7 +94,6 @@ def add(
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
     """List the schedules with their next time and the outcome of the last one."""
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
 
@@ -124,7 +124,6 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start again at the next time; missed times are not run later."""
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import resume_schedule
 
@@ -144,7 +143,6 @@ def remove(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     """Let a worker start it now, or after the running one; works while it is paused."""
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import trigger
 
@@ -170,7 +168,6 @@ def backfill(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import backfill
 
@@ -182,10 +179,8 @@ def backfill(
 
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
-    from diskbench.errors import UnknownName
 
     known = {
         standing.name: standing

@@ -28,6 +28,7 @@ from diskbench.report.terminal.compare_text import wrapped
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.report.terminal.until_text import until_words
+from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import find_campaign
@@ -155,8 +156,6 @@ def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     name = campaign.campaign_id
     these = [Filter("campaign_id", "=", name)]
     if show.output == "csv":
-        from diskbench.results.exported_rows import rows_as_csv
-
         sys.stdout.writelines(rows_as_csv(session.database, these))
         return
     replicates = replicates_of(session.database, these, asked=name)

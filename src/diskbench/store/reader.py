@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from diskbench.errors import StoreUnavailable
 from diskbench.model.run import RUN_FIELDS, Run
 from diskbench.store.revisions import HEAD, VERSION_TABLE
-from diskbench.store.urls import database_file
+from diskbench.store.urls import database_file, printable
 from diskbench.store.where import (
     OF_RUNS,
     RUN_TABLE,
@@ -87,9 +88,6 @@ def open_reader(url: str) -> Reader | None:
         try:
             return connection.execute(query, tuple(values)).fetchall()
         except sqlite3.Error as error:
-            from diskbench.errors import StoreUnavailable
-            from diskbench.store.urls import printable
-
             raise StoreUnavailable(
                 f"database {printable(url)}: {error}",
                 advice="check the file with 'diskbench doctor', or choose another with "

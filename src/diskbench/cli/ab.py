@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diskbench.cli.ab_runs import measure_in_turn
 from diskbench.cli.compare import ComparedAs, MoreFigures
+from diskbench.cli.compare_selections import ALL_METRICS, METRICS, print_comparison
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.run_command import common_options, taking
 from diskbench.cli.stores import database
 from diskbench.errors import InvalidValue
+from diskbench.model.ab import SERIES, SIDE
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -110,9 +113,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     For a new kernel, driver, mount option or setting: commands switch the machine between the
     states. The interval covers this machine only.
     """
-    from diskbench.cli.ab_runs import measure_in_turn
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.compare_selections import print_comparison
 
     series = _series(typed)
     worse = _share(typed["fail_worse"])
@@ -208,8 +209,6 @@ def _expected_s(request: Request, *, install_fio: bool) -> float:
 
 
 def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
-    from diskbench.cli.compare_selections import ALL_METRICS, METRICS
-    from diskbench.model.ab import SERIES, SIDE
     from diskbench.results.compare_runs import compare_metrics
     from diskbench.store.query import Filter
 

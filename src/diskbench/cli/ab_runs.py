@@ -19,6 +19,7 @@ import typer
 
 from diskbench.errors import InvalidValue
 from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
+from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +103,6 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
 
 
 def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> None:
-    from diskbench.units import format_duration_s
 
     whole = series.blocks * len(ORDER)
     before = f" ({whole - count} were done before)" if count < whole else ""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli.foreground import worst
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 
@@ -29,7 +30,6 @@ def cancel(
     for line in cancelled.lines:
         print(line, file=sys.stderr)
     if cancelled.unattended:
-        from diskbench.cli.foreground import worst
         from diskbench.cli.matrix_foreground import end_here
 
         session = opened(database_url, evidence_url, gives_back=False)

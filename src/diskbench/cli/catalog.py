@@ -12,6 +12,7 @@ import typer
 
 from diskbench.cli.terminal import print_json
 from diskbench.errors import DiskbenchError
+from diskbench.report.terminal.catalog_text import disk_table, machine_table, part_table, thing_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +60,6 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
 
     from diskbench.catalog.limits.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
-    from diskbench.report.terminal.catalog_text import disk_table, part_table
 
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
@@ -89,7 +89,6 @@ def instances(
 ) -> None:
     """List the machines: what each sustains towards its disks, and its price."""
     from diskbench.catalog.listing import machine_rows
-    from diskbench.report.terminal.catalog_text import machine_table
 
     books = _open(cloud, refresh=refresh)
     machines = list(machine_rows(books, cloud))
@@ -111,7 +110,6 @@ def show(
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
     from diskbench.catalog.listing import find
-    from diskbench.report.terminal.catalog_text import thing_text
 
     items = find(_open(None, refresh=refresh), name)
     if output == "json":

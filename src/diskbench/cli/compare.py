@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from diskbench.cli.compare_published import compare_published
+from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
 from diskbench.cli.selecting import Filters, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.errors import InvalidValue
@@ -73,8 +75,6 @@ def compare(
 
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
-    from diskbench.cli.compare_published import compare_published
-    from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
 
     typed = asked(selection, filter_, since, until)
     if not published:

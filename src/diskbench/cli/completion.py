@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.ids import LAST, short
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
+from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.store.urls import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -123,8 +126,6 @@ def labels(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def filters(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """KEY= of columns and labels; after the key its values."""
-    from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
-    from diskbench.model.selection_keys import COLUMN_OF, KEYS
     from diskbench.store.glance import label_pairs, values_of
 
     key, has_value, _ = incomplete.partition("=")
@@ -182,7 +183,6 @@ def schedules(ctx: Context, incomplete: str) -> Iterable[Offer]:
 def _from_database(ctx: Context, read: Callable[[Path], list[Any]]) -> list[Any]:
     """What `read` finds in the file of the database; nothing for any other database."""
     from diskbench.settings import load_settings
-    from diskbench.store.urls import database_file
 
     typed = {"database_url": ctx.params.get("database_url")}
     url = load_settings(typed).settings.database_url.get_secret_value()

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.screen import screen
 
 FORMAT = 1
@@ -33,8 +34,6 @@ def config(
         print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))
     else:
         from rich.table import Table
-
-        from diskbench.report.terminal.plain import print_trimmed
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):

@@ -17,6 +17,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.plugins import working
+from diskbench.report.terminal.findings import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -198,7 +199,6 @@ def _policy_of(name: str) -> str:
 def _print(findings: Sequence[Finding], output: str) -> None:
 
     from diskbench.model.finding import DoctorDocument, worst_state
-    from diskbench.report.terminal.findings import finding_lines
 
     state = worst_state(tuple(findings))
     if output == "json":

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.report.terminal.quiet import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ def drive(
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
     if quiet:
-        from diskbench.report.terminal.quiet import QuietProgress
-
         return QuietProgress()
     from diskbench.report.terminal.progress import open_progress
     from diskbench.store.rows import load_plan

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
+from diskbench.cli.matrix_typed import with_conditions, with_money
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
@@ -69,7 +70,6 @@ def run(
 ) -> None:
     """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
     from diskbench.cli.matrix_foreground import continue_detached, foreground
-    from diskbench.cli.matrix_typed import with_conditions, with_money
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli.file_format import file_format
 from diskbench.cli.report_published import Axis, report_published
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
@@ -107,7 +108,6 @@ def report(
     if chart is not None:
         find_chart(chart)
 
-    from diskbench.cli.file_format import file_format
     from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
     from diskbench.results.selection import runs_of

@@ -12,12 +12,14 @@ from diskbench.cli import results_import, results_prune
 from diskbench.cli.confirm import confirm
 from diskbench.cli.letters import is_unicode
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
+from diskbench.cli.results_set import hint_of_set, print_set
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence, reading
 from diskbench.cli.terminal import terminal_width
 from diskbench.errors import InvalidValue
 from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import screen, unguarded
+from diskbench.report.terminal.text_plot import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,7 +117,6 @@ def show(
     Without a selection the newest. Several trials, such as those of a matrix, are shown
     together: median and interval.
     """
-    from diskbench.cli.results_set import hint_of_set, print_set
     from diskbench.results.selection import run_or_set
     from diskbench.store.query import Filter, find_runs
 
@@ -145,7 +146,6 @@ def show(
     from diskbench.cli.results_show import print_document, print_runs
     from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.terminal.run_plots import print_plots
-    from diskbench.report.terminal.text_plot import Screen
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.results.run_evidence import EvidenceOfRuns
     from diskbench.results.stored_trial import read_trial

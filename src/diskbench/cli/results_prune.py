@@ -13,6 +13,7 @@ from diskbench.cli.confirm import confirm
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.units import format_bytes, parse_duration_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +49,6 @@ def prune(
     """
 
     from diskbench.results import pruning
-    from diskbench.units import parse_duration_s
 
     keep_s, at = parse_duration_s(keep), datetime.now(UTC)
     try:
@@ -102,7 +102,6 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
 
 
 def _sum(freed: list[tuple[int, int, int]]) -> str:
-    from diskbench.units import format_bytes
 
     runs, logs, size = (sum(column) for column in zip(*freed, strict=True))
     return (

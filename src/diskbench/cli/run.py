@@ -14,8 +14,13 @@ from diskbench.cli.failures import print_error
 from diskbench.cli.foreground import Show, drive, worst
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import RunCommand, help_end, with_run_options
+from diskbench.cli.run_until import check_until
 from diskbench.cli.stores import session_of
+from diskbench.engine.trial.notes import with_notes
+from diskbench.engine.trial.timing import Timing
 from diskbench.errors import CostRefused
+from diskbench.plan.cost_limit import check_cost
+from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +64,6 @@ class TypedStores:
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.run_until import check_until
 
     show = Show(
         output=typed["output"],
@@ -100,14 +104,11 @@ def _start(
     limit: CostLimit,
 ) -> NoReturn:
     """Look at the hosts, say what will be done, save, and measure; ends with the exit code."""
-    from diskbench.engine.trial.notes import with_notes
-    from diskbench.engine.trial.timing import Timing
     from diskbench.plan.cells import cells
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
     from diskbench.store.profile_file import find_profile
-    from diskbench.store.urls import database_file, evidence_directory
 
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
@@ -190,7 +191,6 @@ def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
     """End the command where the plans, with loops to their last round, may cost more than allowed;
     nothing is saved or rented then."""
     from diskbench.plan.cost import cost_of_plan
-    from diskbench.plan.cost_limit import check_cost
 
     costs = [cost_of_plan(plan, longest=True) for plan in plans]
     try:

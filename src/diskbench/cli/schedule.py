@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from diskbench.cli.matrix_typed import with_money
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
@@ -66,7 +67,6 @@ def add(
 ) -> None:
     """Add a schedule for a matrix; an existing name is changed."""
 
-    from diskbench.cli.matrix_typed import with_money
     from diskbench.engine.matrix.matrix_file import load_matrix
     from diskbench.engine.schedule.schedules import add_schedule
 

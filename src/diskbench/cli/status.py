@@ -9,6 +9,7 @@ import typer
 
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
+from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.screen import screen
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def status(
         print_json(seen.model_dump_json(indent=2))
         return
     from diskbench.report.terminal.fleet_table import fleet_table
-    from diskbench.report.terminal.plain import print_trimmed
 
     print_trimmed(screen(), fleet_table(seen))
     if not ids:

@@ -1,6 +1,6 @@
 """Data of the published site: every subject with its runs, and the history of each of its steps.
 
-A subject is the set of requested fields (results/trial_figures.py), a point in time is one
+A subject is the set of requested fields (results/subject.py), a point in time is one
 campaign, and a change of level is one that `diskbench regressions` finds (results/history.py).
 Replicates are the trials since the last change whose facts equal those of the newest (MR-14): two
 levels, or two kernels, have no common median.

@@ -136,7 +136,6 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
 
 def function_for(_arguments: Sequence[str]) -> Callable[..., None]:
     """`ab` with its options."""
-
     types = typing.get_type_hints(_own, include_extras=True)
     own = [
         parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)

@@ -75,7 +75,6 @@ def compare(
 
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
-
     typed = asked(selection, filter_, since, until)
     if not published:
         if len(typed.names) != 2:

@@ -73,7 +73,6 @@ def providers(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped profiles, and job files of the working directory."""
-
     from diskbench.fio.profiles import shipped_names
 
     files = [path.name for path in Path().glob("*.fio*")]
@@ -82,7 +81,6 @@ def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped matrices, and YAML files of the working directory."""
-
     from diskbench.fio.profiles import shipped_directory
 
     shipped = [path.stem for path in shipped_directory("matrices").glob("*.yaml")]

@@ -63,7 +63,6 @@ def gc(
 
     The exit code is 3 if something could not be given back.
     """
-
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.cleanup.orphans import sweep_provider
     from diskbench.engine.matrix.takeover import abandoned_plans

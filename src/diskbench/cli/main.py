@@ -144,7 +144,6 @@ def _interrupt_at_sigterm() -> None:
 def _check_letters(arguments: list[str]) -> None:
     """Raise InvalidValue for an argument, or a setting in the environment, that no database can
     store: Python decodes bytes that are not UTF-8 to lone surrogates."""
-
     given = [(f"argument {number}", text) for number, text in enumerate(arguments, 1)]
     given += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
     for what, text in given:
@@ -158,7 +157,6 @@ def _check_letters(arguments: list[str]) -> None:
 
 def _invoke(arguments: list[str]) -> int:
     """Run the command; typer's own ways to end become an exit code, everything else is raised."""
-
     try:
         code = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except BadParameter as error:

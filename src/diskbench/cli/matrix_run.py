@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
-from diskbench.cli.matrix_typed import with_conditions, with_money
+from diskbench.cli.matrix_typed import AssumePrice, with_conditions, with_money
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
@@ -43,12 +43,7 @@ def run(
         float | None,
         typer.Option(metavar="USD", help="Limit of the cost in US dollars, instead of the file's."),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(

@@ -132,6 +132,5 @@ def report(
 
 def _names(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
-
     names = [LIST, *(chart.name for chart in charts())]
     return [name for name in names if name.startswith(beginning)]

@@ -166,7 +166,6 @@ def hint(
 
 def _day(text: str) -> str:
     """Return a date as it is stored. Raises InvalidValue for anything else."""
-
     try:
         return date.fromisoformat(text.strip()).isoformat()
     except ValueError:

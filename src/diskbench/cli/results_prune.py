@@ -47,7 +47,6 @@ def prune(
     Without a selection all runs. Every command prints of a pruned run what it printed before, and
     pruned.json in its evidence names each file. A run whose series cannot be made is left.
     """
-
     from diskbench.results import pruning
 
     keep_s, at = parse_duration_s(keep), datetime.now(UTC)

@@ -38,7 +38,6 @@ def resume(
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.
     """
-
     from diskbench.cli.failures import report
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.cleanup.gc import sweep

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from diskbench.cli.matrix_typed import with_money
+from diskbench.cli.matrix_typed import AssumePrice, with_money
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
@@ -57,16 +57,10 @@ def add(
             help="Limit of the cost of each time in US dollars, instead of the file's.",
         ),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix; an existing name is changed."""
-
     from diskbench.engine.matrix.matrix_file import load_matrix
     from diskbench.engine.schedule.schedules import add_schedule
 
@@ -94,7 +88,6 @@ def add(
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
     """List the schedules with their next time and the outcome of the last one."""
-
     from diskbench.engine.schedule.schedules import standings
 
     seen = standings(database(database_url), now=datetime.now(UTC))
@@ -124,7 +117,6 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start again at the next time; missed times are not run later."""
-
     from diskbench.engine.schedule.schedules import resume_schedule
 
     resume_schedule(database(database_url), name, now=datetime.now(UTC))
@@ -143,7 +135,6 @@ def remove(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     """Let a worker start it now, or after the running one; works while it is paused."""
-
     from diskbench.engine.schedule.schedules import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
@@ -168,7 +159,6 @@ def backfill(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
-
     from diskbench.engine.schedule.schedules import backfill
 
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))

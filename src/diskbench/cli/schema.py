@@ -34,7 +34,6 @@ def schema(
     document: Annotated[str, typer.Argument(help=f"Which document: {', '.join(DOCUMENTS)}.")],
 ) -> None:
     """Print the JSON schema of a document."""
-
     if document not in DOCUMENTS:
         raise UnknownName("document", document, DOCUMENTS)
     print(json.dumps(_schema(document), indent=2))

@@ -76,6 +76,12 @@ class Cell(Frozen):
     allowed: tuple[str, ...] = ()
     """Options of a job file that the owner of this machine allows (fio/refused.py: ALLOWABLE)."""
 
+    @property
+    def has_host_cache(self) -> bool:
+        """Whether the rented disk is to have a host cache."""
+        cache = self.rent.text("cache") if self.rent is not None else None
+        return cache is not None and cache.lower() != "none"
+
 
 class Filled(Frozen):
     """How often a range was written in full before it is read, and how often it has to be (MR-1).

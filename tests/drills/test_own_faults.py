@@ -14,7 +14,7 @@ from tests.rigs.chaos import Chaos
 def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_is_measured(
     chaos: Chaos,
 ) -> None:
-    moment = "break before diskbench.engine.trial.order:next_step 1"
+    moment = "break before diskbench.engine.durable.cells:next_step 1"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 1, done.stderr
     (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
@@ -56,7 +56,7 @@ def test_a_run_whose_end_cannot_be_recorded_is_not_done(chaos: Chaos) -> None:
     holds="the cell is resumed and done once",
 )
 def test_a_cell_whose_thread_ends_silently_is_started_again(chaos: Chaos) -> None:
-    moment = "vanish before diskbench.engine.trial.order:next_step 2"
+    moment = "vanish before diskbench.engine.durable.cells:next_step 2"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 0, done.stderr
     assert "resumes a cell" in done.stderr

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli.foreground import worst
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 
@@ -29,11 +30,10 @@ def cancel(
     for line in cancelled.lines:
         print(line, file=sys.stderr)
     if cancelled.unattended:
-        from diskbench.cli.foreground import leave, worst
         from diskbench.cli.matrix_foreground import end_here
 
         session = opened(database_url, evidence_url, gives_back=False)
-        leave(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
+        raise typer.Exit(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
 
 
 def cancel_matrix(

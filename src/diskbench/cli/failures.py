@@ -9,6 +9,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platformdirs import user_log_path
+
 from diskbench.cli.events import debugging, emit_problem
 from diskbench.cli.lazy import commands_taking
 from diskbench.errors import DiskbenchError
@@ -96,7 +98,6 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 
 def _log_folder() -> Path | None:
-    from platformdirs import user_log_path
 
     try:
         return user_log_path("diskbench")

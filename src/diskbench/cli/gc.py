@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
@@ -10,6 +11,7 @@ from diskbench.cli.failures import print_problem
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.terminal import print_json
+from diskbench.errors import DiskbenchError, InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,13 +63,9 @@ def gc(
 
     The exit code is 3 if something could not be given back.
     """
-    import sys
-
-    from diskbench.cli.foreground import leave
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.cleanup.orphans import sweep_provider
     from diskbench.engine.matrix.takeover import abandoned_plans
-    from diskbench.errors import DiskbenchError, InvalidValue
 
     named = list(ids or [])
     if not_mine and (provider is None or not named):
@@ -101,7 +99,7 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(3 if unlisted else sweep_code(swept))
+    raise typer.Exit(3 if unlisted else sweep_code(swept))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
@@ -155,7 +153,6 @@ def _document(
 
 
 def _print(document: SweepDocument, output: str) -> None:
-    import sys
 
     if output == "json":
         print_json(document.model_dump_json(indent=2))

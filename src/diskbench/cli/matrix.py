@@ -14,6 +14,7 @@ import typer
 from diskbench.cli.matrix_run import Seed, mount
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.terminal import print_json
+from diskbench.report.terminal.hanging import hanging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,6 @@ def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
     """List the matrices that come with diskbench."""
     from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
-    from diskbench.report.terminal.hanging import hanging
 
     rows = []
     for name in shipped_matrices():

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
+from diskbench.cli.matrix_typed import AssumePrice, with_conditions, with_money
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.stores import database as opened_database
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -40,12 +43,7 @@ def run(
         float | None,
         typer.Option(metavar="USD", help="Limit of the cost in US dollars, instead of the file's."),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,10 +67,7 @@ def run(
 
     After Ctrl-C, 'diskbench matrix resume' continues it.
     """
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import continue_detached, foreground
-    from diskbench.cli.matrix_typed import with_conditions, with_money
-    from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
@@ -100,11 +95,11 @@ def run(
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
-        leave(0)
+        raise typer.Exit(0)
     if detach:
         continue_detached(session, campaign)
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet, junit=junit))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet, junit=junit))
 
 
 def resume(
@@ -115,13 +110,12 @@ def resume(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Resume a matrix whose process ended; keep finished cells."""
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.store.campaigns import find_campaign
 
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
-    leave(foreground(session, campaign, output, quiet=quiet))
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def status(
@@ -133,7 +127,6 @@ def status(
 ) -> None:
     """Show the state of every cell, the cost and the expected end."""
     from diskbench.cli.matrix_display import print_standing, shown_while
-    from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns
@@ -170,7 +163,6 @@ def retry(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure failed, refused and cancelled cells again."""
-    from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.store.campaigns import find_campaign
@@ -182,12 +174,12 @@ def retry(
     count = retry_cells(session.database, campaign)
     if not count:
         print("every cell has a result", file=sys.stderr)
-        leave(0)
+        raise typer.Exit(0)
     print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def mount(app: typer.Typer) -> None:

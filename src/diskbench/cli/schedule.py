@@ -4,13 +4,16 @@ expression."""
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from diskbench.cli.matrix_typed import AssumePrice, with_money
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
+from diskbench.errors import UnknownName
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -54,18 +57,10 @@ def add(
             help="Cost limit of each due time in US dollars (default: the file's).",
         ),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix, or change an existing one."""
-    from datetime import UTC, datetime
-
-    from diskbench.cli.matrix_typed import with_money
     from diskbench.engine.matrix.matrix_file import load_matrix
     from diskbench.engine.schedule.schedules import add_schedule
 
@@ -96,8 +91,6 @@ def add(
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
     """List the schedules with next time and last outcome."""
-    from datetime import UTC, datetime
-
     from diskbench.engine.schedule.schedules import standings
 
     seen = standings(database(database_url), now=datetime.now(UTC))
@@ -127,8 +120,6 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start again at the next due time; skip missed times."""
-    from datetime import UTC, datetime
-
     from diskbench.engine.schedule.schedules import resume_schedule
 
     resume_schedule(database(database_url), name, now=datetime.now(UTC))
@@ -150,8 +141,6 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
 
     This works while the schedule is paused, too.
     """
-    from datetime import UTC, datetime
-
     from diskbench.engine.schedule.schedules import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
@@ -176,8 +165,6 @@ def backfill(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
-    from datetime import UTC, datetime
-
     from diskbench.engine.schedule.schedules import backfill
 
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
@@ -188,10 +175,8 @@ def backfill(
 
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
-    from diskbench.errors import UnknownName
 
     known = {
         standing.name: standing

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.errors import Suspended
+from diskbench.plan.route import read_patterns
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -51,8 +53,6 @@ def worker(
     from diskbench.engine.matrix.secret import check_shared, fingerprint
     from diskbench.engine.matrix.serve import serve
     from diskbench.engine.matrix.worker import Worker
-    from diskbench.errors import Suspended
-    from diskbench.plan.route import read_patterns
     from diskbench.providers.registry import provider_names
     from diskbench.store.claims import describe_executor
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-CONNECTS = ("diskbench.cli.start", "diskbench.engine.trial.prepare")
+CONNECTS = ("diskbench.cli.run", "diskbench.engine.trial.prepare")
 STORES = ("sqlalchemy", "dbos", "paramiko", "obstore", "polars", "duckdb", "numpy")
 PLANS = ("jinja2", "diskbench.plan.trial", "diskbench.fio.rows", "diskbench.engine.trial.draft")
 LATER = (*STORES, *PLANS)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.cell_plan import plan_cell
@@ -17,11 +18,12 @@ from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.rent import Onlooker, rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
+from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.plan.cell_outcome import after
-from diskbench.plan.duration import renting_s
+from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
@@ -92,15 +94,21 @@ class LiveCells:
     _drafts: dict[str, Plan] = field(default_factory=dict)
     """The drafts that this process opened and does not rent yet."""
 
-    def know(self, plan: Plan) -> None:
-        """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
-        if not plan.is_draft:
-            self.plans[plan.trial_id] = plan
+    @property
+    def retry(self) -> RetryPolicy:
+        """What this process does after an error that is not a result."""
+        return RetryPolicy(self.stop, self.noted, waits=self.waits)
+
+    @cached_property
+    def trials(self) -> LiveStations:
+        """The stations of their trials."""
+        return LiveStations(self.session, self.stop, self.watcher, self.retry)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""
         plan = self.plans.get(trial_id) or load_plan(self.session.database, trial_id)
-        self.know(plan)
+        if not plan.is_draft:
+            self.plans[trial_id] = plan
         return plan
 
     def open(self, trial_id: str) -> Outcome:
@@ -176,12 +184,18 @@ class LiveCells:
             if not plan.is_draft:  # the process that wrote it may have died before it was evidence
                 write_plan(self.session.evidence_of(trial_id), plan)
         if not plan.is_draft:
-            self.know(plan)
+            self.plans[trial_id] = plan
             self.watcher.measuring(plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
             return Outcome(state="stopped", problem=BY_USER)
-        onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
+        onlooker = Onlooker(
+            trial_id=trial_id,
+            asked=self.stop.of(trial_id),
+            note=partial(self.noted, trial_id),
+            secret=self.session.secret,
+            timing=self.session.timing,
+        )
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:
@@ -189,7 +203,7 @@ class LiveCells:
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
             problem = problem_of(error)
             return Outcome(state="stopped" if problem.is_stop else "failed", problem=problem)
-        self.know(plan)
+        self.plans[trial_id] = plan
         update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
         self.watcher.measuring(plan)
         return Outcome(state="done")
@@ -286,11 +300,6 @@ class LiveCells:
             self.watcher.note(trial_id, text)
         with contextlib.suppress(StoreUnavailable):  # the note may be about this very fault
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """What this process does after an error that is not a result."""
-        return RetryPolicy(self.stop, self.noted, waits=self.waits)
 
 
 def _is_done(end: TrialEnd | None) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import LeaseEnd
-from diskbench.plan.duration import left_s, longest_s, renting_s
+from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import extend_lease, lease_and_time, load_lease

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.parsed_once import ParsedOnce
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
@@ -20,6 +18,7 @@ from diskbench.providers.registry import provider
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
+    from diskbench.engine.trial.probe import ParsedOnce
     from diskbench.engine.trial.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
@@ -69,10 +68,12 @@ class Preparation:
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
-        self._parsed = ParsedOnce()
         connected = [self._pool.submit(self._connected, cell, new_id()) for cell in cells]
         for name in _NEEDED_TO_PLAN:
             import_module(name)
+        from diskbench.engine.trial.probe import ParsedOnce
+
+        self._parsed = ParsedOnce()
         plugins()  # they say which cloud a host is in
         self._found = [
             self._pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
@@ -108,7 +109,6 @@ class Preparation:
         return trial_id, host
 
     def _examined(self, cell: Cell, connected: Future[tuple[str, Host]]) -> tuple[Plan, Host]:
-        from diskbench.engine.trial.probe import check_parses
         from diskbench.plan.trial import TrialIds
 
         trial_id, host = connected.result()  # runs already: it was submitted before
@@ -125,9 +125,7 @@ class Preparation:
                 names,
                 self._books,
                 install_fio=self._install_fio,
-                parses=lambda host, plan: self._parsed.check(
-                    plan, partial(check_parses, host, plan)
-                ),
+                parsed=self._parsed,
             )
         return plan, host
 
@@ -140,7 +138,7 @@ def plan_on_host(
     books: Books,
     *,
     install_fio: bool,
-    parses: Callable[[Host, Plan], None],
+    parsed: ParsedOnce,
 ) -> Plan:
     """The plan of `cell` on its existing machine, which stays connected. Raises UserError for a
     reason why it cannot be measured, with the connection closed."""
@@ -151,7 +149,7 @@ def plan_on_host(
     try:
         probed = probe(host, cell, install_fio=install_fio)
         plan = make_plan(cell, profile, probed.facts, names, version=__version__)
-        parses(host, plan)
+        parsed.check(host, plan)
     except BaseException:
         host.close()
         raise

@@ -11,6 +11,7 @@ import pytest
 from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import make_plan, make_step
 
+from diskbench.engine.durable import process
 from diskbench.engine.matrix import claim_cell
 from diskbench.engine.matrix.takeover import claim
 from diskbench.engine.session import Session, open_session
@@ -19,7 +20,7 @@ from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Claim, Rental, RentSpec, Scope
 from diskbench.model.spec import SharedMachine
-from diskbench.plan.duration import left_s, longest_s
+from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake import VARIABLE, FakeProvider
 from diskbench.store import cells
@@ -203,7 +204,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, claim_cell, "silent_s", lambda *_: 1.0)
-    monkeypatch.setattr("diskbench.engine.durable.process.move_here", lambda *_: None)
+    replace_everywhere(monkeypatch, process, "move_here", lambda *_: None)
     claim_cell.take(
         session,
         stations,

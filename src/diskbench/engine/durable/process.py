@@ -95,7 +95,7 @@ def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
     """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
     Returns whether none runs any more. DBOS can be launched again in the same process."""
-    idle = _none_at_work(within_s)
+    idle = none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()
     logger = logging.getLogger("dbos")
@@ -129,7 +129,7 @@ def at_work(trial_id: str) -> bool:
         return trial_id in _threads
 
 
-def _none_at_work(within_s: float) -> bool:
+def none_at_work(within_s: float) -> bool:
     """Wait at most `within_s` seconds until no thread works on any trial; returns whether that is
     so."""
     with _changed:

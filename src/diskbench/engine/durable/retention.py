@@ -11,8 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dbos import DBOS
-
+from diskbench.engine.durable.bare_dbos import DBOS
 from diskbench.engine.durable.schedules import APPLICATION
 from diskbench.store.cells import live_cells
 from diskbench.store.clock import database_time, iso

@@ -9,7 +9,7 @@ import pytest
 from tests.rigs.matrix_rows import campaign_row, cell_row
 
 from diskbench.engine.durable import cells, process
-from diskbench.engine.durable.at_work import none_at_work
+from diskbench.engine.durable.process import none_at_work
 from diskbench.engine.durable.retention import forget_ended
 from diskbench.errors import Interrupted, Suspended
 from diskbench.model.outcome import Outcome, Problem
@@ -48,7 +48,7 @@ def stations():
 @pytest.fixture
 def database(tmp_path, stations):
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    cells.bind(stations, stations)
+    cells.bind(stations)
     process.launch(engine, "me")
     yield engine
     stations.go_on.set()

@@ -35,7 +35,7 @@ BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
 CONNECTIONS = 5
 """The most connections of a process, beside the one that listens. A thread needs one for some
-milliseconds at a time and waits for it; sixteen workers so fit into PostgreSQL's default of 100."""
+milliseconds at a time and waits for it; fifteen workers so fit into PostgreSQL's default of 100."""
 IDLE_S = 1.0
 """Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
 choice."""

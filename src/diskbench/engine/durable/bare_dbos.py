@@ -1,7 +1,7 @@
 """DBOS without what it imports for features that are not used here.
 
-DBOS imports psycopg also where the database is SQLite, with it SQLAlchemy's dialects for drivers that
-nobody has, and SQLAlchemy's ORM for transactions of the user's own, which are no part of diskbench:
+DBOS imports psycopg also where the database is SQLite, with it SQLAlchemy's dialects for drivers
+that nobody has, and SQLAlchemy's ORM for transactions of the user's own, which diskbench has not:
 together a third of its import, which was a quarter of all that a run imports. Stand-ins take their
 places while DBOS is imported: one of a driver loads the real module when an attribute is first
 read, and the ORM's classes are names for annotations and `isinstance`, of which nothing here is an

@@ -1,7 +1,7 @@
 """Strings of the source that a user may read: literals of two words and more, and help texts.
 
 Docstrings of code are not among them, except for those of commands, which are their help texts.
-Log messages, SQL and JavaScript are: they hold no turns of prose.
+Log messages and JavaScript are: they hold no turns of prose. SQL is not: its words are names.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ SOURCE = Path(diskbench.__file__).parent
 MOST_LINES = 2
 """A literal of more lines is a script or a query."""
 _VALUE = re.compile(r"\{[^{}]*\}")
+_SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE) ")
 
 
 def visible_strings(path: Path) -> Iterator[tuple[int, str]]:
@@ -34,7 +35,7 @@ def visible_strings(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
     for node in nodes:
         text = _text(node)
-        is_script = text is not None and text.count("\n") > MOST_LINES
+        is_script = text is not None and (text.count("\n") > MOST_LINES or _SQL.match(text))
         if id(node) not in hidden and text is not None and not is_script and " " in text.strip():
             yield node.lineno, " ".join(_VALUE.sub("{}", text).split())
 

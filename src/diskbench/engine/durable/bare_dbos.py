@@ -1,11 +1,11 @@
 """DBOS without what it imports for features that are not used here.
 
 DBOS imports psycopg also where the database is SQLite, with it SQLAlchemy's dialects for drivers
-that nobody has, and SQLAlchemy's ORM for transactions of the user's own, which are no part of
-diskbench: together a third of its import, which was a quarter of all that a run imports. Stand-ins
-take their places while DBOS is imported: one of a driver loads the real module when an attribute is
-first read, and the ORM's classes are names for annotations and `isinstance`, of which nothing here
-is an instance. What was imported before stays as it is.
+that nobody has, and SQLAlchemy's ORM for transactions of the user's own, which diskbench has not:
+together a third of its import, which was a quarter of all that a run imports. Stand-ins take their
+places while DBOS is imported: one of a driver loads the real module when an attribute is first
+read, and the ORM's classes are names for annotations and `isinstance`, of which nothing here is an
+instance. What was imported before stays as it is.
 """
 
 from __future__ import annotations

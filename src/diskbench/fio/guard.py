@@ -127,7 +127,8 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
-            advice="correct or remove the named options; docs/profiles.md lists what profiles may contain",
+            advice="correct or remove the named options; docs/profiles.md lists what a profile may "
+            "contain",
         )
 
 
@@ -198,8 +199,8 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return option_reason(name)
     if name == "filename" and _FORMAT.search(value):
         return (
-            "fio replaces $jobname, $jobnum and $filenum only in filename_format; elsewhere they are "
-            "plain characters"
+            "fio replaces $jobname, $jobnum and $filenum only in filename_format; elsewhere they "
+            "are plain characters"
         )
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"

@@ -60,6 +60,9 @@ named_pythons() {
   sed -n 's/.*"Programming Language :: Python :: \(3\.[0-9]*\)".*/\1/p' pyproject.toml
 }
 
+# our_version: of the Python in .venv, as the classifiers name it.
+our_version() { .venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
 # find_python VERSION: the command of a Python of that version on this machine: on PATH, or one that
 # pyenv has made. Nothing is fetched. Returns 1 where there is none.
 find_python() {
@@ -94,6 +97,18 @@ make_other_venv() {
     printf '%s\n' "$stamp" >"$place/stamp"
 }
 
+# make_other_venvs: that of every Python that the classifiers name and this machine has, where it is
+# not there yet. Returns 0 also where one could not be made: other_pythons says so.
+make_other_venvs() {
+  local version python ours
+  ours=$(our_version)
+  for version in $(named_pythons); do
+    if [[ $version != "$ours" ]] && python=$(find_python "$version"); then
+      make_other_venv "$version" "$python" || true
+    fi
+  done
+}
+
 # list_failures: what the files in the directory $FAILURES name, as the last lines of the output: of
 # a long log, CI keeps the end.
 list_failures() {
@@ -112,7 +127,7 @@ list_failures() {
 # A passed one is a line of output. What failed stands in the directory $FAILURES (list_failures).
 other_pythons() {
   local version python ours newest='' place failed=0 ran=() absent=() chosen=()
-  ours=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  ours=$(our_version)
   local -A found=()
   for version in $(named_pythons); do # the oldest first
     if [[ $version == "$ours" ]]; then continue; fi

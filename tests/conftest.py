@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.rigs import computing
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
@@ -56,6 +57,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
+    computing.add_options(parser)
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
 
 
@@ -66,6 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = is_worker(config)
     config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))
+    if config.getoption("--cpu-to") is not None:
+        config.pluginmanager.register(computing.Computing(config))
     if worker:
         # A stray SIGTERM then ends the session with the test and the line that it hit.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

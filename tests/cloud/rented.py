@@ -179,7 +179,7 @@ class Login:
             ["ssh", *config, *flags, f"{self.user}@{self.address}", script],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
         )
 
     def fio(self, device: str, *options: str) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def refused(code: str, status: int = 400) -> Any:
     assert response["ResponseMetadata"]["HTTPStatusCode"] == status
 
 
-def until(condition: Callable[[], bool], within_s: float = 60) -> None:
+def until(condition: Callable[[], bool], within_s: float = 240) -> None:
     """Look until it is so: things change with looks, and with what the lab does meanwhile."""
     deadline = time.monotonic() + within_s
     while not condition():

@@ -52,7 +52,7 @@ class Gcp:
     def call(self, kind: str, method: str, **request: Any) -> Any:
         """One call, never repeated; for what changes anything, its operation as it began."""
         request.setdefault("project", PROJECT)
-        return getattr(self.client(kind), method)(request=request, retry=None, timeout=30)
+        return getattr(self.client(kind), method)(request=request, retry=None, timeout=120)
 
     def http(
         self, verb: str, path: str, body: object = None, *, token: str = TOKEN, **query: str
@@ -68,7 +68,7 @@ class Gcp:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = Request(url, data, headers, method=verb)  # noqa: S310 - loopback
         try:
-            with urlopen(request, timeout=30) as answer:  # noqa: S310
+            with urlopen(request, timeout=120) as answer:  # noqa: S310
                 return answer.status, json.load(answer)
         except HTTPError as error:
             with error:
@@ -79,7 +79,7 @@ class Gcp:
         return server.left(self.cloud)
 
 
-def done(gcp: Gcp, operation: Any, within_s: float = 60) -> Any:
+def done(gcp: Gcp, operation: Any, within_s: float = 240) -> Any:
     """The operation at its end, however it ended."""
     deadline = time.monotonic() + within_s
     while operation.status.name != "DONE":
@@ -198,7 +198,7 @@ def refused(status: int, reason: str) -> Any:
     assert reason in {one.get("reason") for one in caught.value.errors}, caught.value.errors
 
 
-def until(condition: Callable[[], bool], within_s: float = 60) -> None:
+def until(condition: Callable[[], bool], within_s: float = 240) -> None:
     """Look until it is so: things change with looks, and with what the lab does meanwhile."""
     deadline = time.monotonic() + within_s
     while not condition():

@@ -37,7 +37,7 @@ def clone(vsphere: Vsphere, name: str, notes: str) -> None:
 
 def done(task: Any) -> Any:
     """What a task gives when it has ended well."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while task.info.state not in ("success", "error"):
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -171,7 +171,7 @@ def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path, c
 def test_it_ends_when_its_time_is_up(state: Path) -> None:
     process, told = start(state, "--limit-s", "0.1")
     assert told["endpoint"].startswith("http://127.0.0.1:")
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=240) == 0
     process.communicate()
 
 

@@ -94,7 +94,7 @@ def _is_limited(number: str) -> bool:
 def _stays(what: Callable[..., bool], *given: object) -> bool:
     """Whether it is so for half a minute. A host that another test begins has a copy of every
     mount until it drops them, and the limits of one that ends outlive its disk for a moment."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         try:
             if not what(*given):

@@ -192,7 +192,7 @@ def mounts_of(pid: int | None) -> str:
 
 def until(condition: Callable[[], bool]) -> None:
     """Wait for the kernel to have done something that it tells nobody."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

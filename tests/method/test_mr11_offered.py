@@ -94,7 +94,7 @@ def test_a_latency_says_beside_it_how_the_load_came(role, told):
 STALLS = LabRequest(
     disk=DiskSpec(type="gp2", size_gib=1), stall_every_s=2.0, stall_for_s=0.5, seed=1
 )
-CLOSED = "--rw=randread --bs=4k --iodepth=1 --time_based --runtime=12"
+CLOSED = "--rw=randread --bs=4k --iodepth=1 --time_based --runtime=6"
 OPEN = "--numjobs=40 --rate_iops=20 --rate_process=poisson"
 
 
@@ -104,7 +104,7 @@ def p99_ms(host, name, options):
         f"fio --name={name} --filename={host.device} --direct=1 --ioengine=psync --thread "
         f"--lat_percentiles=1 --output-format=json+ {options}",
     )
-    step = Step(index=0, name=name, job=f"[{name}]\nrw=randread\n", expected_s=12.0)
+    step = Step(index=0, name=name, job=f"[{name}]\nrw=randread\n", expected_s=6.0)
     output = parse_output(said.encode(), where=name)
     (merged,) = [m for m in measurements(output, run_id="r", step=step) if m.scope == "step"]
     return merged.p99_ns / 1e6

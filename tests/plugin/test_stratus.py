@@ -169,8 +169,7 @@ def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user: Cli, sky:
     assert ended.returncode == 2
 
 
-@pytest.mark.usefixtures("sky")
-def test_a_matrix_has_its_options_as_fields(user: Cli) -> None:
+def matrix_of_two(user: Cli) -> str:
     matrix: dict[str, Any] = {
         "name": "sky",
         "defaults": {"provider": "stratus", "profile": str(user.home / "mine.fio")},
@@ -181,9 +180,18 @@ def test_a_matrix_has_its_options_as_fields(user: Cli) -> None:
     }
     file = user.home / "sky.yaml"
     file.write_text(json.dumps(matrix))
-    planned = done(user, "matrix", "plan", str(file))
+    return str(file)
+
+
+@pytest.mark.usefixtures("sky")
+def test_a_matrix_has_its_options_as_fields(user: Cli) -> None:
+    planned = done(user, "matrix", "plan", matrix_of_two(user))
     assert "cumulus" in planned.stdout
-    done(user, "matrix", "run", str(file))
+
+
+@pytest.mark.usefixtures("sky")
+def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
+    done(user, "matrix", "run", matrix_of_two(user))
     runs = user.json("results", "list")["runs"]
     assert sorted(run["state"] for run in runs) == ["done", "done"]
 

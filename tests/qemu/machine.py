@@ -62,7 +62,7 @@ class Qmp:
     @classmethod
     def connect(cls, path: Path, process: subprocess.Popen[bytes]) -> Qmp:
         connection = socket.socket(socket.AF_UNIX)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 240
         while True:
             try:
                 connection.connect(str(path))

@@ -120,9 +120,9 @@ class BadApi:
         parts = urlsplit(self.target)
         address = parts.hostname or "", parts.port
         connection = (
-            http.client.HTTPSConnection(*address, timeout=60, context=self._trust)
+            http.client.HTTPSConnection(*address, timeout=240, context=self._trust)
             if parts.scheme == "https"
-            else http.client.HTTPConnection(*address, timeout=60)
+            else http.client.HTTPConnection(*address, timeout=240)
         )
         with contextlib.closing(connection):
             connection.request(method, path, body=body, headers=dict(headers))

@@ -232,7 +232,7 @@ def _enable(subtree_control: Path, controllers: tuple[str, ...]) -> None:
 
 def _empty(directory: Path) -> None:
     """Kill what is left in the group and wait for the kernel to let it go."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 240
     while (pids := (directory / "cgroup.procs").read_text().split()) and (
         time.monotonic() < deadline
     ):

@@ -102,7 +102,7 @@ def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
     with ended(process):
         read_until(process, "step 2 of 3")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "first" in out
     run = the_run(user)
@@ -140,7 +140,7 @@ def test_sigterm_is_as_ctrl_c(user: Cli, target: Path, profile: Callable[[int], 
     with ended(process):
         read_until(process, "step 2 of 3")
         process.terminate()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert list(target.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_cancel_stops_a_run_in_another_process(
     with ended(process):
         read_until(process, "step 2 of 3")
         assert user.run("cancel", str(the_run(user)["run_id"])).returncode == 0
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     assert process.returncode == 130
     assert the_run(user)["state"] == "interrupted"
 
@@ -234,7 +234,7 @@ def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
         read_until(process, "step 2 of 3")
         freeze_fio(the_run(user))
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=90)
+        _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert list(target.iterdir()) == []
     assert fio_processes_of(the_run(user)) == []

@@ -186,7 +186,7 @@ def test_another_worker_goes_on_with_the_machine_of_one_that_was_killed(user):
         finally:
             for process in (first, second):
                 process.terminate()
-                process.communicate(timeout=60)
+                process.communicate(timeout=240)
         found = runs(user)
         assert len(found) == 3
         assert len({one["machine_lease"] for one in found}) == 1
@@ -228,7 +228,7 @@ def test_ctrl_c_gives_the_machine_back_and_the_rest_is_measured_later(user):
     process = user.start("matrix", "run", on_fake(user, 3, seconds=5))
     until_cell(user, 1, "measuring")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert rented(user) == []
     assert user.run("matrix", "resume").returncode == 0
@@ -240,7 +240,7 @@ def test_a_matrix_that_is_cancelled_gives_the_machine_back(user):
     process = user.start("matrix", "run", on_fake(user, 3, seconds=30))
     until_cell(user, 0, "measuring")
     assert user.run("matrix", "cancel").returncode == 0
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert {one["state"] for one in cells(user)} == {"cancelled"}
     assert rented(user) == []
 

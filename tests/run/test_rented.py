@@ -135,7 +135,7 @@ def test_ctrl_c_while_fio_runs_gives_the_machine_back(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
     read_until(process, "step 2 of 2")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert the_run(user)["state"] == "interrupted"
     assert rented(user) == []
@@ -207,7 +207,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, prof
     process.send_signal(signal.SIGINT)
     read_until(process, "again to leave")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, said + err
     if "left at once" in err:  # the first may have been obeyed by then
         assert f"diskbench gc {lease}" in err
@@ -260,7 +260,7 @@ def test_ctrl_c_while_renting_gives_back_what_was_made(user, profile):
     read_until(process, "disk: creating")
     assert rented(user) != []
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert the_run(user)["state"] == "interrupted"
     assert rented(user) == []
@@ -271,7 +271,7 @@ def test_cancelled_from_elsewhere_while_renting_it_gives_back_what_was_made(user
     process = user.start("run", *FAKE, "--profile", profile(1))
     read_until(process, "disk: creating")
     assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert rented(user) == []
 

@@ -47,7 +47,7 @@ def test_a_full_evidence_store_stops_nothing_for_good(
         if "step 2 of 2" in line:
             break
     filler = fill_up(small_store)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 2
     assert "No space left" in err
     assert "diskbench resume" in err

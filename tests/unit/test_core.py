@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +25,12 @@ SOURCE = Path(diskbench.__file__).parent
 ROOT = SOURCE.parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MOST_MB = 300
-MODULES_OF = importlib.metadata.packages_distributions()
+
+
+@cache
+def distributions_of() -> Mapping[str, list[str]]:
+    """Top-level module → the distributions that install it."""
+    return importlib.metadata.packages_distributions()
 
 
 def imported_modules() -> set[tuple[str, str]]:
@@ -67,7 +73,7 @@ def test_every_module_is_of_the_core_or_of_a_known_extra() -> None:
     for module, where in imported_modules():
         folder = where.split("/")[1] if where.startswith("providers/") else where.split("/")[0]
         known = core | (closure(tuple(extras[folder])) if folder in extras else set())
-        of = {name.lower().replace("_", "-") for name in MODULES_OF.get(module, [])}
+        of = {name.lower().replace("_", "-") for name in distributions_of().get(module, [])}
         if module not in EXTRA_OF and not of & known:
             strangers.add((module, where))
     assert strangers == set()
@@ -76,7 +82,7 @@ def test_every_module_is_of_the_core_or_of_a_known_extra() -> None:
 def test_every_extra_installs_the_modules_that_are_said_to_be_of_it() -> None:
     for module, extra in EXTRA_OF.items():
         installed = closure(tuple(PROJECT["optional-dependencies"][extra]))
-        of = {name.lower().replace("_", "-") for name in MODULES_OF[module]}
+        of = {name.lower().replace("_", "-") for name in distributions_of()[module]}
         assert of & installed, f"{module} is not of the extra {extra}"
 
 

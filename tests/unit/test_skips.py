@@ -24,7 +24,7 @@ def outcome(directory: Path, conftest: str, *arguments: str) -> subprocess.Compl
     (directory / "test_suite.py").write_text(SUITE)
     (directory / "pytest.ini").write_text("[pytest]\n")
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(argv, cwd=directory, env=ENV, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, cwd=directory, env=ENV, capture_output=True, text=True, timeout=240)
 
 
 @pytest.mark.slow

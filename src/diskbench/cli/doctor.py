@@ -130,7 +130,7 @@ def doctor(
     matrix: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Check that quotas suffice for this matrix: a file or a name."
+            metavar="FILE", help="Check the quotas that this matrix needs: a file or a name."
         ),
     ] = None,
     print_policy: Annotated[

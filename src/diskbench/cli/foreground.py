@@ -45,11 +45,13 @@ def drive(
     show: Show,
     *,
     begin: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
 ) -> int:
     """Run `plans` to their end; returns the process's exit code.
 
     `begin` saves them; from then on Ctrl-C ends the runs in order, it no longer ends the process.
+    `meanwhile` is called while their first steps begin on their hosts.
 
     Results go to stdout, everything else to stderr.
     """
@@ -85,7 +87,9 @@ def drive(
             displays.append(_display(session, plans, quiet=show.quiet))
             watcher = RowWatcher(session.database, displays[0])
             try:
-                endings = execute(session, plans, watcher, stop, take_over=take_over)
+                endings = execute(
+                    session, plans, watcher, stop, meanwhile=meanwhile, take_over=take_over
+                )
             finally:
                 displays[0].close()
         from diskbench.cli.run_results import show_results  # what draws: not before fio has ended

@@ -37,7 +37,7 @@ def gc(
         typer.Option(
             "--provider",
             metavar="NAME",
-            help="Also list what any diskbench left at this provider, and give back what expired.",
+            help="Also list all diskbench resources at this provider; give back expired ones.",
         ),
     ] = None,
     region: Annotated[
@@ -48,8 +48,8 @@ def gc(
         bool,
         typer.Option(
             "--not-mine",
-            help="Also end an unexpired lease whose owner tag is not the setting `owner`, and "
-            "which this database does not know; its full id has to be typed.",
+            help="Also end an unexpired lease of another owner (its tag is not the setting "
+            "`owner`) that this database does not know. Type its full id.",
         ),
     ] = False,
     database_url: DatabaseUrl = None,
@@ -114,7 +114,7 @@ def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
         if not item.in_database:
             print(f"  {owned(item.lease_id, item.owner)}", file=stream)
         if item.copied:
-            print(f"  its tags are those of lease {item.lease_id}", file=stream)
+            print(f"  its tags name lease {item.lease_id}", file=stream)
         elif item.outcome != "kept" and (cost := _cost(item)):
             print(f"  {cost}", file=stream)
         if item.problem:
@@ -163,7 +163,7 @@ def _print(document: SweepDocument, output: str) -> None:
         print_swept(document.leases, stream=sys.stdout)
         if sum(item.outcome != "kept" for item in document.leases) > 1:
             unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
-            print(f"in all about ${document.usd:,.2f}{unpriced}")
+            print(f"total about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
         print(f"not searched: {place.where}", file=sys.stderr)
         print_problem(place.problem)

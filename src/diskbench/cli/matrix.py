@@ -72,7 +72,7 @@ def show(file: File) -> None:
 
 @app.command()
 def schema() -> None:
-    """Print the JSON schema of matrix files, for completion in an editor."""
+    """Print the JSON schema of matrix files, for an editor."""
     from diskbench.plan.matrix_schema import matrix_schema
 
     typer.echo(json.dumps(matrix_schema(_known()), indent=2))

@@ -65,7 +65,10 @@ def run(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
+    """Measure every cell of a matrix.
+
+    After Ctrl-C, 'diskbench matrix resume' continues it.
+    """
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import continue_detached, foreground
     from diskbench.cli.matrix_typed import with_conditions, with_money
@@ -111,7 +114,7 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Resume a matrix whose process ended; finished cells are not measured again."""
+    """Resume a matrix whose process ended; keep finished cells."""
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.store.campaigns import find_campaign
@@ -128,7 +131,7 @@ def status(
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Show the state of every cell, the money spent and the expected end."""
+    """Show the state of every cell, the cost and the expected end."""
     from diskbench.cli.matrix_display import print_standing, shown_while
     from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
@@ -166,7 +169,7 @@ def retry(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure again the cells that failed, were refused or were cancelled."""
+    """Measure failed, refused and cancelled cells again."""
     from diskbench.cli.foreground import leave
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.matrix.campaign import retry_cells
@@ -178,7 +181,7 @@ def retry(
     campaign = find_campaign(session.database, matrix)
     count = retry_cells(session.database, campaign)
     if not count:
-        print("every cell has its result", file=sys.stderr)
+        print("every cell has a result", file=sys.stderr)
         leave(0)
     print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)

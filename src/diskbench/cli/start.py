@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130
-_NEEDED_NEXT = (
+_NEEDED_TO_BEGIN = (
     "tenacity",
     "ulid",
     "diskbench.engine.matrix.execute",
     "diskbench.hosts.jobs",
     "diskbench.hosts.workspace",
     "diskbench.store.archive",
+)
+_NEEDED_AFTER = (
     "diskbench.engine.durable.cells",  # DBOS: a quarter of all that a run imports
     "diskbench.results.run_evidence",
     "diskbench.results.stored_trial",
 )
-"""In the order in which a run needs them. Nothing is imported while fio runs: this machine may be
-the one that is measured."""
+"""Imported while the first step begins on other machines; on this machine before it begins. Nothing
+is imported while fio runs: fio waits for the permission of the workflow, which needs these."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,13 @@ def start(
     ).settings
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
-    # Threads that look at hosts render profiles: two that import it at once can find half of it.
-    import_module("jinja2.sandbox")
     try:
         answer = _preview_command(
             providers, cells(request), profile, books, install_fio=install_fio, timing=timing
         )
         # The hosts answer while this process imports and opens what it stores into.
         session = session_of(settings, timing, books, providers)
-        warm_up()
+        import_all(_NEEDED_TO_BEGIN)
         prepared = answer()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
@@ -106,11 +106,14 @@ def start(
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         leave(refused)
+    if any(plan.address is None for plan in prepared.plans):
+        import_all(_NEEDED_AFTER)
     code = drive(
         session,
         prepared.plans,
         show,
         begin=lambda: _save_all(session, prepared, owner=session.executor_id),
+        meanwhile=lambda: import_all(_NEEDED_AFTER),
     )
     if prepared.refused and not show.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
@@ -135,12 +138,13 @@ def _preview_command(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.draft import drafts
     from diskbench.engine.trial.prepare import Preparation, Prepared
 
     renter = providers.renter(cells[0].provider)
     if renter is None:
         return Preparation(cells, profile, books, install_fio=install_fio, timing=timing).result
+    from diskbench.engine.trial.draft import drafts
+
     with timing.span("look up"):
         plans, refused = drafts(renter, cells, profile, books)
     return lambda: Prepared(plans=plans, refused=refused)
@@ -161,9 +165,9 @@ def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
         leave(error.exit_code)
 
 
-def warm_up() -> None:
-    """Import what is needed next while the hosts are still answering."""
-    for name in _NEEDED_NEXT:
+def import_all(names: Sequence[str]) -> None:
+    """Import what is needed next while others work."""
+    for name in names:
         import_module(name)
 
 

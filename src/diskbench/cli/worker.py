@@ -19,15 +19,14 @@ log = logging.getLogger("diskbench.worker")
 def worker(
     queues: Annotated[
         str,
-        typer.Option(
-            help="Providers and sites of providers that it reaches (PROVIDER/*,PROVIDER/SITE)."
-        ),
+        typer.Option(help="Providers and sites to serve (PROVIDER/*,PROVIDER/SITE)."),
     ] = "*",
     concurrency: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Cells that this process has at most when it takes another "
+            metavar="N",
+            help="Take no new cell while this process has N cells "
             "(default: as many as the matrices allow).",
             show_default=False,
         ),
@@ -81,7 +80,7 @@ def worker(
     except Suspended:
         log.info("worker %s stops; other workers resume its cells", called)
     else:
-        log.info("worker %s ends: none of its cells is left", called)
+        log.info("worker %s ends: it has no cells left", called)
     finally:
         this.stop.leave()  # also after an error: a worker that beats must be one that works
 

@@ -216,7 +216,7 @@ def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str
 
 def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
     known = [dict(pairs) for pairs in fields]
-    names = {name for mapping in known for name in mapping}
+    names = dict.fromkeys(name for mapping in known for name in mapping)
     return {name: {mapping.get(name, "") for mapping in known} for name in names}
 
 

@@ -145,7 +145,7 @@ def _unit(place: Path) -> Path:
 
 
 def _wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while not path.exists():
         if time.monotonic() > deadline:
             raise SystemExit(f"{path} did not appear in 20 s")

@@ -24,7 +24,7 @@ def program(script: str, *arguments: str, **environment: str) -> subprocess.Comp
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -207,7 +207,7 @@ def test_a_reader_that_leaves_is_no_error():
     read, write = os.pipe()
     os.close(read)
     found = subprocess.run(
-        argv, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        argv, stdout=write, stderr=subprocess.PIPE, text=True, timeout=240, check=False
     )
     os.close(write)
     assert found.stderr == ""

@@ -127,7 +127,7 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
         start_new_session=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]

@@ -40,7 +40,7 @@ def fio(job: str, directory: Path) -> dict[str, int]:
         start_new_session=True,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
     for path in (directory / "w").iterdir():

@@ -129,7 +129,7 @@ def test_the_wheel_carries_the_profiles_and_finds_them(tmp_path):
         env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     place, names = done.stdout.splitlines()

@@ -81,7 +81,7 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -202,7 +202,7 @@ def test_it_really_runs(name, tmp_path: Path):
             start_new_session=True,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -1,4 +1,5 @@
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,20 +39,24 @@ def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
 
 
 @pytest.fixture
-def target(tmp_path) -> Iterator[ResolvedTarget]:
-    """A directory target whose trial has its own places; taken away afterwards."""
+def target() -> Iterator[ResolvedTarget]:
+    """A directory target whose trial has its own places; taken away afterwards. Any user may pass
+    to it: below tmp_path another session of pytest, also one that a test runs, closes the way."""
     trial = str(ulid.ULID()).lower()
-    measured = tmp_path / "measured"
-    measured.mkdir()
-    made = ResolvedTarget(
-        kind="directory",
-        path=str(measured),
-        work_dir=f"{measured}/diskbench-{trial}",
-        state_dir=f"{tmp_path}/diskbench-{trial}",
-        size_bytes=2**20,
-    )
-    yield made
-    cleanup(LocalHost(), made)
+    with tempfile.TemporaryDirectory(prefix="diskbench-test-") as name:
+        place = Path(name)
+        place.chmod(0o755)
+        measured = place / "measured"
+        measured.mkdir()
+        made = ResolvedTarget(
+            kind="directory",
+            path=str(measured),
+            work_dir=f"{measured}/diskbench-{trial}",
+            state_dir=f"{place}/diskbench-{trial}",
+            size_bytes=2**20,
+        )
+        yield made
+        cleanup(LocalHost(), made)
 
 
 @pytest.fixture

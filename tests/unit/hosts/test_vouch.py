@@ -64,7 +64,7 @@ class Guest:
         argv = ["unshare", "-n", "sh", "-c", IN_A_NETWORK_OF_ITS_OWN, "sh"]
         service = [self.instance_id, sys.executable, METADATA_SERVICE]
         done = subprocess.run(
-            [*argv, *service, script, self.directory / "said"], capture_output=True, timeout=60
+            [*argv, *service, script, self.directory / "said"], capture_output=True, timeout=240
         )
         assert done.returncode != 9, "the metadata service did not start"
         return Completed(done.returncode, done.stdout, done.stderr)

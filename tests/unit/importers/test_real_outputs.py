@@ -118,7 +118,7 @@ def test_the_same_run_in_json_and_in_another_form_gives_the_same_rows(form, tmp_
          f"--directory={tmp_path}", "--size=1m", "--ioengine=psync", "--name=a", "--rw=randrw",
          "--bs=8k", "--name=b", "--stonewall", "--rw=write", "--bs=64k", "--numjobs=2",
          "--group_reporting"],
-        start_new_session=True, check=True, capture_output=True, timeout=60,
+        start_new_session=True, check=True, capture_output=True, timeout=240,
     )  # fmt: skip
     text = out.read_text()
     begin, end = text.index("{"), text.rindex("}") + 1

@@ -93,7 +93,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url
         opener.stdin.write("go\n")
         opener.stdin.flush()
     for opener in openers:
-        _, err = opener.communicate(timeout=60)
+        _, err = opener.communicate(timeout=240)
         ends.append((opener.returncode, err))
     assert ends == [(0, "")] * 4
     engine = open_database(any_database_url)

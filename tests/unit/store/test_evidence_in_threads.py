@@ -45,6 +45,6 @@ print("\\n".join(sorted(set(wrong))))
 def test_sixteen_threads_may_be_the_first_to_use_a_store(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FIRST_USE, f"file://{tmp_path}/evidence"],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=240,
     )  # fmt: skip
     assert done.stdout.strip() == ""

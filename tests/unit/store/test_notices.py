@@ -14,7 +14,7 @@ from diskbench.store.database import open_database
 from diskbench.store.notices import Notices, announce_now
 from diskbench.store.wishes import request_cancel, request_end
 
-WAIT_S = 20.0
+WAIT_S = 240.0
 
 
 def until(what):

@@ -1,4 +1,5 @@
-"""A cell, of a matrix or of a run, as a durable workflow: its stations, each a step of DBOS.
+"""A cell, of a matrix or of a run, as a durable workflow with a checkpoint where its machine is
+ready, and one after each measured step.
 
 The workflow's id is the trial's. A killed controller's cell continues, in another process, at the
 station where it stood. The four properties in docs/design.md#durable-execution shape this file: the
@@ -12,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dbos import DBOS, SetWorkflowID
-
 from diskbench.engine.durable.at_work import working_on
+from diskbench.engine.durable.bare_dbos import DBOS, SetWorkflowID
 from diskbench.engine.durable.process import move_here, own_queue
 from diskbench.engine.trial.order import run_trial
 from diskbench.errors import Suspended
+from diskbench.model.base import Frozen
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd
 from diskbench.model.spec import Step
 
@@ -35,10 +36,10 @@ _trials: Stations | None = None
 
 
 class CellStations(Protocol):
-    """The checkpointed steps around a trial. Each is idempotent."""
+    """The stations around a trial. Each is idempotent."""
 
     def plan(self, trial_id: str) -> Plan:
-        """The plan of a trial; needs no checkpoint."""
+        """The plan of a trial."""
         ...
 
     def open(self, trial_id: str) -> Outcome:
@@ -49,11 +50,8 @@ class CellStations(Protocol):
         """Acquire the machine, or connect to the one that exists."""
         ...
 
-    def settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
-        """Release everything, and write into the cell's row how it ended or when it is retried.
-        `rented`: whether renting was begun."""
+    def settle(self, trial_id: str, end: TrialEnd | None, problem: Problem | None) -> None:
+        """Release everything, and write into the cell's row how it ended or when it is retried."""
         ...
 
 
@@ -69,22 +67,29 @@ def _bound() -> tuple[CellStations, Stations]:
     return _cells, _trials
 
 
-@DBOS.step(name="open_cell")
-def _open(trial_id: str) -> dict[str, Any]:
-    cells, _ = _bound()
-    return cells.open(trial_id).model_dump(mode="json")
+@DBOS.step(name="begin_cell")
+def _begin(trial_id: str) -> dict[str, Any]:
+    return _begun(trial_id).model_dump(mode="json")
 
 
-@DBOS.step(name="rent_cell")
-def _rent(trial_id: str) -> dict[str, Any]:
-    cells, _ = _bound()
-    return cells.rent(trial_id).model_dump(mode="json")
+class _Begun(Frozen):
+    """A cell up to its first measurement; `prepared` is None where its machine is not there, for
+    the problem in `ready`."""
+
+    ready: Outcome
+    prepared: Outcome | None = None
 
 
-@DBOS.step(name="prepare")
-def _prepare(trial_id: str) -> dict[str, Any]:
+def _begun(trial_id: str) -> _Begun:
+    """Open, rent and prepare. Each finds what it made before, so that one checkpoint does for all:
+    it keeps what the preparation was, which only its first call knows."""
     cells, trials = _bound()
-    return trials.prepare(cells.plan(trial_id)).model_dump(mode="json")
+    ready = cells.open(trial_id)
+    if ready.state == "done":
+        ready = cells.rent(trial_id)
+    if ready.state != "done":
+        return _Begun(ready=ready)
+    return _Begun(ready=ready, prepared=trials.prepare(cells.plan(trial_id)))
 
 
 @DBOS.step(name="measure")
@@ -94,32 +99,15 @@ def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, A
     return outcome.model_dump(mode="json")
 
 
-@DBOS.step(name="finish_run")
-def _finish_run(trial_id: str, end: dict[str, Any], prepared: dict[str, Any]) -> None:
-    cells, trials = _bound()
-    trials.finish_run(
-        cells.plan(trial_id), RunEnd.model_validate(end), Outcome.model_validate(prepared)
-    )
-
-
-@DBOS.step(name="settle_cell")
-def _settle(
-    trial_id: str, end: dict[str, Any] | None, problem: dict[str, Any] | None, *, rented: bool
-) -> None:
-    cells, _ = _bound()
-    cells.settle(
-        trial_id,
-        TrialEnd.model_validate(end) if end else None,
-        Problem.model_validate(problem) if problem else None,
-        rented=rented,
-    )
-
-
+@dataclass(frozen=True)
 class _Checkpointed:
-    """The stations of a trial, each behind its checkpoint; only JSON goes in and out."""
+    """The stations of a trial that was prepared; only JSON goes through a checkpoint. The end of a
+    run has none: its manifest, once written, is kept by every further call."""
 
-    def prepare(self, plan: Plan) -> Outcome:
-        return Outcome.model_validate(_prepare(plan.trial_id))
+    prepared: Outcome
+
+    def prepare(self, _: Plan) -> Outcome:
+        return self.prepared
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         return Outcome.model_validate(
@@ -127,7 +115,8 @@ class _Checkpointed:
         )
 
     def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        _finish_run(plan.trial_id, end.model_dump(mode="json"), prepared.model_dump(mode="json"))
+        _, trials = _bound()
+        trials.finish_run(plan, end, prepared)
 
 
 @DBOS.workflow(name="cell")
@@ -135,31 +124,15 @@ def cell(trial_id: str) -> None:
     """Run one attempt of a cell: open, rent, the trial (engine/trial/order.py), settle.
 
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
-    ended."""
+    ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
     with _at_work(trial_id):
-        ready, rented = Outcome.model_validate(_open(trial_id)), False
-        if ready.state == "done":
-            ready, rented = Outcome.model_validate(_rent(trial_id)), True
-        if ready.state == "done":
-            _settle(trial_id, _measured(trial_id), None, rented=True)
+        cells, _ = _bound()
+        begun = _Begun.model_validate(_begin(trial_id))
+        if begun.prepared is None:
+            cells.settle(trial_id, None, begun.ready.problem)
         else:
-            problem = ready.problem.model_dump(mode="json") if ready.problem else None
-            _settle(trial_id, None, problem, rented=rented)
-
-
-@DBOS.workflow(name="trial")
-def trial(trial_id: str) -> dict[str, Any]:
-    """A run that diskbench 0.1 began, whose workflow had no other stations: it is only resumed."""
-    with _at_work(trial_id):
-        end = _measured(trial_id)
-        _settle(trial_id, end, None, rented=True)
-        return end
-
-
-def _measured(trial_id: str) -> dict[str, Any]:
-    """Run the trial of a cell that is rented; how it ended, as JSON."""
-    cells, _ = _bound()
-    return run_trial(cells.plan(trial_id), _Checkpointed()).model_dump(mode="json")
+            end = run_trial(cells.plan(trial_id), _Checkpointed(begun.prepared))
+            cells.settle(trial_id, end, None)
 
 
 @contextmanager

@@ -10,17 +10,17 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from dbos import DBOS
-
 from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.at_work import none_at_work
+from diskbench.engine.durable.bare_dbos import DBOS
 from diskbench.engine.durable.serializer import JsonSerializer
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-    from dbos import WorkflowHandle
 
-APPLICATION_VERSION = "1"
+    from diskbench.engine.durable.bare_dbos import WorkflowHandle
+
+APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from dbos import Serializer
+from diskbench.engine.durable.bare_dbos import Serializer
 
 
 class JsonSerializer(Serializer):

@@ -15,6 +15,7 @@ from diskbench.engine.trial.probe import check_parses
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.engine.trial.save import save
 from diskbench.errors import DiskbenchError
+from diskbench.hosts.connect import host_at
 from diskbench.model.campaign import LIVE
 from diskbench.plan.cell_outcome import zone_of
 from diskbench.plan.trial import TrialIds
@@ -41,7 +42,8 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
         def parses(host: Host, plan: Plan) -> None:
             session.parsed.check(plan, partial(check_parses, host, plan))
 
-        plan, host = plan_on_host(row.cell, profile, names, books, install_fio=False, parses=parses)
+        host = host_at(row.cell.address or "")
+        plan = plan_on_host(host, row.cell, profile, names, books, install_fio=False, parses=parses)
         try:
             plan = queued_behind(plan, _measured_now(session, row))
         except DiskbenchError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,9 @@ from diskbench.plan.duration import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
-from diskbench.store.clock import database_time, iso
-from diskbench.store.leases import load_lease
-from diskbench.store.rows import find_plan, load_plan
+from diskbench.store.clock import iso, present
+from diskbench.store.leases import lease_and_time, load_lease
+from diskbench.store.rows import find_plan, load_plan, load_results
 from diskbench.store.runs import end_run_cell
 from diskbench.store.wishes import asked_to_stop
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.campaign import CellRow
+    from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.store.campaigns import CampaignRow
 
@@ -88,6 +89,8 @@ class LiveCells:
     """The problem to record for each trial that was stopped because it took too long."""
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
+    _drafts: dict[str, Plan] = field(default_factory=dict)
+    """The drafts that this process opened and does not rent yet."""
 
     def know(self, plan: Plan) -> None:
         """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
@@ -108,15 +111,13 @@ class LiveCells:
         """Acquire the machine; what was made where that fails is released by `settle`."""
         return self.retry.through(trial_id, lambda: self._rent(trial_id), _failed)
 
-    def settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
+    def settle(self, trial_id: str, end: TrialEnd | None, problem: Problem | None) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
         ending = CellEnding(trial_id, end, problem)
         try:
             ending = self.retry.through(
                 trial_id,
-                lambda: self._settle(ending, rented=rented),
+                lambda: self._settle(ending),
                 lambda fault: self._unsettled(ending, fault.message),
             )
         except Suspended as suspended:
@@ -159,14 +160,17 @@ class LiveCells:
             trial_id,
             states={"queued", "renting"},
             state="renting" if plan.is_draft else "measuring",
-            started_at=row.started_at or iso(database_time(database)),
+            started_at=row.started_at or present(),
             expected_s=plan.expected_s + renting_s(plan),
             hourly_usd=plan.rental.hourly_usd if plan.rental else None,
         )
+        if plan.is_draft:
+            self._drafts[trial_id] = plan
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
-        plan = self.plans.get(trial_id)
+        # A draft is taken once: a second try of the renting reads what the first one left.
+        plan = self.plans.get(trial_id) or self._drafts.pop(trial_id, None)
         if plan is None:
             plan = load_plan(self.session.database, trial_id)
             if not plan.is_draft:  # the process that wrote it may have died before it was evidence
@@ -190,7 +194,7 @@ class LiveCells:
         self.watcher.measuring(plan)
         return Outcome(state="done")
 
-    def _settle(self, ending: CellEnding, *, rented: bool) -> CellEnding:
+    def _settle(self, ending: CellEnding) -> CellEnding:
         database, trial_id = self.session.database, ending.trial_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
@@ -209,20 +213,28 @@ class LiveCells:
         if campaign.is_run:  # the command that waits for it judges it
             end_run_cell(database, trial_id)
         else:
-            judge_trial(self.session, trial_id)
-            self._save_ending(row, campaign, ending, rented=rented)
+            results = load_results(database, *plan.run_ids) if plan is not None else {}
+            judge_trial(self.session, trial_id, results)
+            self._save_ending(row, campaign, ending, (plan, results))
         return ending
 
     def _save_ending(
-        self, row: CellRow, campaign: CampaignRow, ending: CellEnding, *, rented: bool
+        self,
+        row: CellRow,
+        campaign: CampaignRow,
+        ending: CellEnding,
+        measured: tuple[Plan | None, Mapping[str, Sequence[StepResult]]],
     ) -> None:
-        """Write into the row of a matrix's cell how it ended, or when it is tried again."""
+        """Write into the row of a matrix's cell how it ended, or when it is tried again. `measured`
+        is its plan, with the results of its runs."""
         database, trial_id = self.session.database, ending.trial_id
         problem = self.too_long.pop(trial_id, ending.problem)
-        moment = iso(database_time(database))
+        lease, now = lease_and_time(database, trial_id)
+        moment = iso(now)
         values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
-        spent = spent_on(database, trial_id) if rented else 0.0
+        # A cell that was opened is no longer queued: renting was begun, by whichever process.
+        spent = spent_on(lease, *measured, now=now) if row.state != "queued" else 0.0
         columns = {
             **values,
             "note": ending.not_released.message if ending.not_released else None,
@@ -231,7 +243,7 @@ class LiveCells:
             "finished_at": moment if over else None,
         }
         # Evidence first: once the row of the last cell says that it ended, the process may exit.
-        keep_trial_rows(self.session, trial_id, row.model_copy(update=columns))
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=columns), lease)
         update_cell(database, trial_id, states=LIVE, **columns)
         context = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})

@@ -55,7 +55,7 @@ def take(
             prolong(session, cell.trial_id)
         except InvalidValue as error:  # its machine would end first: it is tried again on a new one
             short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
-            stations.settle(cell.trial_id, None, problem_of(short), rented=True)
+            stations.settle(cell.trial_id, None, problem_of(short))
         process.move_here(cell.trial_id, me)
     return True
 
@@ -63,7 +63,7 @@ def take(
 def settle_broken(stations: CellStations, trial_id: str, workflow: WorkflowState) -> None:
     """Settle a cell of this process whose workflow ended without doing so."""
     fault = f"a fault in diskbench ended its workflow: {workflow.state}"
-    stations.settle(trial_id, None, Problem(kind="Broken", message=fault), rented=True)
+    stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
 
 
 def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:

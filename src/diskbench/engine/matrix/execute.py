@@ -74,12 +74,14 @@ def execute(
     watcher: Watcher,
     stop: Stop,
     *,
+    meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
 
-    Returns one report per plan, in order. `take_over` continues cells that another process began.
+    Returns one report per plan, in order. `meanwhile` is called while the first steps begin on
+    their hosts. `take_over` continues cells that another process began.
     """
     endings: dict[str, CellEnding] = {}
 
@@ -91,6 +93,7 @@ def execute(
     for plan in () if take_over else plans:
         cells.know(plan)
     early = [] if take_over else [_spawn(_begin, stations, plan) for plan in plans]
+    meanwhile()
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(cells, stations, poll_s=_OWN_POLL_S if take_over else None)
     for beginning in early:
@@ -132,7 +135,7 @@ def _started(
 
 
 def _begin(stations: LiveStations, plan: Plan) -> None:
-    """Start the first step while this process still imports its workflow engine (half a second).
+    """Start the first step while this process still imports and launches its workflow engine.
 
     The trial's rows are written, and preparing and starting are idempotent: the workflow finds
     what was begun here, and says what went wrong if something did.

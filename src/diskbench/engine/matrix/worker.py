@@ -155,7 +155,7 @@ class Worker:
             if self._is_served(campaign)
         ]
         machines = list_machines(database) if served else []
-        fed = [self._feed(campaign, machines) for campaign in served]
+        fed = [self._feed(campaign, machines, is_free=ended) for campaign in served]
         open_ones = [turn.campaign for turn in fed]
         self._by_time = any(turn.by_time for turn in fed) or bool(machines)
         untaken = self._check_cells({one.campaign_id: one for one in open_ones}) if served else 0
@@ -186,7 +186,10 @@ class Worker:
         return any(cell.owner == me or self.own == cell.campaign_id for cell in live)
 
     def sweep(self) -> None:
-        """Release what outlived its lease, as far as this worker reaches it."""
+        """Release what outlived its lease, as far as this worker reaches it, and remove what nobody
+        reads again."""
+        from diskbench.engine.durable.retention import forget_ended
+
         patterns = self.serves if self.own is None else EVERYWHERE
         try:
             self.swept(
@@ -198,10 +201,13 @@ class Worker:
                 )
             )
             forget_dead(self.session.database)
+            forget_ended(self.session.database)
         except DiskbenchError as error:
             log.warning("%s", error.message)
 
-    def _feed(self, campaign: CampaignRow, machines: Sequence[MachineRecord]) -> Fed:
+    def _feed(
+        self, campaign: CampaignRow, machines: Sequence[MachineRecord], *, is_free: bool
+    ) -> Fed:
         name = campaign.campaign_id
         if name not in self._partitions:
             self._partitions[name] = partitions_of(self.session.database, name)
@@ -212,6 +218,7 @@ class Worker:
             reaches=self._reaches(campaign),
             keep=lambda ending: keep_ending(self.session, ending),
             machines=machines,
+            is_free=is_free,
             partitions=self._partitions[name],
         )
 
@@ -243,8 +250,12 @@ class Worker:
             if cell.trial_id is not None
             and (at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
         }
-        # Of cells that somebody works on nothing needs to be asked.
-        asked = [cell.trial_id for cell in mine if cell.trial_id and cell.trial_id not in in_hand]
+        # Of cells that somebody works on, or that nobody had yet, nothing needs to be asked.
+        asked = [
+            cell.trial_id
+            for cell in mine
+            if cell.trial_id and cell.owner is not None and cell.trial_id not in in_hand
+        ]
         workflows = cells.known(asked)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
@@ -288,7 +299,7 @@ class Worker:
             process.move_here(trial_id, self.session.executor_id)
         elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
-            self.cells.settle(trial_id, None, fault, rented=True)
+            self.cells.settle(trial_id, None, fault)
 
     @property
     def _silence(self) -> float:

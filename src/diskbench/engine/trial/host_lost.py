@@ -48,5 +48,5 @@ class Absence:
         if self._reason is not None:
             raise RentalFailed(
                 f"the machine is gone: {self._reason}",
-                advice="what was finished is kept; start the run again",
+                advice="finished steps are kept; start the run again",
             )

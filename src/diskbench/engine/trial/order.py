@@ -73,5 +73,5 @@ def _end_state(outcome: Outcome) -> RunState:
 def _not_started(run_index: int, before: RunEnd) -> Problem:
     return Problem(
         kind="NotStarted",
-        message=f"run {run_index + 1} was not started: the one before it was {before.state}",
+        message=f"run {run_index + 1} was not started: the run before it was {before.state}",
     )

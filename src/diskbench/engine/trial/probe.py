@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
-from diskbench.fio.overrides import check_override
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
 from diskbench.hosts.facts import gather, gather_and_look
 from diskbench.hosts.install import install_fio as install
 from diskbench.hosts.parse_only import parse_only
 from diskbench.model.facts import DiskFacts
-from diskbench.plan.several_disks import check_several
 
 if TYPE_CHECKING:
-    from diskbench.fio.profiles import Profile
     from diskbench.model.facts import HostFacts
     from diskbench.model.spec import Cell, Plan, TargetSpec
     from diskbench.ports import Host
@@ -92,14 +89,6 @@ def _check_free(cell: Cell, facts: HostFacts) -> None:
 def check_parses(host: Host, plan: Plan) -> None:
     """Have the target's own fio parse every step; raises ProfileError with fio's words."""
     parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
-
-
-def check_profile_suits(profile: Profile, cell: Cell) -> None:
-    """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
-    disks than it can be for; needs no machine."""
-    check_several(profile, cell)
-    for key, text in cell.parameters:
-        check_override(profile, key, text)
 
 
 NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")

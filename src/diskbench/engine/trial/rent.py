@@ -27,7 +27,6 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
-from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
 
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Plan
     from diskbench.ports import Host, Renter, RentWatch
+    from diskbench.store.leases import Lease
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
@@ -63,9 +63,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
             f"profile {draft.cell.profile!r} is not the one that this run was planned with",
             advice="start a new run; what was rented for this one is given back",
         )
-    renew(session, draft, onlooker)
+    lease = renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
-        acquired = _acquired(renter, _claim(session, draft), draft.rental, onlooker)
+        acquired = _acquired(renter, _claim(session, draft, lease), draft.rental, onlooker)
     if onlooker.stopping():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
@@ -191,8 +191,7 @@ def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> H
     return facts.model_copy(update={"cloud": facts.cloud.model_copy(update={"verified": proven})})
 
 
-def _claim(session: Session, plan: Plan) -> Claim:
-    lease = load_lease(session.database, plan.lease_id)
+def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
     assert lease is not None
     assert lease.expires_at is not None
     return Claim(

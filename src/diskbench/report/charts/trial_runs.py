@@ -36,7 +36,7 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for number, step_value in enumerate(values[:MOST_STEPS]):
         line = ChartRunLine(
             label=step_value.step,
-            metric="iops",
+            metric=step_value.metric,
             origin="measured",
             direction=step_value.direction,
             values=tuple(

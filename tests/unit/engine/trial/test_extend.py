@@ -244,7 +244,7 @@ class TestDraft:
         renew(session, plan, watch)
         assert cloud.found(SCOPE) == []
         assert row_end(session, plan.trial_id) > ends + timedelta(hours=1)
-        assert "given back, and rented anew" in watch.notes[0]
+        assert "given back and rented again" in watch.notes[0]
 
     def test_one_on_a_machine_that_others_used_needs_another(self, session, monkeypatch):
         shared = SharedMachine(lease_id=MACHINE, turn=2)

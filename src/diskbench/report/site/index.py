@@ -91,7 +91,7 @@ def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> str:
     foot = "IOPS are those of the step with the most of them in that direction."
     if runs > len(lines):
         summary = f"the newest {len(lines):,} of {runs:,} runs, {summary}"
-        foot += " Older runs stand on the pages of their configurations."
+        foot += " Older runs are on the pages of their configurations."
     return render(
         "site_index.html.j2",
         site,

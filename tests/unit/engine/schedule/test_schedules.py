@@ -185,7 +185,11 @@ def test_an_overlapping_time_is_skipped_and_says_which_matrix_still_ran(watched)
     (running,) = list_campaigns(watched.database)
     watched.rings(TUESDAY)
     assert watched.became[1:] == [
-        ("2026-11-03T03:30+01:00", "skipped", f"matrix {short(running.campaign_id)} was still running")
+        (
+            "2026-11-03T03:30+01:00",
+            "skipped",
+            f"matrix {short(running.campaign_id)} was still running",
+        )
     ]
     watched.finish()
     watched.rings(WEDNESDAY)

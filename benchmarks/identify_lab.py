@@ -289,7 +289,8 @@ def _made(rows):
     yield "## Computed instead of measured"
     yield ""
     yield f"Above {FASTEST_IOPS:,} IOPS the measurement would show this machine and not the lab's"
-    yield "limits. The levels here are those of the catalogue, less 1 %, so they test only the ranking."
+    yield "limits. The levels here are those of the catalogue, less 1 %, so they test only the"
+    yield "ranking."
     yield ""
     yield from table(rows)
 

@@ -244,12 +244,12 @@ def page():
 HEAD = (
     "# Which disk is this",
     "",
-    "This page tests `diskbench identify` on disks whose type is known. Each is a lab disk with the",
-    "limits of its type. fio measured it in four steps (random reads and writes of 4 KiB, reads and",
-    "writes of 1 MiB). `identify` then searched the disks of all clouds, without knowing the type.",
-    f"The capacity of buckets was divided so that a full burst lasts {LASTS_S:g} s; nothing else was",
-    "changed. The machine had two cores that other work kept busy (load 5 to 9). If it was slower",
-    "than the lab's limits, a figure is missed.",
+    "This page tests `diskbench identify` on disks whose type is known. Each is a lab disk with",
+    "the limits of its type. fio measured it in four steps (random reads and writes of 4 KiB,",
+    "reads and writes of 1 MiB). `identify` then searched the disks of all clouds, without knowing",
+    "the type. The capacity of buckets was divided so that a full burst lasts",
+    f"{LASTS_S:g} s; nothing else was changed. The machine had two cores that other work kept",
+    "busy (load 5 to 9). If it was slower than the lab's limits, a figure is missed.",
     "",
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
@@ -266,9 +266,9 @@ def _counts(real):
     first = sum(one.place == 1 for one in real)
     right = sum(one.is_right for one in real)
     cloud = sum(one.in_cloud for one in real)
-    yield f"With {len(real)} lab disks, the right type came first for **{first}**, and first or as well as"
-    yield f"the first for **{right}**. Limited to the disks of its own cloud (`--provider`), it did so"
-    yield f"for **{cloud}**."
+    yield f"With {len(real)} lab disks, the right type came first for **{first}**, and first or as"
+    yield f"well as the first for **{right}**. Limited to the disks of its own cloud"
+    yield f"(`--provider`), it did so for **{cloud}**."
 
 
 def table(rows):
@@ -288,8 +288,9 @@ def _made(rows):
     yield ""
     yield "## Computed instead of measured"
     yield ""
-    yield f"Above {FASTEST_IOPS:,} IOPS the measurement would show this machine and not the lab's limits."
-    yield "The levels here are those of the catalogue, less 1 %, so they test only the ranking."
+    yield f"Above {FASTEST_IOPS:,} IOPS the measurement would show this machine and not the lab's"
+    yield "limits. The levels here are those of the catalogue, less 1 %, so they test only the"
+    yield "ranking."
     yield ""
     yield from table(rows)
 

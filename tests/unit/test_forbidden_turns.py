@@ -138,14 +138,21 @@ PLAIN = [
     *(
         ROOT / f"docs/{name}.md"
         for name in (
-            *("design", "glossary", "index", "install", "matrix", "renting"),
-            *("runs", "safety", "schedules", "tutorial", "workers"),
+            *("METHOD", "api", "aws", "azure", "catalog", "charts", "compare", "design", "doctor"),
+            *("emulated-clouds", "fidelity", "fio-examples", "fio-options", "gcp", "glossary"),
+            *("identify", "importing", "index", "install", "lab", "matrix", "notebooks"),
+            *("profiles", "published", "published-charts", "rates", "reading", "renting"),
+            *("report", "runs", "safety", "schedules", "scoreboard", "selection", "tutorial"),
+            *("verdict", "vsphere", "which-profile", "workers"),
         )
     ),
 ]
 """Pages that were rewritten in plain English, and may hold no literary turn either. Add a page
 when it has none."""
 CODE = re.compile(r"`[^`]*`")
+REQUIREMENT = re.compile(r"\bMR-\d+")
+"""The labels of the method's rules, which METHOD.md defines; only pages in FOR_CONTRIBUTORS may use
+them."""
 GOLDEN = sorted((PLACE / "verdicts").glob("*.txt")) + sorted((PLACE / "help").glob("*.txt"))
 
 
@@ -191,7 +198,7 @@ def test_no_rewritten_page_holds_a_literary_turn(path: Path) -> None:
         f"{number}: {match.group()!r}"
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if not line.startswith("        ")
-        if (match := UNPLAIN.search(CODE.sub("", line)))
+        if (match := UNPLAIN.search(CODE.sub("", REQUIREMENT.sub("", line))))
     ]
     assert found == []
 

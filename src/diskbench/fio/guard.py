@@ -127,8 +127,8 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
-            advice="correct or remove the named options; docs/profiles.md lists what profiles "
-            "may contain",
+            advice="correct or remove the named options; docs/profiles.md lists what a profile may "
+            "contain",
         )
 
 

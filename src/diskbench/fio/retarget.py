@@ -133,7 +133,7 @@ def _fitted(
     if name in OURS or name in OUTPUT:
         return None, OURS.get(name, "diskbench starts fio and keeps its output")
     if walled and name == "exit_what" and value == "all":
-        return _with(option, "group"), "steps after a stonewall run one at a time"
+        return _with(option, "group"), "each step after a stonewall runs separately"
     if name == "filename":
         return _filename(option, target, names)
     if name == "filename_format":

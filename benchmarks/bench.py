@@ -1,13 +1,15 @@
 """Run the benchmarks, set them beside their floors, and fail when one became worse by a third.
 
     script/bench [--only NAME…]            the quick ones, against benchmarks/baseline.json
-    script/bench --all                     all of them at full size (a quarter of an hour)
-    script/bench --write                   keep the ratios as baseline
-    script/bench --all --write             also write the table of benchmarks/README.md anew
+    script/bench --write                   keep the ratios of the quick ones as the baseline
+    script/bench --write --only NAME       NAME at full size: its rows of the table and its ratios
+    script/bench --all [--write]           all of them at full size
+    script/bench --repeats 5 …             run a benchmark until each of its rows has five values
     script/bench --list                    what there is; --table writes the table, running nothing
 
-NAME is a benchmark (logs), not a row. baseline.json holds ratios to floors and no times: it is
-good on another machine too. A row of seconds without a floor of its own is set beside
+NAME is a benchmark (logs), not a row. The table of benchmarks/README.md is written anew after each
+benchmark, so that it may be filled piece by piece. baseline.json holds ratios to floors and no
+times: it is good on another machine too. A row of seconds without a floor of its own is set beside
 `python -c pass`, ten times, run before and after the benchmark; what is counted in other units is
 compared with what is wanted. Ends with 1, naming the row, when one is worse or did not run.
 """
@@ -17,13 +19,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import re
-import shlex
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -33,10 +30,9 @@ from typing import Any
 
 from benchmarks import bench_table
 from benchmarks.bench_compare import Span, is_worse, ratios, span
-from benchmarks.bench_read import Measured, rows_written
+from benchmarks.bench_read import Measured
 from benchmarks.bench_rows import BENCHES, Bench, Row
-
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks.bench_run import ROOT, NotRunError, arguments, machine, missing, results
 
 
 @dataclass(frozen=True)
@@ -55,14 +51,13 @@ FILES = Files(
 )
 
 
-class NotRunError(Exception):
-    """A benchmark gave no results; the text says why."""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench", description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="all, at full size")
     parser.add_argument("--write", action="store_true", help="keep the results as the baseline")
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="N", help="values of each row, at least"
+    )
     parser.add_argument("--only", action="append", metavar="NAME", help="only this benchmark")
     parser.add_argument("--list", action="store_true", help="print the names and commands")
     parser.add_argument("--table", action="store_true", help="write the table, run nothing")
@@ -79,15 +74,26 @@ def main() -> int:
         for bench in BENCHES
         if (bench.name in options.only if options.only else options.all or bench.quick is not None)
     ]
+    everything = options.all or bool(options.only and options.write)
     if options.list:
         for bench in chosen:
-            print(f"{bench.name:<10} {_command(bench, options.all)}")
+            print(f"{bench.name:<10} {_command(bench, everything)}")
         return 0
-    return run_all(chosen, everything=options.all, write=options.write, files=FILES)
+    return run_all(
+        chosen,
+        everything=everything,
+        write=options.write,
+        files=FILES,
+        at_least=options.repeats,
+    )
 
 
-def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: Files) -> int:
-    """Run `benches` one after another; 0 where none failed and none became worse."""
+def run_all(
+    benches: Sequence[Bench], *, everything: bool, write: bool, files: Files, at_least: int = 1
+) -> int:
+    """Run `benches` one after another, each until its rows have `at_least` so many values; 0 where
+    none failed and none became worse."""
+    begun = time.monotonic()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     print(
         f"load {load:.1f} on {cores} cores{': busy, so read ratios only' if load > cores else ''}"
@@ -98,7 +104,7 @@ def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: F
     for bench in benches:
         started = time.monotonic()
         try:
-            rows = results(bench, everything=everything)
+            rows = results(bench, everything=everything, at_least=at_least)
         except NotRunError as error:
             faults.append(f"{bench.name} was not measured: {error}")
             print(f"\n{faults[-1]}", flush=True)
@@ -110,47 +116,16 @@ def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: F
             fault = _judge(bench, row, found, _key(bench, row, everything), baseline, write=write)
             if fault:
                 faults.append(fault)
-            if write and _arguments(bench, everything) == bench.arguments:
-                measured[bench_table.key(bench, row.name)] = _record(found)
+            if write and arguments(bench, everything) == bench.arguments:
+                measured[bench_table.key(bench, row.name)] = _record(found, loaded=load > cores)
         if write:
             _write(files.baseline, baseline)
             _write(files.measured, measured)
             write_table(files)
+    print(f"\n{time.monotonic() - begun:.0f} s in all")
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     return 1 if faults else 0
-
-
-def results(bench: Bench, *, everything: bool) -> list[tuple[Row, Measured]]:
-    """The rows of `bench`, run now. Raises NotRunError."""
-    script = ROOT / bench.script
-    if not script.is_file():
-        raise NotRunError(f"{bench.script} is not there")
-    before = yardstick()
-    with tempfile.TemporaryDirectory() as folder:
-        found = _run(bench, script, Path(folder, "rows.json"), everything=everything)
-    floor = statistics.mean([before, yardstick()])
-    declared = {row.name: row for row in bench.rows}
-    rows = []
-    for one in found:
-        if one.floor is None and one.unit == "s":
-            one = Measured(one.name, one.unit, one.ours, tuple(floor for _ in one.ours))
-        rows.append((declared.get(one.name, Row(one.name, "–", None)), one))
-    return rows
-
-
-def missing(bench: Bench, rows: Sequence[tuple[Row, Measured]]) -> list[str]:
-    """The declared rows that a script did not give."""
-    given = {row.name for row, _ in rows}
-    return [row.name for row in bench.rows if row.name not in given]
-
-
-def yardstick() -> float:
-    """Seconds of ten starts of Python, one after another: the floor of what has none."""
-    start = time.perf_counter()
-    for _ in range(10):
-        subprocess.run([sys.executable, "-S", "-c", "pass"], check=True)
-    return time.perf_counter() - start
 
 
 def write_table(files: Files) -> None:
@@ -162,48 +137,6 @@ def write_table(files: Files) -> None:
 def kept_measurements(files: Files) -> dict[str, Any]:
     """What was measured last: benchmark and row → measurement."""
     return _read(files.measured)
-
-
-def _run(bench: Bench, script: Path, into: Path, *, everything: bool) -> list[Measured]:
-    argv = [sys.executable, str(script), *shlex.split(_arguments(bench, everything))]
-    writes_json = "--json" in script.read_text(encoding="utf-8")
-    if writes_json:
-        argv += ["--json", str(into)]
-    elif bench.adapter is None:
-        raise NotRunError(f"{bench.script} does not know --json, and has no adapter")
-    # A benchmark imports its neighbours both as `report` and as `benchmarks.report`.
-    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    try:
-        done = subprocess.run(
-            argv,
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=bench.limit_s,
-        )
-    except subprocess.TimeoutExpired:
-        raise NotRunError(f"no end after {bench.limit_s:.0f} s") from None
-    text = into.read_text(encoding="utf-8") if into.is_file() else done.stdout
-    rows = _rows(text, bench)
-    if not rows:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise NotRunError(f"it ended with {done.returncode}: {' '.join(last)}")
-    return rows  # 1 with results: it missed a target of its own, which the table says too
-
-
-def _rows(text: str, bench: Bench) -> list[Measured]:
-    """The rows of what a script wrote, or printed."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        document = None
-    if isinstance(document, dict) and "rows" in document:
-        return rows_written(document)
-    declared = {row.name for row in bench.rows}
-    return [row for row in bench.adapter(text) if row.name in declared] if bench.adapter else []
 
 
 def _judge(
@@ -248,7 +181,7 @@ def _ratio(row: Row, found: Measured) -> Span | None:
     return None
 
 
-def _record(found: Measured) -> dict[str, Any]:
+def _record(found: Measured, *, loaded: bool) -> dict[str, Any]:
     ours = span(found.ours)
     record: dict[str, Any] = {
         "unit": found.unit,
@@ -256,6 +189,8 @@ def _record(found: Measured) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
     }
+    if loaded:
+        record["loaded"] = True
     if found.floor is not None and min(found.floor) > 0:
         record["floor"] = _short(statistics.median(found.floor))
         record["ratio"] = _short(statistics.median(ratios(found.ours, found.floor)))
@@ -266,31 +201,13 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def machine() -> str:
-    """This machine as the table names it: cores, processor, memory, Python."""
-    model, memory = platform.machine(), ""
-    cpuinfo, meminfo = Path("/proc/cpuinfo"), Path("/proc/meminfo")
-    if cpuinfo.is_file() and (
-        named := re.search(r"^model name\s*: (.+)$", cpuinfo.read_text(), re.M)
-    ):
-        model = re.sub(r"\((R|TM)\)|\bCPU\b|\bProcessor\b|@.*", "", named[1])
-        model = " ".join(model.split())
-    if meminfo.is_file() and (found := re.search(r"MemTotal: +(\d+) kB", meminfo.read_text())):
-        memory = f", {int(found[1]) / 2**20:.0f} GiB"
-    return f"{os.cpu_count()} cores {model}{memory}, Python {platform.python_version()}"
-
-
-def _arguments(bench: Bench, everything: bool) -> str:
-    return bench.arguments if everything or bench.quick is None else bench.quick
-
-
 def _command(bench: Bench, everything: bool) -> str:
-    return bench_table.command(bench, _arguments(bench, everything))
+    return bench_table.command(bench, arguments(bench, everything))
 
 
 def _key(bench: Bench, row: Row, everything: bool) -> str:
     """A baseline is for one row measured with the same arguments."""
-    return f"{bench.name} {_arguments(bench, everything)}: {row.name}"
+    return f"{bench.name} {arguments(bench, everything)}: {row.name}"
 
 
 def _read(path: Path) -> dict[str, Any]:

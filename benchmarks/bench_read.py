@@ -21,11 +21,12 @@ class Measured:
 def site_printed(text: str) -> list[Measured]:
     """The rows of the tables that benchmarks/publish.py and benchmarks/report.py print."""
     rows = []
-    for name, wall, _, peak in re.findall(
+    for name, wall, cpu, peak in re.findall(
         r"^(\w+) +([\d.]+) +([\d.]+) +([\d.]+)(?: +[\d.]+)?$", text, re.M
     ):
         name = "import" if name == "build" else name
         rows.append(Measured(name, "s", (float(wall),)))
+        rows.append(Measured(f"{name}, CPU", "s", (float(cpu),)))
         rows.append(Measured(f"{name}, memory", "MB", (float(peak),)))
     sizes = re.findall(r"^site: .* files, ([\d.]+) MB", text, re.M)
     return rows + [Measured("site, size", "MB", (float(size),)) for size in sizes]
@@ -64,5 +65,6 @@ def stored_written(text: str) -> list[Measured]:
     rows = []
     for name, costs in parts.items():
         rows.append(Measured(name, "s", tuple(one["wall_s"] for one in costs), floor or None))
+        rows.append(Measured(f"{name}, CPU", "s", tuple(one["cpu_s"] for one in costs)))
         rows.append(Measured(f"{name}, memory", "MB", tuple(one["peak_mb"] for one in costs)))
     return rows

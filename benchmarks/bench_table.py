@@ -70,7 +70,7 @@ def _line(bench: Bench, row: Row, found: Mapping[str, Any] | None) -> str:
         floor = row.floor
         if found.get("floor") is not None:
             floor += f": {figure(found['floor'], unit)} (× {figure(found['ratio'], '')})"
-        when = f"{found['date']}, {found['machine']}"
+        when = f"{found['date']}, {found['machine']}{', loaded' if found.get('loaded') else ''}"
     typed = f"`{command(bench, bench.arguments)}`"
     cells = (row.name, typed, measured, row.wanted, floor, row.peer, when)
     return f"| {' | '.join(cells)} |"

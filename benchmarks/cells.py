@@ -9,6 +9,10 @@ which benchmarks/cells_chart.py draws the curves of docs/scale.md.
 
     python benchmarks/cells.py [--cells 1000] [--workers 4] [--json FILE] [--statements 20]
     python benchmarks/cells.py --cells 10000 --workers 16        (an hour or more on two cores)
+    python benchmarks/cells.py --cells 10000 --workers 16 --first 400       (its first 400 cells)
+
+With `--first` the workers are ended when so many cells are done: what a cell costs while thousands
+wait. The books are then not audited, since cells are under way.
 """
 
 from __future__ import annotations
@@ -111,6 +115,8 @@ class Measured:
 
     wall_s: float
     workers: tuple[Use, ...]
+    connections: int
+    """The most connections to PostgreSQL at one time, without this process's."""
     detached_s: float
     """CPU seconds of what the workers detached: fio, and the shell that looks after it."""
     database: Counted
@@ -122,6 +128,7 @@ def main() -> int:
     parser.add_argument("--cells", type=int, default=1000, help="a multiple of 10")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--parallel", type=int, default=None, help="default: 4 a worker")
+    parser.add_argument("--first", type=int, default=None, help="end when this many cells are done")
     parser.add_argument("--within", type=float, default=7200.0, help="seconds until it gives up")
     parser.add_argument("--json", type=Path, default=None, help="add a line of JSON to this file")
     parser.add_argument("--statements", type=int, default=0, help="list the N most frequent ones")
@@ -156,19 +163,24 @@ def main() -> int:
             if given.log:
                 given.log.write_text(process.log.read_text(errors="replace"))
         frequent = statements(database, given.statements)
-        books = audit(database, state / "user" / "evidence", expected=world.rows, left=world.left())
+        evidence = state / "user" / "evidence"
+        books = (
+            None
+            if given.first
+            else audit(database, evidence, expected=world.rows, left=world.left())
+        )
         cells = cells_of(database)
         sizes = sizes_of(database)
         kept = (path for path in (state / "user" / "evidence").rglob("*") if path.is_file())
         sizes["evidence"] = sum(path.stat().st_size for path in kept)
-    figures = figures_of(found, cells, sizes, allowed)
+    figures = figures_of(found, cells, sizes, allowed, of=given.cells)
     show(figures, found, books, cells, allowed)
     for calls, ms, text in frequent:
         print(f"{calls / len(cells):8.2f} a cell {ms / len(cells):8.2f} ms a cell  {text}")
     if given.json:
         with given.json.open("a") as sink:
             sink.write(json.dumps(figures) + "\n")
-    good = not books.wrong and books.done == given.cells
+    good = books is None or (not books.wrong and books.done == given.cells)
     return 0 if good and most_at_once(cells) <= allowed and not out_of_turn(cells) else 1
 
 
@@ -184,12 +196,14 @@ def measured(process: Process, world: World, database: str, given: argparse.Name
         for n in range(given.workers)
     ]
     starting: dict[int, float] = {}
+    connections = 0
     try:
-        while not over(database):
+        while not over(database) and not done(database, given.first):
             if time.monotonic() - began > given.within:
                 sys.exit(f"it did not end:\n{process.end_of_log()}")
             if not starting and states(database).keys() - {"waiting", "queued"}:
                 starting = {one.pid: sum(cpu_of(one.pid)) for one in started}
+            connections = max(connections, connected(database))
             time.sleep(1.0)
         wall = time.monotonic() - began
         after = counted(database)
@@ -201,7 +215,7 @@ def measured(process: Process, world: World, database: str, given: argparse.Name
             one.terminate()
         for one in started:
             one.wait(60)
-    return Measured(wall, uses, orphans_s(), after.since(before))
+    return Measured(wall, uses, connections, orphans_s(), after.since(before))
 
 
 def cpu_of(pid: int) -> tuple[float, float]:
@@ -268,9 +282,10 @@ def statements(database: str, most: int) -> list[Any]:
 
 
 def cells_of(database: str) -> list[Cell]:
-    """Every cell with its times, in order."""
+    """Every cell that ended with its times, in order."""
     query = (
-        "SELECT position, queued_at, started_at, finished_at FROM diskbench_cell ORDER BY position"
+        "SELECT position, queued_at, started_at, finished_at FROM diskbench_cell"
+        " WHERE finished_at IS NOT NULL ORDER BY position"
     )
     return [
         Cell(position, *(datetime.fromisoformat(at).timestamp() for at in times))
@@ -290,6 +305,20 @@ def sizes_of(database: str) -> dict[str, int]:
         "our_tables": f"{table} n.nspname = 'public'",
     }
     return {name: int(_ask(database, query)[0][0]) for name, query in queries.items()}
+
+
+def connected(database: str) -> int:
+    """How many connections there are to the database, without this one."""
+    query = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    return int(_ask(database, query)[0][0])
+
+
+def done(database: str, first: int | None) -> bool:
+    """Whether so many cells are done; False without a number."""
+    return first is not None and states(database)["done"] >= first
 
 
 def over(database: str) -> bool:
@@ -336,7 +365,7 @@ def out_of_turn(cells: Sequence[Cell]) -> int:
 
 
 def figures_of(
-    found: Measured, cells: Sequence[Cell], sizes: dict[str, int], allowed: int
+    found: Measured, cells: Sequence[Cell], sizes: dict[str, int], allowed: int, *, of: int
 ) -> dict[str, Any]:
     """The figures of the run, those that grow with the number of cells by cell."""
     count = len(cells)
@@ -351,12 +380,15 @@ def figures_of(
     makespan_s = max(cell.finished for cell in cells) - first
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "cells": count,
+        "cells": of,
+        "ended": count,
         "workers": len(found.workers),
         "allowed": allowed,
         "wall_s": round(found.wall_s, 1),
         "makespan_s": round(makespan_s, 1),
         "makespan_to_ideal": round(makespan_s / ideal_s, 3),
+        "taken_after_s": round(sum(cell.started - cell.queued for cell in cells) / count, 3),
+        "connections_a_worker": round(found.connections / len(found.workers), 1),
         "cpu_s_a_cell": round((all_s - starting_s) / count, 3),
         "start_cpu_s_a_worker": round(starting_s / len(found.workers), 2),
         "with_start_cpu_s_a_cell": round(all_s / count, 3),
@@ -373,10 +405,14 @@ def figures_of(
 
 
 def show(
-    figures: dict[str, Any], found: Measured, books: Books, cells: Sequence[Cell], allowed: int
+    figures: dict[str, Any],
+    found: Measured,
+    books: Books | None,
+    cells: Sequence[Cell],
+    allowed: int,
 ) -> None:
     """Print the figures."""
-    for name, count in books.counts.items():
+    for name, count in (books.counts if books else {}).items():
         print(f"{name:28} {count}")
     print(f"{'at once, at most':28} {most_at_once(cells)} of {allowed}")
     print(f"{'out of turn':28} {out_of_turn(cells)}")
@@ -384,7 +420,7 @@ def show(
         print(f"{name.replace('_', ' '):28} {figure}")
     by_fio = len(cells) * FIO_S / allowed
     print(f"{'ideal by fio alone':28} {by_fio:.1f} s: {found.wall_s / by_fio:.1f} times")
-    for one in books.wrong:
+    for one in books.wrong if books else ():
         print(f"  {one}")
 
 

@@ -26,25 +26,34 @@ def main(source: Path, target: Path) -> None:
     target.write_text(vl_convert.vegalite_to_svg(chart(runs)))
 
 
-def chart(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The Vega-Lite document of all panels, side by side."""
+def chart(
+    runs: list[dict[str, Any]],
+    panels: dict[str, dict[str, str]] = PANELS,
+    x: str = "cells",
+    x_title: str = "cells of the matrix",
+) -> dict[str, Any]:
+    """The Vega-Lite document of all panels, side by side: title → field of a line → its name, over
+    the field `x`."""
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": "white",
-        "hconcat": [_panel(title, fields, runs) for title, fields in PANELS.items()],
+        "hconcat": [_panel(title, fields, runs, x, x_title) for title, fields in panels.items()],
         "resolve": {"scale": {"color": "independent"}},
     }
 
 
-def _panel(title: str, fields: dict[str, str], runs: list[dict[str, Any]]) -> dict[str, Any]:
+def _panel(
+    title: str, fields: dict[str, str], runs: list[dict[str, Any]], x: str, x_title: str
+) -> dict[str, Any]:
     rows = [
         {
-            "cells": run["cells"],
+            x: run[x],
             "value": run[field],
             "what": f"{name}, {run.get('version', 'now')}",
         }
         for run in runs
         for field, name in fields.items()
+        if field in run
     ]
     return {
         "title": {"text": title, "anchor": "start", "fontSize": 12},
@@ -54,10 +63,10 @@ def _panel(title: str, fields: dict[str, str], runs: list[dict[str, Any]]) -> di
         "mark": {"type": "line", "point": True},
         "encoding": {
             "x": {
-                "field": "cells",
+                "field": x,
                 "type": "quantitative",
                 "scale": {"type": "log"},
-                "title": "cells of the matrix",
+                "title": x_title,
             },
             "y": {
                 "field": "value",

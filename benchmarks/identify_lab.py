@@ -244,20 +244,20 @@ def page():
 HEAD = (
     "# Which disk is this",
     "",
-    "`diskbench identify` on disks whose type is known: each is a lab disk with its type's limits,",
-    "measured by fio in four steps (random reads and writes of 4 KiB, reads and writes of 1 MiB)",
-    "and identified from what was stored, among the disks of all clouds, without its type. The",
-    f"capacity of buckets is divided so that a full burst lasts {LASTS_S:g} s; nothing else is.",
-    "The machine had two cores that other work kept busy (load 5 to 9): where it was slower than",
-    "the lab's limits, a figure is missed.",
+    "This page tests `diskbench identify` on disks whose type is known. Each is a lab disk with the",
+    "limits of its type. fio measured it in four steps (random reads and writes of 4 KiB, reads and",
+    "writes of 1 MiB). `identify` then searched the disks of all clouds, without knowing the type.",
+    f"The capacity of buckets was divided so that a full burst lasts {LASTS_S:g} s; nothing else was",
+    "changed. The machine had two cores that other work kept busy (load 5 to 9). If it was slower",
+    "than the lab's limits, a figure is missed.",
     "",
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
     "",
-    "A test holds that this page is what today's rules make of the measured levels",
+    "A test checks that this page shows what today's rules make of the measured levels",
     "(`benchmarks/identify_rows/levels.json`). *As well* names types that fit as well as the",
-    "first: two tiers of a cloud may promise the same, and bought figures are those that the owner",
-    "of the disk chose, so that other types may be sold with the same ones.",
+    "first: two tiers of a cloud may promise the same, and the owner of a disk chooses its",
+    "provisioned figures, so other types may have the same ones.",
     "",
 )
 
@@ -266,9 +266,9 @@ def _counts(real):
     first = sum(one.place == 1 for one in real)
     right = sum(one.is_right for one in real)
     cloud = sum(one.in_cloud for one in real)
-    yield f"Of {len(real)} lab disks the right type came first for **{first}**, first or as well as"
-    yield f"the first for **{right}**, and so among the disks of its own cloud for **{cloud}**"
-    yield "(`--provider`)."
+    yield f"With {len(real)} lab disks, the right type came first for **{first}**, and first or as well as"
+    yield f"the first for **{right}**. Limited to the disks of its own cloud (`--provider`), it did so"
+    yield f"for **{cloud}**."
 
 
 def table(rows):
@@ -288,8 +288,8 @@ def _made(rows):
     yield ""
     yield "## Computed instead of measured"
     yield ""
-    yield f"Above {FASTEST_IOPS:,} IOPS this machine would be measured and not the lab's limits:"
-    yield "the levels are those of the catalogue, 1 % low, and so prove only the ranking."
+    yield f"Above {FASTEST_IOPS:,} IOPS the measurement would show this machine and not the lab's limits."
+    yield "The levels here are those of the catalogue, less 1 %, so they test only the ranking."
     yield ""
     yield from table(rows)
 

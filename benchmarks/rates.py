@@ -37,41 +37,41 @@ TABLES = {
     "splits": Table(
         "Levels over runs",
         "Series of runs on one machine: noise of an AR(1) process with correlation φ and "
-        "standard deviation sd. *Split*: more than one level is named. *Used up*: one of them "
-        "is named as what is left after a burst. Then the same noise with a fall by half "
-        "after 40 % of the runs: *found* within one run of the truth.",
-        ("series", "split", "used up", "fall found", "missed", "found elsewhere"),
+        "standard deviation sd. *Split*: the analysis finds more than one level. *Used up*: it "
+        "calls one of them the level after a burst. The other columns use the same noise with a "
+        "drop by half after 40 % of the runs. *Found*: within one run of the truth.",
+        ("series", "split", "used up", "drop found", "missed", "found elsewhere"),
         rates_series.SPLITS,
     ),
     "stalls": Table(
         "Stalls",
-        "Half an hour of seconds at 1,000 IOPS with noise, in which nothing is done for "
-        "stretches of so many seconds, together so large a share of the time. *Found*: of the "
-        "stretches, those in which a stall is named. *False*: of the stalls that are named, "
-        "those in no stretch. The last column: named stalls in the same noise without any "
-        "stretch, of all series.",
+        "Half an hour of seconds at 1,000 IOPS with noise. There is no I/O in stretches of the "
+        "given length, which take the given share of the time. *Found*: the stretches in which "
+        "the analysis finds a stall. *False*: the reported stalls that are outside all "
+        "stretches. Last column: reported stalls in the same noise without any stretch, over "
+        "all series.",
         ("stretches", "found", "false", "series without any: false"),
         rates_series.STALLS,
     ),
     "refill": Table(
         "Buckets that refill",
-        "Each disk that has a bucket, with seeded courses of six steps: full load, light load "
+        "Each disk that has a bucket, with seeded sequences of six steps: full load, light load "
         "(a part of the baseline), and pauses between them. *Mean*: steps at full load whose "
         "promised mean is within 2 % of the truth. *Cliff*: cliffs found within 2 s or 1 % of "
-        "the truth; *false*: cliffs where none is. *Empty*: steps at whose start the bucket "
-        "is rightly said to hold more or less than 2 % of it, afterwards, from what was "
-        "measured.",
+        "the truth. *False cliffs*: cliffs where there is none. *Empty*: steps for which the "
+        "analysis, from the measured figures, correctly says whether the bucket holds more or "
+        "less than 2 % at the start of the step.",
         ("disk", "mean", "worst", "cliff", "false cliffs", "empty"),
         rates_refill.LINES,
     ),
     "tail": Table(
         "Writes that end unwritten",
-        "Buffered writes that end without a sync, so many times the memory, on a disk of "
-        "known rate. The kernel lets writers leave 15 to 20 % of the memory that is free or "
-        "can be freed (here 80 to 100 % of all). *Before*: figures within 10 % of the disk's "
-        "rate. *Corrected*: figures less what was not written; where more than a quarter may "
-        "be, none is corrected, and the page cache is named. *Right*: of the corrected ones, "
-        "those within 10 %; then the median and the worst error.",
+        "Buffered writes that end without a sync, on a disk of known rate. They write the given "
+        "multiple of the memory. The kernel lets writers leave 15 to 20 % of the memory that is "
+        "free or can be freed (here 80 to 100 % of all memory). *Before*: figures within 10 % of "
+        "the disk's rate. *Corrected*: figures from which the unwritten part was subtracted; if "
+        "more than a quarter may be unwritten, nothing is corrected and the page cache is named. "
+        "*Right*: corrected figures within 10 %; then the median and the worst error.",
         ("bytes ÷ memory", "before", "corrected", "right", "median", "worst"),
         rates_tail.LINES,
     ),
@@ -108,10 +108,11 @@ def text(table):
 HEAD = (
     "# Rates of false and missed findings",
     "",
-    "Rules tried on made series and courses with known answers, each line with a seed of its own.",
-    "Counts are given with the 95 % interval of the rate. Made by",
-    "`python -m benchmarks.rates --write`; a test computes some lines, a thorough one all of them.",
-    "The bounds that the detectors of cliffs are held to are in `benchmarks/method.py`.",
+    "The rules are tested with generated series and sequences whose answers are known. Each line",
+    "has its own seed. Counts come with the 95 % interval of the rate.",
+    "`python -m benchmarks.rates --write` writes this page. A test computes some lines, a thorough",
+    "test computes all of them. The limits for the detectors of cliffs are in",
+    "`benchmarks/method.py`.",
     "",
 )
 

@@ -83,34 +83,36 @@ def page(found):
     lines = [
         "# Scoreboard",
         "",
-        "The verdict that a storage engineer would give, written by hand before the rules",
-        "(`benchmarks/scoreboard_rows`), beside what diskbench says of the same row today. Rows",
-        "are the published figures that ship, the recorded cases of `tests/cases/limiter`, and",
-        "series with known answers, which are computed and not measured. Made by",
-        "`python -m benchmarks.scoreboard --write`; a test fails when this page is out of date.",
+        "This page compares the verdict that a storage engineer would give with the verdict that",
+        "diskbench gives today for the same row. The expected verdicts were written by hand before",
+        "the rules (`benchmarks/scoreboard_rows`). Rows are the published figures that ship, the",
+        "recorded cases of `tests/cases/limiter`, and series with known answers, which are computed",
+        "and not measured. `python -m benchmarks.scoreboard --write` writes this page; a test fails",
+        "if it is out of date.",
         "",
         "- **right**: limiter, regime and trust are all as expected",
-        "- **partly**: the limiter is right and regime or trust is not, or the limiter is unknown",
-        "- **wrong**: a limiter is named that is not the one",
-        "- **absurd**: the same with trust `yes`, or trust `yes` where it should be `no`",
+        "- **partly**: the limiter is right but regime or trust is not, or the limiter is unknown",
+        "- **wrong**: diskbench names another limiter than the expected one",
+        "- **absurd**: the same with trust `yes`, or trust `yes` where `no` is expected",
         "",
         "## Counts",
         "",
         *_counts(found),
         "",
-        "Counts of all rows at earlier stages, by the rows of that day:",
+        "Counts of all rows at earlier stages, with the rows that existed then:",
         "",
         *_history(),
         "",
         "## Limiters",
         "",
-        "How often each expected limiter was given which name; the diagonal is not shown.",
+        "How often diskbench named another limiter than the expected one.",
         "",
         *_confusion(found),
         "",
         "## Cliffs",
         "",
-        "Of the series only: a cliff counts as found within 30 s (over runs, within one run).",
+        "Only for the series. A cliff counts as found if it is within 30 s of the truth (over runs: within",
+        "one run).",
         "",
         *_cliffs(found),
         "",
@@ -158,7 +160,7 @@ def _confusion(found):
 
 def _cliffs(found):
     marks = Counter(row.cliff for row in found if row.source == "series")
-    yield "| there and found | missed | false | none and none found |"
+    yield "| found | missed | false | correctly none |"
     yield "| ---: | ---: | ---: | ---: |"
     cells = " | ".join(str(marks[name]) for name in ("found", "missed", "false", "none"))
     yield f"| {cells} |"

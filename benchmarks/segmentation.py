@@ -5,6 +5,7 @@
 Series of noise and of a disk that falls off a cliff, of an hour, of four and of a day. The floor is
 one step of the search in NumPy for all pairs of places in the series: an addition and the least sum
 of each row. Both are taken in turn; the table shows the least time of each, and their ratio.
+Targets, our choice: 8 times that step, and 12 ms of CPU for an hour on two cores of 2026.
 """
 
 import argparse
@@ -16,8 +17,8 @@ import numpy as np
 from diskbench.analysis.changes import changes
 from diskbench.analysis.synthetic import Noise, bucket, flat
 
-MOST_RATIO = 60
-"""Our target: the costs of all pairs, eleven such steps, and the levels around the cuts."""
+MOST_RATIO = 8
+MOST_MS_OF_AN_HOUR = 12
 
 
 def main():
@@ -25,7 +26,7 @@ def main():
     parser.add_argument("--times", type=int, default=20)
     options = parser.parse_args()
     print(f"{'series':22}{'changes ms':>12}{'floor ms':>10}{'ratio':>8}")
-    worst = 0.0
+    worst, of_an_hour = 0.0, 0.0
     for name, values in series():
         ours, floors = [], []
         for _ in range(options.times):
@@ -33,9 +34,15 @@ def main():
             floors.append(cpu_s(floor, values))
         ratio = min(ours) / min(floors)
         worst = max(worst, ratio)
+        if name.startswith("1 h"):
+            of_an_hour = max(of_an_hour, 1000 * min(ours))
         print(f"{name:22}{1000 * min(ours):12.1f}{1000 * min(floors):10.1f}{ratio:8.1f}")
-    print(f"target at most {MOST_RATIO}: {'met' if worst <= MOST_RATIO else 'MISSED'}")
-    return 0 if worst <= MOST_RATIO else 1
+    met = worst <= MOST_RATIO and of_an_hour <= MOST_MS_OF_AN_HOUR
+    print(
+        f"at most {worst:.1f} times the floor, {of_an_hour:.1f} ms for an hour; "
+        f"target {MOST_RATIO} times and {MOST_MS_OF_AN_HOUR} ms: {'met' if met else 'MISSED'}"
+    )
+    return 0 if met else 1
 
 
 def series():

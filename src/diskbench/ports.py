@@ -152,8 +152,9 @@ class EvidenceStore(Protocol):
         """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause."""
         ...
 
-    def settle(self) -> None:
-        """Return when all that was put so far survives a power failure. Raises StoreUnavailable."""
+    def settle(self, prefix: str = "") -> None:
+        """Return when what was put so far under `prefix/`, or all, survives a power failure. Raises
+        StoreUnavailable."""
         ...
 
 

@@ -97,10 +97,10 @@ def format_duration_s(seconds: float) -> str:
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
         return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
+    hours, minutes = divmod(round(whole / 60), 60)
     if hours < 48:
         return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
-    days, hours = divmod(hours, 24)
+    days, hours = divmod(round(whole / 3600), 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
 
 

@@ -142,8 +142,8 @@ def test_a_datastore_without_room_is_refused_before_anything_is_made(
 @pytest.mark.parametrize(
     ("method", "fault", "code", "told"),
     [
-        ("ReconfigVM_Task", "NoDiskSpace", 1, "has no room"),
-        ("CloneVM_Task", "InsufficientResourcesFault", 1, "no room for the machine"),
+        ("ReconfigVM_Task", "NoDiskSpace", 1, "has no free space"),
+        ("CloneVM_Task", "InsufficientResourcesFault", 1, "no capacity for the machine"),
         ("CloneVM_Task", "NoPermission", 2, "VirtualMachine.Provisioning.DeployTemplate"),
     ],
 )

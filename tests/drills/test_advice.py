@@ -52,7 +52,7 @@ def test_no_advice_names_an_unknown_command():
 
 @drill(
     done="the SQLite file is overwritten in the middle, at its beginning, and cut",
-    holds="the advice is to rebuild, not to look for a server; followed, it brings results back",
+    holds="the advice is to rebuild, not to look for a server; the rebuild restores the results",
 )
 @pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
 def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
@@ -80,11 +80,11 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 
 
 @drill(
-    done="a run is suspended because its host, or its database, went away",
-    holds="stdout and stderr name one command, diskbench resume TRIAL, and neither starts it anew",
+    done="a run is suspended because its host or its database no longer answers",
+    holds="stdout and stderr name one command, diskbench resume TRIAL, and none starts a new run",
 )
 @pytest.mark.parametrize("cause", ["host", "database"])
-def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
+def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     from diskbench.cli.run_results import print_problems
     from diskbench.cli.run_tables import print_table
     from diskbench.engine.matrix.execute import TrialEnding
@@ -111,10 +111,10 @@ def test_a_suspended_run_is_gone_on_with_and_not_begun_again(cause, capsys):
 
 @drill(
     done="the process of a run is killed, and the run is shown afterwards",
-    holds="the next command it names is resume, which the parser takes and which finishes the run",
+    holds="the next command it names is resume; the parser accepts it, and it finishes the run",
     quick=False,
 )
-def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
+def test_a_killed_run_is_shown_with_the_command_that_resumes_it(cli):
     (cli.home / "disk").mkdir()
     job = cli.home / "j.fio"
     job.write_text(
@@ -138,8 +138,8 @@ def test_a_killed_run_is_shown_with_the_command_that_goes_on_with_it(cli):
 
 
 @drill(
-    done="the evidence holds names with control characters and no UTF-8, a manifest that is a "
-    "directory, one of another shape, and a run without its files",
+    done="the evidence has names with control characters or without UTF-8, a manifest that is a "
+    "directory, a manifest of another form, and a run without its files",
     holds="rebuild makes every other run again, names each bad one, and exits 1",
 )
 def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
@@ -171,7 +171,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
 
 
 @drill(
-    done="status, results, matrices and tables with long names are piped, with no width named",
+    done="status, results, matrices and tables with long names are piped, without a given width",
     holds="no column is left out and no cell is cut",
 )
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
@@ -208,7 +208,7 @@ def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
 @drill(
     done="a run is measured with the database on PostgreSQL, in a new home and in one whose data "
     "directory was left open by an earlier version",
-    holds="the data directory is of mode 700, and files of evidence and the secret of 600",
+    holds="the data directory has mode 700; files of evidence and the secret have mode 600",
 )
 @pytest.mark.parametrize("before", ["new", "open"])
 def test_the_data_directory_is_private_beside_postgresql(cli, before):
@@ -231,8 +231,8 @@ def test_the_data_directory_is_private_beside_postgresql(cli, before):
 
 
 @drill(
-    done="the evidence is put into a directory that others were given access to",
-    holds="its mode, and that of the files in it, stay as its owner wants them",
+    done="the evidence is stored in a directory to which other users have access",
+    holds="the modes of the directory and of its files do not change",
 )
 def test_a_shared_evidence_directory_stays_shared(cli):
     shared = cli.home / "shared"

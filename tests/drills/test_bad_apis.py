@@ -92,8 +92,8 @@ def state() -> Iterator[Path]:
 
 
 @drill(
-    done="calls of a cloud's API fail, hang, lose their answer, arrive twice or late, "
-    "or are throttled, 60 % of those that change something",
+    done="60 % of the changing calls to a cloud's API fail, hang, lose their answer, arrive "
+    "twice or late, or are throttled",
     holds="the matrix ends with every cell done once, and nothing is left rented",
 )
 @pytest.mark.parametrize("name", CLOUDS)

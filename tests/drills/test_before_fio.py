@@ -95,10 +95,11 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
 
 
 @drill(
-    done="a stop while a claim on the disk, which is locked and names no trial, is in the way",
-    holds="the step ends as stopped within seconds, fio never starts, and the claim is given up",
+    done="a stop arrives while the step waits for a locked claim on the disk that names no trial",
+    holds="the step ends as stopped within seconds, fio never starts, and the step gives up its "
+    "own claim",
 )
-def test_a_stop_arrives_while_a_claim_says_nothing(unit: Unit, their_claim: Path) -> None:
+def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
     asked = threading.Event()
 
     def stage(name: str) -> None:
@@ -115,11 +116,11 @@ def test_a_stop_arrives_while_a_claim_says_nothing(unit: Unit, their_claim: Path
 
 
 @drill(
-    done="the same claim is in the way of a run that is not to wait, and of one that waits",
-    holds="the first is refused with the words whose claim it is; the second is told, and goes on "
-    "when the claim is let go",
+    done="the same claim blocks a run that may not wait, and a run that waits",
+    holds="the first is refused and names the claim; the second reports it, and continues when "
+    "the claim is released",
 )
-def test_a_claim_that_says_nothing_is_told(unit: Unit, their_claim: Path) -> None:
+def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
     notes: list[str] = []
     with locked(their_claim):
         with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
@@ -136,8 +137,8 @@ def test_a_claim_that_says_nothing_is_told(unit: Unit, their_claim: Path) -> Non
 
 
 @drill(
-    done="a claim of another user is a file without lines of a terabyte",
-    holds="no more than a little of it is read: the disk is taken, and fio runs",
+    done="a claim of another user is a file of a terabyte without a line end",
+    holds="only a small part of it is read: the step takes the disk, and fio runs",
 )
 def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: Path) -> None:
     os.truncate(their_claim, 2**40)
@@ -146,9 +147,9 @@ def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: 
 
 @drill(
     done="a program named fio has 3,000 files of another disk open while a step begins",
-    holds="looking at them takes a moment, and nothing is said of it",
+    holds="checking them takes moments, and nothing is reported",
 )
-def test_a_fio_with_many_files_is_looked_at_in_a_moment(unit: Unit) -> None:
+def test_a_fio_with_many_files_is_checked_in_moments(unit: Unit) -> None:
     many = Path("/dev/shm") / f"many-{secrets.token_hex(6)}"
     many.mkdir()
     code = (
@@ -177,7 +178,7 @@ def test_a_fio_with_many_files_is_looked_at_in_a_moment(unit: Unit) -> None:
 
 
 @drill(
-    done="a stop arrives in the very moment in which the disk is being opened to be held",
+    done="a stop arrives at the moment when the step opens the disk",
     holds="the step ends as stopped, not as refused, and fio never starts",
 )
 def test_a_stop_while_the_disk_is_opened_is_a_stop(
@@ -226,8 +227,8 @@ exec {real.strip()} "$@"
 
 
 @drill(
-    done="a unit asked for its permission for an hour before somebody follows it",
-    holds="only what it asks now is answered, so that fio starts at once",
+    done="a unit has asked for its permission for an hour before a process follows it",
+    holds="only the newest request is answered, so that fio starts at once",
 )
 def test_a_unit_that_asked_for_long_is_answered_once(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
@@ -250,11 +251,12 @@ def test_a_unit_that_asked_for_long_is_answered_once(
 
 
 @drill(
-    done="a unit waits for its permission and nobody follows it, as after its command was killed; "
-    "another run measures the same disk",
-    holds="the other waits a minute at most; whoever follows the first one later has it measured",
+    done="a unit waits for its permission and no process follows it, as after its command was "
+    "killed; another run measures the same disk",
+    holds="the other run waits a minute at most; a process that later follows the first unit "
+    "measures it",
 )
-def test_a_unit_that_nobody_follows_keeps_nobody_from_the_disk(
+def test_a_unit_without_a_follower_does_not_block_the_disk(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
@@ -283,8 +285,8 @@ def test_a_unit_that_nobody_follows_keeps_nobody_from_the_disk(
 
 
 @drill(
-    done="a unit is launched and never begins: its shell cannot be had",
-    holds="the step fails with these words after a while, instead of being waited for without end",
+    done="a unit is launched and never begins: its shell cannot start",
+    holds="the step fails with this reason after a limited time",
 )
 def test_a_unit_that_never_begins_is_not_waited_for(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -311,10 +313,11 @@ def test_a_unit_that_never_begins_is_not_waited_for(
 
 
 @drill(
-    done="the unit, its fio and what holds its disk get SIGTERM, all in the moment before fio runs",
+    done="the unit, its fio and the process that holds its disk get SIGTERM in the moment before"
+    " fio runs",
     holds="the step is failed by the signal, not stopped by the user",
 )
-def test_a_shutdown_while_permission_is_awaited_is_told(unit: Unit) -> None:
+def test_a_shutdown_while_a_unit_waits_for_permission_is_reported(unit: Unit) -> None:
     start(HERE, unit)
     until(lambda: "? " in live(unit))
     os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGTERM)

@@ -92,7 +92,7 @@ COMMANDS = [
     done="A command opens PostgreSQL on a machine whose clock is five minutes off.",
     holds="One line on stderr says by how much, in which direction, and how to set it.",
 )
-def test_a_clock_that_is_off_is_said_by_every_command(
+def test_every_command_reports_a_clock_that_is_off(
     command: tuple[str, ...], seconds: int, user: Cli
 ) -> None:
     done = shifted(user, seconds).run(*command)
@@ -104,9 +104,9 @@ def test_a_clock_that_is_off_is_said_by_every_command(
 @pytest.mark.parametrize("backend", ["postgresql with the right clock", "sqlite five minutes off"])
 @drill(
     done="A command opens a database whose clock is this machine's.",
-    holds="Nothing is said of clocks: SQLite's clock is that of the machine that has the file.",
+    holds="No message about clocks: SQLite uses the clock of the machine with the file.",
 )
-def test_a_clock_that_agrees_is_not_spoken_of(backend: str, user: Cli, tmp_path: Path) -> None:
+def test_a_clock_that_agrees_is_not_reported(backend: str, user: Cli, tmp_path: Path) -> None:
     if backend.startswith("sqlite"):
         user.extra_env["DISKBENCH_DATABASE_URL"] = f"sqlite:///{tmp_path}/a.db"
         user = shifted(user, AHEAD_S)
@@ -184,8 +184,9 @@ def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None
 
 @pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
 @drill(
-    done="A worker five minutes ahead or behind starts beside one of another machine that beats.",
-    holds="It takes the cell that nobody has, and leaves the other's alone.",
+    done="A worker five minutes ahead or behind starts while a worker on another machine has "
+    "heartbeats.",
+    holds="It takes the cell without an owner, and does not touch the other worker's cell.",
 )
 def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
     seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]
@@ -203,8 +204,9 @@ def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
 
 @pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
 @drill(
-    done="A worker five minutes off starts beside one of another machine that is really dead.",
-    holds="It says that it takes nothing over, and does not; one with the right clock does.",
+    done="A worker five minutes off starts while a worker on another machine is really dead.",
+    holds="It says that it takes nothing over, and takes nothing over; a worker with the right "
+    "clock does.",
     quick=False,
 )
 def test_a_worker_whose_clock_is_off_takes_nothing_over(
@@ -221,10 +223,10 @@ def test_a_worker_whose_clock_is_off_takes_nothing_over(
 
 
 @drill(
-    done="A worker one hour ahead beats into PostgreSQL.",
-    holds="Its beat is by the database's clock, not by its own.",
+    done="A worker one hour ahead writes a heartbeat into PostgreSQL.",
+    holds="The heartbeat has the time of the database's clock, not of its own.",
 )
-def test_a_beat_is_by_the_clock_of_the_database(
+def test_a_heartbeat_uses_the_clock_of_the_database(
     user: Cli, database: sa.Engine, work: Callable[[Cli], Path]
 ) -> None:
     log = work(shifted(user, 3600))
@@ -236,10 +238,10 @@ def test_a_beat_is_by_the_clock_of_the_database(
 
 @pytest.mark.parametrize("seconds", [-7200, 7200])
 @drill(
-    done="A run begins on a machine two hours off, with its rows in PostgreSQL.",
-    holds="Its lease begins and ends by the database's clock.",
+    done="A run begins on a machine whose clock is two hours off, with its rows in PostgreSQL.",
+    holds="Its lease begins and ends at times of the database's clock.",
 )
-def test_a_lease_ends_by_the_clock_of_the_database(
+def test_a_lease_expires_by_the_clock_of_the_database(
     seconds: int, user: Cli, database: sa.Engine, tmp_path: Path
 ) -> None:
     profile = tmp_path / "one.fio"
@@ -268,7 +270,7 @@ OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
 @pytest.mark.parametrize("hours", [6, -6])
 @drill(
     done="gc lists a cloud from an empty database, on a machine six hours ahead or behind.",
-    holds="The cloud's own clock decides: what expired goes, a lease that runs on stays.",
+    holds="The cloud's own clock decides: an expired lease is given back, an unexpired one stays.",
 )
 def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, renter: Cli) -> None:  # noqa: F811
     leave(aws, "us-east-1", OLD, time.time() - 3600)

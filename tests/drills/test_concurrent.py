@@ -126,7 +126,8 @@ def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
 
 @drill(
     done="four users measure one directory at the same time with --if-busy fail",
-    holds="those that meet another are refused in words that name it, and none shares the disk",
+    holds="a run that finds the disk in use is refused and names the other trial; no two share "
+    "the disk",
 )
 def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
     target = tmp_path / "target"
@@ -146,7 +147,7 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
 
 @drill(
     done="two users measure one directory by its path and by a symbolic link to it",
-    holds="they take turns: the disk counts, not the path",
+    holds="they measure one after the other: the disk counts, not the path",
 )
 def test_another_path_of_the_same_disk_is_the_same_disk(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
@@ -157,8 +158,8 @@ def test_another_path_of_the_same_disk_is_the_same_disk(tmp_path: Path) -> None:
 
 
 @drill(
-    done="one user measures a loop device's filesystem, another the disk that its file lies on",
-    holds="they take turns: both are the same disk below",
+    done="one user measures a loop device's filesystem, another the disk that holds its file",
+    holds="they measure one after the other: both use the same physical disk",
 )
 def test_a_loop_and_the_disk_below_it_are_one_disk(
     tmp_path: Path, loop: Callable[[str], Path]
@@ -171,7 +172,7 @@ def test_a_loop_and_the_disk_below_it_are_one_disk(
 
 @drill(
     done="the process group of a measurement is killed with SIGKILL while another one waits for it",
-    holds="the other one goes on as soon as the fio of the first has ended",
+    holds="the other one continues as soon as the fio of the first has ended",
 )
 def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
     target = tmp_path / "target"
@@ -194,8 +195,8 @@ def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
 
 
 @drill(
-    done="SIGINT is sent to a run that waits for its turn on the disk",
-    holds="it ends at once with 130, the one it waited for goes on, and fio never starts for it",
+    done="SIGINT is sent to a run that waits for the disk",
+    holds="it ends at once with 130, fio never starts for it, and the other run continues",
 )
 def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
     target = tmp_path / "target"
@@ -216,7 +217,7 @@ def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
 
 @drill(
     done="a run may wait one second for a disk that is measured for longer",
-    holds="it fails after that with the words who measures there, and fio never starts for it",
+    holds="it fails after one second and names the run that measures, and fio never starts for it",
 )
 def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     target = tmp_path / "target"
@@ -232,11 +233,11 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
 
 
 @drill(
-    done="--if-busy is given words and times that mean nothing",
+    done="--if-busy is given invalid words and times",
     holds="each is refused with exit code 2 and the value",
 )
 @pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
-def test_a_choice_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> None:
     (user,) = users(tmp_path, 1)
     done = user.call_refused("run", "--path", str(tmp_path), "--if-busy", text)
     assert done.returncode == 2
@@ -245,8 +246,9 @@ def test_a_choice_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @drill(
-    done="a link, a FIFO, a directory or somebody else's file lies where the claim is made",
-    holds="nothing is written through it, the step does not hang, and it says that nothing locked",
+    done="a link, a FIFO, a directory or another user's file is at the path of the claim",
+    holds="nothing is written through it, the step does not hang, and it reports that the claim "
+    "has no lock",
 )
 @pytest.mark.parametrize("trap", ["link", "fifo", "directory", "foreign"])
 def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str) -> None:
@@ -276,8 +278,9 @@ def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str)
 
 
 @drill(
-    done="claims of other users hold control characters, shell code, huge numbers and no end",
-    holds="they are read as data: nothing runs, nothing is printed raw, and the disk is taken",
+    done="claims of other users contain control characters, shell code, huge numbers and no end",
+    holds="they are read as data: nothing runs, nothing is printed raw, and the step takes the "
+    "disk",
 )
 @pytest.mark.parametrize(
     "text",
@@ -302,7 +305,7 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
     done="a host has no flock(1), and two units want its disk",
     holds="the second sees the first by its process, and the evidence says so",
 )
-def test_without_flock_processes_are_told_apart(tmp_path: Path) -> None:
+def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
     names = sorted(f"01{secrets.token_hex(12)}" for _ in range(2))
     begin = "command() { case $2 in flock) return 1 ;; esac; }\n"
     hold = begin + "disk_take . && echo taken && read -r go; disk_drop"
@@ -321,8 +324,8 @@ def test_without_flock_processes_are_told_apart(tmp_path: Path) -> None:
 
 
 @drill(
-    done="twelve units of twelve trials want one disk at the same moment, over and over",
-    holds="never do two of them have it at the same time",
+    done="twelve units of twelve trials try to claim one disk at the same moment, repeatedly",
+    holds="no two of them have it at the same time",
 )
 def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
     body = (
@@ -371,10 +374,10 @@ def test_two_addresses_of_one_machine_are_refused_by_choice(tmp_path: Path) -> N
 
 
 @drill(
-    done="a stranger's dd reads and writes the disk while fio measures a file on it",
+    done="another user's dd reads and writes the disk while fio measures a file on it",
     holds="the figure is doubted: the disk did more than fio",
 )
-def test_a_stranger_on_the_disk_is_seen(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+def test_another_user_of_the_disk_is_noticed(tmp_path: Path, loop: Callable[[str], Path]) -> None:
     target = loop("busy")
     other = target / "other"
     other.write_bytes(os.urandom(16 * 2**20))
@@ -390,8 +393,8 @@ def test_a_stranger_on_the_disk_is_seen(tmp_path: Path, loop: Callable[[str], Pa
 
 
 @drill(
-    done="nobody else uses a disk while fio measures a file on it",
-    holds="nobody is suspected",
+    done="no other process uses a disk while fio measures a file on it",
+    holds="the figure has no doubt",
 )
 def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, loop: Callable[[str], Path]) -> None:
     (user,) = users(tmp_path, 1)

@@ -33,10 +33,10 @@ def states(user: Cli) -> dict[str, str]:
     "command", [("status",), ("results", "list"), ("matrix", "status", "--all")], ids=" ".join
 )
 @drill(
-    done="a run is killed for good, its lease expires, and somebody types a command that only "
-    "reads its database",
-    holds="what expired is given back and named on stderr, what has not expired stays, and the "
-    "command's own output and exit code are those of ever",
+    done="a run is killed and never resumed, its lease expires, and a user runs a command that "
+    "only reads its database",
+    holds="expired resources are given back and named on stderr, unexpired ones stay, and the "
+    "command's own output and exit code do not change",
 )
 def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[str, ...]) -> None:
     old, young = left(user, ONE, PAST), left(user, TWO, FUTURE)
@@ -50,8 +50,8 @@ def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[
 
 
 @drill(
-    done="a lease expires while a living process works under it, and somebody reads its database",
-    holds="it stays: only what nobody works under is given back",
+    done="a lease expires while a living process uses it, and a command reads its database",
+    holds="it stays: only a lease that no process uses is given back",
 )
 def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
     enrol(database(user), "lives")
@@ -63,9 +63,9 @@ def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
 
 
 @drill(
-    done="what expired cannot be given back, and somebody types commands that read its database",
-    holds="the first one says why and ends as ever; the next ones leave it to gc, workers and "
-    "resume, and do not wait for its cloud",
+    done="an expired lease cannot be given back, and a user runs commands that read its database",
+    holds="the first command says why and ends normally; the next ones leave it to gc, workers "
+    "and resume, and do not wait for its cloud",
 )
 def test_what_could_not_be_given_back_does_not_hold_up_every_command(user: Cli) -> None:
     create_lease(database(user), Lease(lease_id=ONE, provider="gone", expires_at=PAST))

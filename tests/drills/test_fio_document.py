@@ -126,7 +126,7 @@ def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
     done="a script named fio prints a forged result, runs nothing and exits with 0",
     holds="the run fails, and no row is stored",
 )
-def test_a_result_without_fio_is_no_result(user: Cli, target: Path) -> None:
+def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
     wrap_fio(user, 'cat "$forged"; exit 0\n')
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=1))
@@ -138,7 +138,7 @@ def test_a_result_without_fio_is_no_result(user: Cli, target: Path) -> None:
 
 @drill(
     done="a script named fio prints without end to stdout and stderr while the real fio runs",
-    holds="the run ends with fio's figures, and what was printed is kept only up to a limit",
+    holds="the run ends with fio's figures, and the other output is kept only up to a limit",
 )
 def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
     wrap_fio(
@@ -155,7 +155,7 @@ def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> Non
 
 @drill(
     done="fio is measured through its own output file, and its progress is followed",
-    holds="a line of progress comes from each interim document, and the last one is the result",
+    holds="each interim document gives a line of progress, and the last one is the result",
 )
 def test_progress_still_comes_second_by_second(user: Cli, target: Path) -> None:
     wrap_fio(user, WRAPPERS["between"])

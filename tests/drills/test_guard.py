@@ -149,7 +149,7 @@ def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
 
 
 @drill(
-    done="where the loop device begins in its file is moved while fio runs, under diskbench run",
+    done="the offset of the loop device in its file is changed while fio runs, under diskbench run",
     holds="the run fails with exit 1, names the disk and the change, and keeps no result",
 )
 def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cli) -> None:
@@ -227,8 +227,8 @@ def mended(stage: Stage) -> Iterator[None]:
 
 
 @drill(
-    done="after the guard's first look the disk changes while caches are dropped: it is moved in "
-    "its file, grown, written to, shared, renamed, exchanged, or let go",
+    done="after the guard's first check the disk changes while caches are dropped: it is moved "
+    "in its file, grown, written to, shared, renamed, exchanged, or released",
     holds="fio is not started, the reason is named, and not a byte is written to any disk",
 )
 @pytest.mark.usefixtures("mended")
@@ -266,7 +266,7 @@ def test_a_disk_that_changes_during_the_canary_is_not_written_to(stage: Stage, c
 
 
 @drill(
-    done="the disk is moved, grown, shared, renamed, exchanged or let go while fio runs",
+    done="the disk is moved, grown, shared, renamed, exchanged or released while fio runs",
     holds="the step fails, and the reason is named: what changed, and that it was while fio ran",
 )
 @pytest.mark.usefixtures("mended")
@@ -282,7 +282,7 @@ def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change
 
 @drill(
     done="another disk takes the device's name in /dev in the last moment before fio opens it",
-    holds="fio writes to the disk that it was given by descriptor; the step fails all the same",
+    holds="fio writes to the disk that it was given by descriptor, and the step still fails",
 )
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
@@ -305,13 +305,15 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
 
 
 @drill(
-    done="mkfs, mkswap, wipefs or losetup want the disk: while caches are dropped, and in the last "
-    "moment before fio",
+    done="mkfs, mkswap, wipefs or losetup try to open the disk: while caches are dropped, and in"
+    " the last moment before fio",
     holds="the kernel refuses them, since the step holds the disk exclusively; the step is done",
 )
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("window", WINDOWS)
-def test_nobody_else_gets_a_disk_that_a_step_holds(stage: Stage, window: str, other: str) -> None:
+def test_no_other_process_gets_a_disk_that_a_step_holds(
+    stage: Stage, window: str, other: str
+) -> None:
     done = stage.when(WINDOWS[window], OTHERS[other](stage))
     assert stage.raw_step().fio_exit == 0
     assert done.exit != 0
@@ -322,8 +324,8 @@ def test_nobody_else_gets_a_disk_that_a_step_holds(stage: Stage, window: str, ot
 @drill(
     done="a host has no Python, or neither Python nor Perl, and its loop device is pointed "
     "elsewhere during the cache drop",
-    holds="the disk is held open all the same, the other file is not written to, and the evidence "
-    "says by what it was held, and whether exclusively",
+    holds="the disk is still held open, the other file is not written to, and the evidence says "
+    "what held the disk, and whether exclusively",
 )
 @pytest.mark.parametrize(
     ("missing", "words"),
@@ -354,10 +356,10 @@ def test_a_host_without_python_or_perl_holds_its_disk_open(
 
 
 @drill(
-    done="a step ends, well or refused, and the next one of the same disk begins at once",
-    holds="the disk is held by nobody any more",
+    done="a step ends, done or refused, and the next step of the same disk begins at once",
+    holds="no process holds the disk any more",
 )
-def test_a_disk_is_let_go_when_its_step_has_ended(stage: Stage) -> None:
+def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
     for _ in range(3):
         assert stage.raw_step().fio_exit == 0
     stage.when(CACHE_DROP, second_loop(stage))
@@ -370,9 +372,9 @@ def test_a_disk_is_let_go_when_its_step_has_ended(stage: Stage) -> None:
 
 @drill(
     done="the process of a step is killed with SIGKILL while caches are dropped",
-    holds="the disk is held by nobody any more, and is whole",
+    holds="no process holds the disk any more, and its data are intact",
 )
-def test_a_step_that_is_killed_lets_its_disk_go(stage: Stage) -> None:
+def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
     done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
     with pytest.raises(MeasurementFailed, match="died"):
         stage.raw_step()
@@ -415,8 +417,8 @@ def test_a_directory_that_is_exchanged_is_not_measured(
 
 
 @drill(
-    done="the file behind the device is also behind another loop device, under a hard link: whole, "
-    "overlapping by a part, or with that one mounted",
+    done="the file of the device is also the file of another loop device, by a hard link: the "
+    "whole, an overlapping part, or with that device mounted",
     holds="the device is refused before anything is written, naming the other one",
 )
 @pytest.mark.parametrize("how", ["whole", "in part", "mounted"])
@@ -438,7 +440,7 @@ def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str
 
 @drill(
     done="two loop devices show parts of one file that do not overlap",
-    holds="they are two disks: neither is refused for the other",
+    holds="they count as two disks: neither is refused because of the other",
 )
 def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage) -> None:
     first, second = empty_image(stage.directory / "first.img", 64), stage.directory / "second.img"

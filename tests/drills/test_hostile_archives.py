@@ -30,9 +30,8 @@ MEMBERS = {
 
 
 @drill(
-    done="the archive of example data holds a name that leads out of its folder, a link, a device "
-    "or a FIFO",
-    holds="it is refused by name, and nothing is written outside, nor left inside",
+    done="the archive of example data has a name outside its folder, a link, a device or a FIFO",
+    holds="it is refused by name, nothing is written outside, and nothing is left inside",
 )
 @pytest.mark.parametrize("kind", MEMBERS)
 def test_an_archive_that_reaches_outside_is_refused(tmp_path: Path, kind: str) -> None:
@@ -96,9 +95,9 @@ def index(manifest: dict, _step: dict, _outside: Path) -> None:
 
 
 @drill(
-    done="a stranger's evidence store, whose records name files outside it, is rebuilt, shown and "
-    "published",
-    holds="no file outside is read into a result or written, and what is wrong is named",
+    done="another user's evidence store, whose records name files outside it, is rebuilt, shown "
+    "and published",
+    holds="no file outside is read into a result or written, and the bad records are named",
 )
 @pytest.mark.parametrize("forge", [step_key, step_folder, absolute, run_id, original, index])
 def test_a_store_whose_records_lead_outside_gives_nothing_away(

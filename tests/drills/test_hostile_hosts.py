@@ -126,8 +126,8 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
 
 
 @drill(
-    done="the archive that a host sends holds ../x, an absolute path, a hard link, a symbolic "
-    "link, a device, a FIFO, a directory, a control character, a name of 300 characters",
+    done="the archive from a host has ../x, an absolute path, a hard link, a symbolic link, a "
+    "device, a FIFO, a directory, a control character, a name of 300 characters",
     holds="only the plain file is kept; the others are listed with the reason, and nothing is "
     "written outside the step's directory",
 )
@@ -152,7 +152,7 @@ def test_an_archive_of_a_host_holds_plain_files_only(
 
 
 @drill(
-    done="two files of a host have names that differ in letter case alone",
+    done="two files of a host have names that differ only in letter case",
     holds="the first is kept, the second is listed, on every filesystem alike",
 )
 def test_names_that_differ_in_case_alone_overwrite_nothing(
@@ -168,7 +168,7 @@ def test_names_that_differ_in_case_alone_overwrite_nothing(
 
 @drill(
     done="a header in a host's archive claims 4 EiB, a name of 3 GB, or a chain of 5,000 names",
-    holds="the step fails with words in moments, within 150 MiB of memory",
+    holds="the step fails with a message within moments, within 150 MiB of memory",
 )
 @pytest.mark.parametrize("kind", ["sparse", "name", "chain"])
 def test_a_header_of_an_archive_makes_nothing_large(kind: str, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_an_option_that_names_another_file_is_refused(line: str) -> None:
 
 
 @drill(
-    done="an option of a job file starts a program, or holds a shell's command",
+    done="an option of a job file starts a program, or contains a shell command",
     holds="the job file is refused with its line",
 )
 @pytest.mark.parametrize("line", PROGRAMS)
@@ -88,9 +88,9 @@ def test_an_option_that_starts_a_program_is_refused(line: str) -> None:
 
 
 @drill(
-    done="a job file asks for an engine that reaches the network, loads code, or goes round the "
+    done="a job file uses an engine that connects to the network, loads code, or bypasses the "
     "filesystem",
-    holds="the engine is refused, whatever options stand beside it",
+    holds="the engine is refused, with any other options",
 )
 @pytest.mark.parametrize("engine", ENGINES_REFUSED)
 def test_an_engine_that_does_more_than_file_io_is_refused(engine: str) -> None:
@@ -146,8 +146,8 @@ def test_a_section_named_like_a_path_is_refused(name: str) -> None:
 
 
 @drill(
-    done="fio reads another job file than was checked: include lines, control characters, lines "
-    "longer than its buffer, options before any section",
+    done="fio would read the job file differently from the check: include lines, control "
+    "characters, lines longer than its buffer, options before any section",
     holds="the job file is refused with its line",
 )
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_what_fio_would_read_differently_is_refused(text: str) -> None:
 
 
 @drill(
-    done="every option that the installed fio lists, and every engine, is asked for",
-    holds="accepted are only those judged harmless; all others are refused by name",
+    done="a job file uses each option and each engine that the installed fio lists",
+    holds="only options known to be harmless are accepted; all others are refused by name",
 )
 def test_nothing_of_fios_own_lists_passes_unjudged() -> None:
     listed = fio("--cmdhelp=all").splitlines()
@@ -233,7 +233,7 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
 
 @drill(
     done="diskbench run with job files that write to, log to or execute from a foreign place",
-    holds="exit 2, no traceback; the foreign file and the target are as they were",
+    holds="exit 2, no traceback; the foreign file and the target are unchanged",
 )
 @pytest.mark.parametrize(
     "line",
@@ -261,7 +261,8 @@ def test_a_hostile_job_file_changes_nothing(
 
 @drill(
     done="diskbench run with job files that name a foreign file or device as target or log",
-    holds="it is put onto the target and said; the foreign file is as it was, the target is empty",
+    holds="it is moved to the target, with a message; the foreign file is unchanged, the target "
+    "is empty",
 )
 @pytest.mark.parametrize(
     "line", ["filename={victim}", "filename=data:{victim}", "write_bw_log={victim}", "directory=/"]

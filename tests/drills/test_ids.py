@@ -118,7 +118,7 @@ def standing(user: Cli) -> object:
 @EVERY
 @drill(
     done="every command that takes an id is given a beginning that fits two things",
-    holds="exit 2, both are named with what they are, where and how old; nothing is changed",
+    holds="exit 2, both are named with kind, place and age; nothing is changed",
 )
 def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) -> None:
     done = typed(user, command, BEGINNING)
@@ -133,7 +133,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
 @EVERY
 @drill(
     done="every command that takes an id is given an empty one, a space, a tab",
-    holds="exit 2 and nothing is changed: nothing is never taken for everything",
+    holds="exit 2 and nothing is changed: an empty id never selects everything",
 )
 def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
     for text in NOTHING:
@@ -145,7 +145,7 @@ def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
 @pytest.mark.parametrize("text", NOTHING)
 @drill(
     done="with one single lease, run and matrix in the database, an empty id is given",
-    holds="exit 2: an empty id does not mean the only thing there is either",
+    holds="exit 2: an empty id does not select the only thing either",
 )
 def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str) -> None:
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
@@ -160,7 +160,7 @@ def test_an_empty_id_does_not_mean_the_only_thing_there_is(user: Cli, text: str)
 
 @drill(
     done="the beginning that is typed fits a cell of a matrix and another trial",
-    holds="cancel refuses it with both, whichever of them is looked up first",
+    holds="cancel refuses it and names both, in either order of the lookup",
 )
 def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> None:
     two_runs(user)
@@ -175,10 +175,11 @@ def test_a_beginning_of_a_cell_and_of_a_run_is_refused_by_cancel(user: Cli) -> N
 
 
 @drill(
-    done="an id is typed in full that another one begins with, and in capitals with spaces around",
-    holds="the id typed in full is meant, whatever else begins so",
+    done="a full id is typed that is the beginning of another id, also in capitals with spaces "
+    "around",
+    holds="the command uses the id that was typed in full",
 )
-def test_a_full_id_is_meant_whatever_else_begins_so(user: Cli) -> None:
+def test_a_full_id_is_exact(user: Cli) -> None:
     for name in ("01kq", "01kq8z"):
         create_lease(database(user), Lease(lease_id=name, provider="fake"))
     done = user.call("gc", " 01KQ ")
@@ -194,7 +195,7 @@ def gc(user: Cli, *words: str):
 @pytest.mark.parametrize("text", ["0", BEGINNING, "01kq8z6rj"])
 @drill(
     done="gc --provider from an empty database with a beginning of two running leases of others",
-    holds="exit 2 with the list, and both machines run on",
+    holds="exit 2 with the list, and both machines keep running",
 )
 def test_a_beginning_ends_no_machines_of_other_databases(user: Cli, text: str) -> None:
     left = [rented(user, one) for one in (ONE, TWO)]
@@ -206,7 +207,7 @@ def test_a_beginning_ends_no_machines_of_other_databases(user: Cli, text: str) -
 
 
 @drill(
-    done="gc --provider with a beginning that fits one lease of another database alone",
+    done="gc --provider with a beginning that fits only one lease of another database",
     holds="exit 2, with its full id, its owner and its age: only the full id releases it",
 )
 def test_a_lease_of_another_database_needs_its_full_id(user: Cli) -> None:
@@ -249,10 +250,11 @@ def test_a_lease_without_an_expiry_counts_as_unexpired(user: Cli) -> None:
 
 
 @drill(
-    done="gc --provider with a full id of one's own and a refused one of somebody else's",
-    holds="exit 2 before anything goes: not even one's own is given back",
+    done="gc --provider with a full id of the user's own lease and a refused id of another "
+    "user's lease",
+    holds="exit 2 before anything is deleted: not even the user's own lease is given back",
 )
-def test_one_refused_id_keeps_all_that_were_typed_with_it(user: Cli) -> None:
+def test_one_refused_id_stops_all_ids_of_the_command(user: Cli) -> None:
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2036"))
     mine, theirs = rented(user, ONE, owner="alice@desk"), rented(user, TWO)
     done = gc(user, ONE, TWO)
@@ -263,7 +265,7 @@ def test_one_refused_id_keeps_all_that_were_typed_with_it(user: Cli) -> None:
 
 @drill(
     done="--not-mine without a full id",
-    holds="exit 2: it opens no way to everything of everybody",
+    holds="exit 2: it does not select the leases of all users",
 )
 def test_not_mine_alone_is_refused(user: Cli) -> None:
     left = rented(user, ONE)
@@ -275,7 +277,7 @@ def test_not_mine_alone_is_refused(user: Cli) -> None:
 
 @drill(
     done="gc --provider lists leases of others, expired ones and not",
-    holds="each is shown with its full id, its owner and its age; the unexpired stays",
+    holds="each is shown with its full id, its owner and its age; an unexpired lease stays",
 )
 def test_leases_of_others_are_listed_with_owner_and_age(user: Cli) -> None:
     left = rented(user, ONE, expires=time.time() + 3600)
@@ -293,7 +295,7 @@ COPIES = pytest.mark.parametrize(
 
 @COPIES
 @drill(
-    done="something else carries a lease's tags, copied by hand, and the lease expired",
+    done="another resource has a lease's tags, copied by hand, and the lease expired",
     holds="gc lists it as 'carries our tags, not made by us' and does not delete it",
 )
 def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
@@ -309,8 +311,9 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
 
 @COPIES
 @drill(
-    done="the lease whose tags something else carries is given back by its full id",
-    holds="what the lease made goes, what carries copied tags stays; its own full id deletes it",
+    done="a lease is given back by its full id while another resource has its tags",
+    holds="the lease's resources are deleted, the one with copied tags stays; its own full id "
+    "deletes it",
 )
 def test_a_full_lease_id_does_not_reach_what_copied_its_tags(user: Cli, name: str) -> None:
     copied, made = rented(user, ONE, name=name), rented(user, ONE)
@@ -327,7 +330,7 @@ def test_a_full_lease_id_does_not_reach_what_copied_its_tags(user: Cli, name: st
 @pytest.mark.parametrize("dry_run", [True, False])
 @drill(
     done="gc --provider where a lease of this database ended, its tags were copied by hand",
-    holds="the lease goes, or would go, and the copy is listed beside it and stays",
+    holds="the lease is deleted, or would be, and the copy is listed with it and stays",
 )
 def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -> None:
     create_lease(database(user), Lease(lease_id=ONE, provider="fake", expires_at="2026-01-01"))
@@ -342,10 +345,12 @@ def test_a_copy_is_listed_beside_a_lease_of_ones_own(user: Cli, dry_run: bool) -
 
 
 @drill(
-    done="gc gives back leases of this database, then the cloud that --provider names refuses",
-    holds="exit 2 with the cloud's words, and what had gone by then is told all the same",
+    done="gc gives back leases of this database, then the cloud of --provider refuses the listing",
+    holds="exit 2 with the cloud's message, and the leases given back before are listed",
 )
-def test_what_went_is_told_though_the_cloud_could_not_be_listed(user: Cli, tmp_path: Path) -> None:
+def test_given_back_leases_are_reported_when_the_cloud_cannot_be_listed(
+    user: Cli, tmp_path: Path
+) -> None:
     create_lease(database(user), Lease(lease_id=ONE, provider="fake"))
     made = rented(user, ONE)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
@@ -359,8 +364,8 @@ def test_what_went_is_told_though_the_cloud_could_not_be_listed(user: Cli, tmp_p
 
 
 @drill(
-    done="a run rents and gives back while something else carries its tags",
-    holds="the run's own giving back leaves it, and says that it is there",
+    done="a run rents and gives back while another resource has its tags",
+    holds="the run's release does not delete it, and names it",
 )
 def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
     from diskbench.model.rental import Scope
@@ -376,8 +381,8 @@ def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
 
 
 @drill(
-    done="status says of a lease that nobody works under it, and names gc --dry-run",
-    holds="that command shows the abandoned run, and how to go on with it or to give it back",
+    done="status shows a lease that no process uses, and names gc --dry-run",
+    holds="that command shows the abandoned run, and how to resume it or give it back",
 )
 def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
     plan = make_plan((ONE,))
@@ -394,9 +399,9 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
 
 @drill(
     done="gc --dry-run where the lease of an abandoned run expired",
-    holds="it would be given back, and is not called one that has not expired",
+    holds="it would be given back, and is not listed as unexpired",
 )
-def test_an_expired_abandoned_run_is_told_once(user: Cli) -> None:
+def test_an_expired_abandoned_run_is_reported_once(user: Cli) -> None:
     plan = make_plan((ONE,))
     lease = Lease(
         lease_id=plan.trial_id,

@@ -57,8 +57,8 @@ def imported_name(folder: Path, name: str) -> Path:
 
 
 @drill(
-    done="CPU, kernel, host, disk, label, profile and step names hold ESC, OSC, bidi and markup",
-    holds="no command prints one of them to a pipe; each stands there as a letter one sees",
+    done="CPU, kernel, host, disk, label, profile and step names contain ESC, OSC, bidi and markup",
+    holds="no command prints one of them to a pipe; each is replaced by a visible character",
 )
 @pytest.mark.parametrize(
     "command",
@@ -76,7 +76,7 @@ def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
 
 @drill(
     done="the same names are shown on a terminal, where colours are on",
-    holds="no title, clipboard, link or colour of theirs is set; those of diskbench are",
+    holds="they set no title, clipboard, link or colour; diskbench's own colours appear",
 )
 @pytest.mark.parametrize("command", ["results list", "results show --plot"])
 def test_a_terminal_obeys_no_host(stores, command):
@@ -90,7 +90,7 @@ def test_a_terminal_obeys_no_host(stores, command):
 
 @drill(
     done="the run is written as a page, Markdown, SVG and a site",
-    holds="no control character, script, link or image of theirs is in any of them",
+    holds="none of these has a control character, script, link or image from the names",
 )
 @pytest.mark.parametrize("kind", ["html", "md", "svg", "site"])
 def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind):
@@ -115,7 +115,8 @@ def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind
 
 @drill(
     done="the run is printed and exported as JSON",
-    holds="the bytes hold no control character, and a program that reads them gets the text whole",
+    holds="the bytes contain no control character, and a program that reads them gets the whole "
+    "text",
 )
 @pytest.mark.parametrize("command", ["results show --output json", "results export --format json"])
 def test_json_is_harmless_and_whole(stores, command):
@@ -204,7 +205,7 @@ def test_a_log_line_cannot_be_forged(tmp_path):
 
 @drill(
     done="hosts with hostile names report progress on a terminal while others print and log",
-    holds="the live display shows them replaced, and neither titles nor colours of theirs appear",
+    holds="the live display shows them replaced, and without titles or colours from the names",
 )
 def test_the_live_display_obeys_no_host(tmp_path):
     code = (
@@ -246,7 +247,7 @@ def test_the_live_display_obeys_no_host(tmp_path):
 
 @drill(
     done="a job name with a NUL or a lone surrogate is imported, and a label with either is kept",
-    holds="both databases refuse it in the same words, exit 2, and keep nothing",
+    holds="both databases refuse it with the same message, exit 2, and store nothing",
 )
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"])
@@ -301,7 +302,7 @@ def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable)
 
 @drill(
     done="a matrix file names cells and labels with a NUL and with ESC sequences",
-    holds="the mistakes are told with their lines, and what is printed acts on nothing",
+    holds="the mistakes are printed with their lines, without control characters",
 )
 def test_a_matrix_file_moves_no_cursor(cli, tmp_path):
     path = tmp_path / "m.yaml"

@@ -38,7 +38,7 @@ def test_kills_before_every_station_leak_and_double_nothing(chaos: Chaos, provid
 
 @drill(
     done="SIGKILL after each station of a cell and before its checkpoint is written",
-    holds="the station is done again without doubling anything; nothing rented at the end",
+    holds="the station is repeated without doubling anything; nothing rented at the end",
 )
 @pytest.mark.parametrize("provider", ["fake", "lab"])
 def test_kills_before_every_checkpoint_leak_and_double_nothing(chaos: Chaos, provider: str) -> None:

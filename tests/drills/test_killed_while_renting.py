@@ -101,8 +101,8 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
 
 
 @drill(
-    done="SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated "
-    "AWS: before the cloud knows of it, and before its answer arrives",
+    done="SIGKILL at each call that makes, attaches, detaches or deletes something in an "
+    "emulated AWS: before the cloud receives it, and before its answer arrives",
     holds="resume ends with one machine, one disk, every row once, and nothing left",
     quick=False,
 )
@@ -134,8 +134,8 @@ def test_a_run_killed_four_times_leaks_and_doubles_nothing(
 
 
 @drill(
-    done="SIGKILL at each call that makes or attaches something, and nobody resumes: gc is given "
-    "the lease's id",
+    done="SIGKILL at each call that makes or attaches something, and no resume: gc gets the "
+    "lease's id",
     holds="gc ends with 0, the run is cancelled, and nothing is left in the cloud",
     quick=False,
 )

@@ -53,7 +53,7 @@ def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Pat
 
 @drill(
     done="a followed step sends one line without an end, or lines without end",
-    holds="the step fails with words, and memory does not grow",
+    holds="the step fails with a message, and memory does not grow",
 )
 def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     from diskbench.hosts import bounded
@@ -68,8 +68,8 @@ def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @drill(
-    done="a unit's last word holds letters, infinity or a number of 5,000 digits",
-    holds="the step has failed, in words; no run is left that can only be suspended again",
+    done="a unit's last word contains letters, infinity or a number of 5,000 digits",
+    holds="the step fails with a message; no run is left that could only be suspended again",
 )
 @pytest.mark.parametrize(
     "word", ["x 0 1 2", "0 0 inf inf", "0 0 nan nan", "0 0 1e300 1e308", f"{'9' * 5000} 0 1 2"]
@@ -185,7 +185,7 @@ def test_a_compressed_file_that_grows_without_bound_is_refused(user: Cli, forged
 @drill(
     done="step.json or manifest.json in the store is truncated, has wrong types, another run's id, "
     "a key that leads out of the store, or brackets 100,000 deep",
-    holds="a rebuild names the run, the file and its fault",
+    holds="a rebuild names the run, the file and the error in it",
 )
 @pytest.mark.parametrize("name", ["step.json", "manifest.json"])
 def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
@@ -216,7 +216,8 @@ def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
 
 @drill(
     done="the step.json of a step is damaged before its run ends, and so is a manifest",
-    holds="the run ends: its manifest names the damage, and the damaged manifest is kept beside",
+    holds="the run ends: its manifest names the damage, and the damaged manifest is kept as a "
+    "second file",
 )
 def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
     from tests.rigs.measured import TIMES
@@ -358,7 +359,8 @@ BOMBS = {
 
 @drill(
     done="a profile's template loops, repeats, doubles, pads or calls itself without end",
-    holds="the profile is refused in words, without the memory, in a worker's thread as well",
+    holds="the profile is refused with a message and within the memory limit, in a worker's "
+    "thread as well",
 )
 @pytest.mark.parametrize("kind", BOMBS)
 def test_templates_without_end_are_ended(kind: str) -> None:
@@ -385,7 +387,7 @@ def test_templates_without_end_are_ended(kind: str) -> None:
 @drill(
     done="front matter of a profile and a matrix file with aliases of aliases, merges of merges, "
     "brackets 5,000 deep, an impossible date, a file that does not end",
-    holds="refused in words, exit 2, within 1 GB",
+    holds="refused with a message, exit 2, within 1 GB",
 )
 @pytest.mark.parametrize("kind", ["aliases", "merges", "depth", "date", "endless"])
 @pytest.mark.parametrize("command", ["profile", "matrix"])
@@ -433,7 +435,8 @@ def fio_json(**changes: object) -> str:
 @drill(
     done="fio's JSON holds 1e400, NaN, negative numbers, 10^30, 2^63 I/Os, a million jobs, 5,000 "
     "broken beginnings, brackets 100,000 deep",
-    holds="the import is refused in words, or the figure is missing; no traceback, no overflow",
+    holds="the import is refused with a message, or the figure is missing; no traceback, no "
+    "overflow",
 )
 @pytest.mark.parametrize(
     "text",
@@ -479,7 +482,7 @@ def test_imports_are_bounded(kind: str, user: Cli) -> None:
 
 @drill(
     done="samples of the host's counters of 200 MB, with counters of 5,000 digits",
-    holds="the summary is made of its ends, within 250 MiB",
+    holds="the summary is made of the beginning and the end, within 250 MiB",
 )
 def test_samples_of_a_long_step_are_read_at_their_ends(tmp_path: Path) -> None:
     cores = "".join(f"cpu{n} {n} 0 0 100 0 0 0 0 0 0\n" for n in range(192))
@@ -507,8 +510,8 @@ print(parse_samples(kept.files["samples.txt"]).seconds)
 
 
 @drill(
-    done="a day of histogram rows of an idle disk is kept and read back",
-    holds="what real steps leave passes every limit, the ratio of compression included",
+    done="a day of histogram rows of an idle disk is stored and read back",
+    holds="the files of real steps are within every limit, the ratio of compression included",
     quick=False,
 )
 def test_a_day_of_histograms_passes_every_limit(tmp_path: Path) -> None:

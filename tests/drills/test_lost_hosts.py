@@ -23,7 +23,7 @@ from diskbench.providers.lab.places import VARIABLE
 
 @drill(
     done="SSH is cut, then hangs, then refuses connections while fio runs",
-    holds="the run ends with every row once, and the host is as it was",
+    holds="the run ends with every row once, and nothing is left on the host",
 )
 def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     chaos: Chaos, tmp_path: Path
@@ -76,7 +76,7 @@ def test_a_host_that_dies_fails_only_its_own_cell(
 @drill(
     done="sshd and all of its sessions are killed while fio runs, and sshd starts again on the "
     "same port",
-    holds="fio goes on meanwhile; the run ends with every row once, and the host is as it was",
+    holds="fio keeps running; the run ends with every row once, and nothing is left on the host",
 )
 def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
     chaos: Chaos, tmp_path: Path
@@ -123,11 +123,11 @@ def answers(port: int) -> bool:
 
 
 @drill(
-    done="the filesystem that is measured has no room left while fio writes: somebody else filled "
-    "it",
-    holds="the run fails with fio's reason, its evidence is kept, and only its own files are gone",
+    done="another user fills the measured filesystem while fio writes",
+    holds="the run fails with fio's reason, its evidence is kept, and only its own files are "
+    "removed",
 )
-def test_a_disk_that_somebody_fills_fails_the_run_and_keeps_their_file(
+def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
     chaos: Chaos, tmp_path: Path
 ) -> None:
     image, target = tmp_path / "disk.img", tmp_path / "disk"

@@ -19,7 +19,7 @@ from tests.rigs.postgres import postgres_server
 
 
 @drill(
-    done="the database answers nothing at one of 7 writes",
+    done="the database does not answer at one of 7 writes",
     holds="the write is repeated; every row once, nothing rented",
 )
 @pytest.mark.parametrize(
@@ -34,7 +34,9 @@ from tests.rigs.postgres import postgres_server
         "before diskbench.engine.durable.cells:start 1",
     ],
 )
-def test_a_database_that_is_away_for_a_moment_is_waited_for(chaos: Chaos, moment: str) -> None:
+def test_a_database_that_does_not_answer_for_a_moment_is_waited_for(
+    chaos: Chaos, moment: str
+) -> None:
     done = chaos.at(f"fail {moment}").run("matrix", "run", chaos.matrix(max_parallel=2))
     assert done.returncode == 0, done.stderr
     books = chaos.books()
@@ -42,10 +44,11 @@ def test_a_database_that_is_away_for_a_moment_is_waited_for(chaos: Chaos, moment
 
 
 @drill(
-    done="the database goes away between taking a dead process's cell over and going on with it",
-    holds="the cell is gone on with, every row once",
+    done="the database stops answering between the takeover of a dead process's cell and its "
+    "continuation",
+    holds="the cell is continued, every row once",
 )
-def test_a_database_that_goes_away_during_a_takeover_stops_nothing(
+def test_a_database_that_fails_during_a_takeover_loses_nothing(
     chaos: Chaos,
 ) -> None:
     chaos.killed_at(
@@ -92,7 +95,7 @@ def small_store(tmp_path: Path) -> Iterator[Path]:
 
 
 @drill(
-    done="the evidence store is full while a step is measured, and has room again later",
+    done="the evidence store is full while a step is measured, and has free space again later",
     holds="the cell says so and waits; nothing is lost or measured twice",
 )
 def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_store: Path) -> None:
@@ -121,12 +124,10 @@ def filled(file: io.FileIO) -> bool:
 
 @pytest.mark.parametrize("fall", ["crash", "stop"])
 @drill(
-    done="PostgreSQL crashes, or is stopped, while two cells are measured, and comes back",
+    done="PostgreSQL crashes, or is stopped, while two cells are measured, and starts again",
     holds="the matrix waits, and ends with every row once and nothing rented",
 )
-def test_a_postgresql_that_goes_and_comes_back_costs_a_matrix_nothing(
-    chaos: Chaos, fall: str
-) -> None:
+def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: str) -> None:
     with postgres_server() as server:
         chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
         process = chaos.user.start("matrix", "run", chaos.matrix(seconds=12, max_parallel=2))
@@ -171,7 +172,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 @drill(
     done="the filesystem of the evidence store becomes read-only while a step is measured, as "
-    "after an I/O error, and is mended",
+    "after an I/O error, and is repaired",
     holds="the cell says so and waits; every row once, nothing rented",
 )
 def test_an_evidence_store_that_turns_read_only_is_waited_for(chaos: Chaos, store: Path) -> None:

@@ -19,7 +19,7 @@ def states(chaos: Chaos) -> Counter[str]:
 
 @drill(
     done="two processes resume the same matrix at the same moment",
-    holds="one does, the other is refused and says who has it; every row once",
+    holds="one resumes it, the other is refused and names the owner; every row once",
 )
 def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> None:
     chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
@@ -34,10 +34,10 @@ def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> No
 
 @drill(
     done="Ctrl-C twice while cells are measured, then cancel and resume",
-    holds="it leaves at once and says how to go on; the cells end as cancelled and nothing is "
+    holds="it exits at once and says how to continue; the cells end as cancelled and nothing is "
     "rented",
 )
-def test_ctrl_c_twice_leaves_at_once_and_resume_goes_on(chaos: Chaos) -> None:
+def test_ctrl_c_twice_exits_at_once_and_resume_continues(chaos: Chaos) -> None:
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=20, max_parallel=2))
     read_until(process, "measuring")
     process.send_signal(signal.SIGINT)
@@ -82,7 +82,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> No
         MEASURE,
     ],
 )
-def test_a_matrix_that_is_cancelled_while_nobody_runs_it_gives_everything_back(
+def test_a_matrix_that_is_cancelled_without_a_process_gives_everything_back(
     chaos: Chaos, moment: str
 ) -> None:
     chaos.killed_at(moment, "run", chaos.matrix(seconds=20))

@@ -141,8 +141,7 @@ def test_a_device_with_a_filesystem_is_refused(
 
 @drill(
     done="a device that is mounted is to be measured",
-    holds="exit 2 with the mount point; the filesystem stays mounted and its files are as they "
-    "were",
+    holds="exit 2 with the mount point; the filesystem stays mounted and its files are unchanged",
 )
 def test_a_mounted_device_is_refused(
     measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
@@ -203,8 +202,8 @@ def test_a_device_that_is_open_elsewhere_is_refused(
 
 
 @drill(
-    done="a device on which another loop device lies is to be measured",
-    holds="exit 2 with the name of the upper one, and not a byte changed",
+    done="a device below another loop device is to be measured",
+    holds="exit 2 with the name of the upper device, and not a byte changed",
 )
 def test_a_device_under_another_is_refused(
     measure: Callable[..., subprocess.CompletedProcess[str]], image: Path
@@ -271,8 +270,8 @@ def test_a_device_unfit_to_measure_is_refused(
 
 
 @drill(
-    done="the path of a device is a symbolic link that leads to somebody's mounted disk",
-    holds="exit 2: what the link leads to is judged, not its name",
+    done="the path of a device is a symbolic link to another user's mounted disk",
+    holds="exit 2: the check is about the link's target, not its name",
 )
 def test_a_link_to_a_device_is_judged_by_where_it_leads(
     measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
@@ -288,7 +287,7 @@ def test_a_link_to_a_device_is_judged_by_where_it_leads(
 
 @drill(
     done="blkid and wipefs are missing on the machine, so that signatures cannot be read",
-    holds="exit 2: what cannot be known refuses the device",
+    holds="exit 2: a check that is not possible refuses the device",
 )
 def test_a_device_that_cannot_be_examined_is_refused(
     user: Cli,

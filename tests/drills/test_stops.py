@@ -138,7 +138,7 @@ def gone(user: Cli) -> bool:
 
 @drill(
     done="SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits",
-    holds="the run ends as interrupted (130), no connection is said to be broken, fio never starts",
+    holds="the run ends as interrupted (130), reports no broken connection, and fio never starts",
 )
 @pytest.mark.parametrize("stage", ["sync", "head"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
@@ -164,11 +164,11 @@ def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
 
 
 @drill(
-    done="over SSH, sync waits for longer than the connection bears silence, then SIGINT",
-    holds="the connection is kept by signs of life, the wait is told, the stop arrives",
+    done="over SSH, sync takes longer than the connection may be silent, then SIGINT",
+    holds="keep-alive messages hold the connection, the wait is reported, the stop arrives",
     quick=False,
 )
-def test_a_slow_stage_is_told_and_not_taken_for_a_broken_connection(
+def test_a_slow_stage_is_reported_and_is_not_a_broken_connection(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
     host.hold("sync")
@@ -185,8 +185,10 @@ def test_a_slow_stage_is_told_and_not_taken_for_a_broken_connection(
 
 
 @drill(
-    done="the connection is refused while sync waits, SIGINT, and sync ends after the command left",
-    holds="the command says that the stop did not arrive; fio does not start; gc takes all away",
+    done="the connection is refused while sync waits, then SIGINT, and sync ends after the "
+    "command ended",
+    holds="the command says that the stop did not arrive; fio does not start; gc removes "
+    "everything",
 )
 def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
@@ -212,8 +214,9 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
 
 
 @drill(
-    done="the connection is refused, SIGINT, and the connection is back while the command tries",
-    holds="the stop is delivered then: the unit ends, 130, nothing is left",
+    done="the connection is refused, then SIGINT, and the connection works again while the "
+    "command retries",
+    holds="the stop then arrives: the unit ends, exit 130, nothing is left",
 )
 def test_a_stop_while_the_connection_is_down_is_delivered_when_it_is_back(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
@@ -232,7 +235,7 @@ def test_a_stop_while_the_connection_is_down_is_delivered_when_it_is_back(
 
 @drill(
     done="the command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends",
-    holds="fio does not start by itself; 'resume' ends the run in order, 'gc' takes all away",
+    holds="fio does not start; 'resume' finishes the run, 'gc' removes everything",
 )
 @pytest.mark.parametrize("how", ["SIGKILL", "twice"])
 def test_fio_does_not_start_after_its_command_was_killed(
@@ -271,7 +274,7 @@ def test_fio_does_not_start_after_its_command_was_killed(
 
 @drill(
     done="SIGINT while the host still unpacks the step's files, before there is a unit to signal",
-    holds="the stop stands on the host before the unit does; 130, fio never starts",
+    holds="the stop is written on the host before the unit starts; exit 130, fio never starts",
 )
 @pytest.mark.parametrize("command", ["tar", "mkfifo"])
 def test_a_stop_before_there_is_a_unit_is_delivered(host: Ailing, run: Any, command: str) -> None:
@@ -288,7 +291,8 @@ def test_a_stop_before_there_is_a_unit_is_delivered(host: Ailing, run: Any, comm
 
 @drill(
     done="a cell of a matrix passes max_cell_time while sync waits",
-    holds="the cell fails as TookTooLong, its run says so and blames no user, fio never starts",
+    holds="the cell fails as TookTooLong, its run says so, and not that a user stopped it; fio "
+    "never starts",
 )
 def test_a_deadline_arrives_before_the_first_line_of_fio(
     host: Ailing, user: Cli, target: Path
@@ -313,7 +317,7 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
 
 
 @drill(
-    done="SIGINT while mkfs is at work on the disk that was given to it",
+    done="SIGINT while mkfs runs on its disk",
     holds="mkfs is ended, the run ends as interrupted (130), fio never starts, the disk is free",
 )
 def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
@@ -334,7 +338,8 @@ def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
 
 @drill(
     done="SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown",
-    holds="the run has failed (1): ended by signal 15, with fio's words; not the user's interrupt",
+    holds="the run fails (1): ended by signal 15, with fio's output, and not as the user's "
+    "interrupt",
 )
 @pytest.mark.parametrize("whom", ["unit", "all"])
 def test_a_signal_on_the_host_is_not_the_users(
@@ -359,11 +364,11 @@ def test_a_signal_on_the_host_is_not_the_users(
 
 
 @drill(
-    done="the host restarts while fio runs: in order (SIGTERM), or all at once (SIGKILL)",
-    holds="the run has failed (1), and says that the boot id changed",
+    done="the host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL)",
+    holds="the run fails (1), and says that the boot id changed",
 )
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_of_the_host_is_told_as_one(
+def test_a_restart_of_the_host_is_reported_as_one(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
 ) -> None:
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
@@ -403,11 +408,14 @@ FIO_ENDS = {
 
 
 @drill(
-    done="fio gives up, is killed or ended by somebody, crashes, or fails, each with its own words",
-    holds="the run has failed (1) and says which of these it was, with fio's stderr",
+    done="fio gives up, is killed or ended by another process, crashes, or fails, each with its "
+    "own message",
+    holds="the run fails (1) and says which of these it was, with fio's stderr",
 )
 @pytest.mark.parametrize("case", FIO_ENDS)
-def test_an_end_of_fio_is_told_for_what_it_is(host: Ailing, user: Cli, run: Any, case: str) -> None:
+def test_the_end_of_fio_is_reported_with_its_cause(
+    host: Ailing, user: Cli, run: Any, case: str
+) -> None:
     script, words = FIO_ENDS[case]
     host.fio_does(script)
     code, said = ended(run(seconds=1))
@@ -419,10 +427,10 @@ def test_an_end_of_fio_is_told_for_what_it_is(host: Ailing, user: Cli, run: Any,
 
 
 @drill(
-    done="fio is killed by the kernel for its memory (the host's own count of it goes up)",
-    holds="the run has failed (1) and says out of memory",
+    done="the kernel kills fio for its memory (the host's own count of such kills goes up)",
+    holds="the run fails (1) and says out of memory",
 )
-def test_a_fio_that_the_kernel_killed_for_its_memory_is_told_as_that(
+def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
     with reached_by_ssh(host, user, tmp_path / "sshd"):
@@ -439,8 +447,9 @@ def test_a_fio_that_the_kernel_killed_for_its_memory_is_told_as_that(
 
 
 @drill(
-    done="the clock of the host is moved by two hours, back or on, while fio runs",
-    holds="the step ends after it began; no duration changes; a warning says what was moved",
+    done="the clock of the host is set back or forward by two hours while fio runs",
+    holds="the step ends after it began; no duration changes; a warning says how far the clock "
+    "moved",
 )
 @pytest.mark.parametrize("moved", [-7200, 7200])
 def test_a_clock_that_is_moved_changes_no_duration(

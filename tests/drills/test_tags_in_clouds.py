@@ -60,9 +60,9 @@ def gc(user: Cli, aws: Aws, *words: str) -> Any:
 
 @drill(
     done="gc --provider aws with 0 from an empty database, while two others rent there",
-    holds="exit 2 with both ids, and the disks of both are there",
+    holds="exit 2 with both ids, and the disks of both still exist",
 )
-def test_nought_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
+def test_the_id_0_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
     left = {volume(aws, one, f"diskbench-{one}-disk-0", YOUNG) for one in (ONE, TWO)}
     done = gc(user, aws, "0")
     assert done.returncode == 2, done.stdout + done.stderr
@@ -73,8 +73,8 @@ def test_nought_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
 
 @drill(
     done="an expired lease's tags are copied to the volume prod-database; gc --provider aws",
-    holds="the lease's disk goes, prod-database stays and is listed as not made by us; its own "
-    "full id, and no part of it, deletes it",
+    holds="the lease's disk is deleted, prod-database stays and is listed as not made by us; only"
+    " its own full id deletes it",
 )
 def test_a_volume_that_copied_our_tags_outlives_gc_on_aws(user: Cli, aws: Aws) -> None:
     ours = volume(aws, ONE, f"diskbench-{ONE}-disk-0")
@@ -93,11 +93,11 @@ def test_a_volume_that_copied_our_tags_outlives_gc_on_aws(user: Cli, aws: Aws) -
 
 
 @drill(
-    done="a volume has all tags of a lease's disk, its Name too, and the lease is given back by "
-    "a run that wrote down what it had made",
-    holds="the volume that was written down goes, the other one stays and the log names it",
+    done="a volume has all tags of a lease's disk, also its Name, and a run that recorded its "
+    "resources gives the lease back",
+    holds="the recorded volume is deleted, the other one stays and the log names it",
 )
-def test_a_copy_of_every_tag_is_told_by_the_id_that_was_written_down(
+def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from tests.cloud.eager import AWS
@@ -118,10 +118,10 @@ def test_a_copy_of_every_tag_is_told_by_the_id_that_was_written_down(
 
 
 @drill(
-    done="a backup service makes a snapshot and an image with all tags of an expired lease's disk, "
-    "its Name too; gc --provider aws",
-    holds="the disk goes; snapshot and image stay, are listed as not made by us, and each goes by "
-    "its own full id alone",
+    done="a backup service makes a snapshot and an image with all tags of an expired lease's "
+    "disk, also its Name; gc --provider aws",
+    holds="the disk is deleted; snapshot and image stay, are listed as not made by us, and only "
+    "their own full ids delete them",
 )
 def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     user: Cli, aws: Aws
@@ -154,8 +154,8 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
 
 
 @drill(
-    done="a security group of another name carries a lease's tags while the lease is rented",
-    holds="it is not taken for the group of the lease, which nothing of others may let in",
+    done="a security group of another name has a lease's tags while the lease is rented",
+    holds="it is not used as the group of the lease, so it cannot open access",
 )
 def test_a_group_that_copied_our_tags_is_not_adopted(
     aws: Aws, monkeypatch: pytest.MonkeyPatch
@@ -182,8 +182,8 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
 
 
 @drill(
-    done="a disk of somebody's own is put into the resource group of a lease, which is given back",
-    holds="exit code 3: the lease's own disk goes, the other and the group that holds it stay",
+    done="another user's disk is put into the resource group of a lease, which is given back",
+    holds="exit code 3: the lease's own disk is deleted; the other disk and its group stay",
 )
 def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
     azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

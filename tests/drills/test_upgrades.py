@@ -62,7 +62,7 @@ def test_the_evidence_of_an_earlier_version_is_rebuilt(name: str, tmp_path: Path
 @pytest.mark.parametrize("name", NAMES)
 @drill(
     done="A run that an earlier version began, and that was killed in its second step, is resumed.",
-    holds="It ends with what fio measured meanwhile, its evidence is untouched, the host is clean.",
+    holds="It ends with fio's figures, its evidence is unchanged, nothing is left on the host.",
 )
 def test_the_killed_run_of_an_earlier_version_is_resumed(name: str, tmp_path: Path) -> None:
     old = unpacked(name, tmp_path)
@@ -88,8 +88,8 @@ def test_the_killed_run_of_an_earlier_version_is_resumed(name: str, tmp_path: Pa
 
 @pytest.mark.parametrize("name", NAMES)
 @drill(
-    done="What a killed run of an earlier version left is given back with gc.",
-    holds="The run ends as cancelled, its finished step is kept, and nothing of it stays.",
+    done="gc gives back the resources of a killed run of an earlier version.",
+    holds="The run ends as cancelled, its finished step is kept, and no resource stays.",
     quick=False,
 )
 def test_the_killed_run_of_an_earlier_version_is_given_back(name: str, tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_the_killed_run_of_an_earlier_version_is_given_back(name: str, tmp_path:
 @pytest.mark.parametrize("command", [("status",), ("results", "list"), ("gc",), ("resume",)])
 @drill(
     done="A command is given a database whose schema only a later version knows.",
-    holds="It is refused with exit 2, naming both schemas and what to do; the database stays as it "
-    "is.",
+    holds="It is refused with exit 2, naming both schemas and what to do; the database does not "
+    "change.",
 )
 def test_the_schema_of_a_later_version_is_refused(
     command: tuple[str, ...], backend: str, tmp_path: Path, postgres: str
@@ -134,8 +134,8 @@ def test_the_schema_of_a_later_version_is_refused(
 
 @pytest.mark.parametrize("command", ["resume", "gc"])
 @drill(
-    done="A run is found whose plan a later version wrote, with a field that this one has not.",
-    holds="It is refused with exit 2, naming run, field and version; the run stays as it is.",
+    done="A plan was written by a later version, with a field that this version does not have.",
+    holds="It is refused with exit 2, naming run, field and version; the run does not change.",
 )
 def test_the_plan_of_a_later_version_is_refused(command: str, tmp_path: Path) -> None:
     old = unpacked(NAMES[-1], tmp_path)

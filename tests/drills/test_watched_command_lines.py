@@ -60,7 +60,7 @@ def nothing_told(user: Watched, said: str, at_least: int) -> None:
 @drill(
     done="a rental in the lab with a database password, a shared secret and cloud tokens; strace "
     "records every command of controller and host",
-    holds="no secret stands in any command line, nor in output, logs and evidence",
+    holds="no secret is in any command line, in output, logs or evidence",
 )
 def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str) -> None:
     profile = chaos.user.home / "mine.fio"
@@ -79,8 +79,7 @@ def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str)
 @drill(
     done="a rental in an emulated AWS with a shared secret and session tokens; strace records "
     "every command of the controller",
-    holds="no secret, key or user data stands in any command line, nor in output, logs and "
-    "evidence",
+    holds="no secret, key or user data is in any command line, in output, logs or evidence",
 )
 def test_no_command_of_a_controller_that_rents_holds_a_secret(
     aws: Aws, user: Cli, tmp_path: Path
@@ -101,7 +100,7 @@ def test_no_command_of_a_controller_that_rents_holds_a_secret(
 @drill(
     done="config, doctor, status and a failing command are run with a database password and a "
     "shared secret, verbose and as JSON",
-    holds="neither is printed, nor kept in a log",
+    holds="none of them is printed or logged",
 )
 @pytest.mark.parametrize(
     "words",

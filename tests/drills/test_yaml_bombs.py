@@ -128,7 +128,7 @@ def test_a_matrix_that_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> 
 
 @drill(
     done="the front matter of a profile is such a YAML bomb",
-    holds="exit 2 with words, within the same limits",
+    holds="exit 2 with a message, within the same limits",
 )
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
@@ -137,7 +137,7 @@ def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded,
 
 @drill(
     done="bombs in fields that a matrix or profile has: labels, axes, parameters",
-    holds="exit 2 with words, within the same limits",
+    holds="exit 2 with a message, within the same limits",
 )
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
@@ -145,10 +145,10 @@ def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
 
 
 @drill(
-    done="a matrix and a profile that are no text: a binary, a directory, an endless device",
-    holds="exit 2 with words, within the same limits",
+    done="a matrix and a profile that are not text: a binary, a directory, an endless device",
+    holds="exit 2 with a message, within the same limits",
 )
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", ["matrix", "profile"])
-def test_a_file_that_is_no_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
+def test_a_file_that_is_not_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
     refused(ended[f"no text: {command}", kind])

@@ -6,7 +6,6 @@ import random
 from statistics import median
 
 import pytest
-from tests.rigs.matrix_rows import cell_row
 
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import expected_bounds, more_needed, width
@@ -67,10 +66,8 @@ def test_noise_of_two_nine_and_fifteen_percent_asks_for_ever_more():
 
 def turn(standing, **states):
     """What becomes of a block of twenty replicates, the rest of which waits."""
-    made = [state for state, count in states.items() for _ in range(count)]
-    made += ["waiting"] * (20 - len(made))
-    cells = [cell_row(number, state=state) for number, state in enumerate(made)]
-    return turn_of(cells, standing, Limits(until_ci=0.05, max_replicates=20))
+    count = states | {"waiting": 20 - sum(states.values())}
+    return turn_of(count, standing, Limits(until_ci=0.05, max_replicates=20))
 
 
 @pytest.mark.parametrize(

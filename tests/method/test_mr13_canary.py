@@ -14,7 +14,7 @@ from diskbench.fio.canary import parse_canary
 from diskbench.model.ids import short
 from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.results.canaries import off_trials
-from diskbench.results.compare_runs import compare_selections
+from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
@@ -135,7 +135,7 @@ def test_nothing_is_flagged_on_machines_that_are_alike(database, evidence):
 def test_a_comparison_says_what_it_is_without_the_flagged(database, evidence):
     slow = measured(database, evidence, slow=4, labels=[("s", "a")])[4]
     measured(database, evidence, slow=None, disk="gp3", labels=[("s", "b")])
-    (one,) = compare_selections(database, "s=a", "s=b").compared
+    (one,) = compare_metrics(database, "s=a", "s=b", metrics=["iops"]).compared
     (doubt,) = [doubt for doubt in one.doubts if "canary" in doubt]
     assert short(slow) in doubt
     assert abs(one.ratio - 1) < LEAST_DIFFERENCE, "of ten machines the slow one decides nothing"

@@ -9,7 +9,7 @@ from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, TargetSpec
 from diskbench.plan.trial import TrialIds, make_plan
-from diskbench.results.compare_runs import compare_selections
+from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import CHECKED, alike, check_alike, facts_to_pool
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
@@ -102,9 +102,12 @@ def test_a_comparison_leaves_out_what_cannot_be_pooled(database):
     measured(database, [1.0] * 5, labels=[("s", "a")])
     measured(database, [1.0], labels=[("s", "a")], first=5, facts=OTHER["kernel"])
     measured(database, [1.0] * 6, disk="gp3", labels=[("s", "b")])
-    found = compare_selections(database, "s=a", "s=b")
+    found = compare_metrics(database, "s=a", "s=b", metrics=["iops"])
     assert (found.compared, len(found.not_compared)) == ((), 1)
-    assert len(compare_selections(database, "s=a", "s=b", pool={"kernel"}).compared) == 1
+    assert (
+        len(compare_metrics(database, "s=a", "s=b", metrics=["iops"], pool={"kernel"}).compared)
+        == 1
+    )
 
 
 def test_who_pools_names_a_fact_that_there_is():

@@ -83,8 +83,8 @@ def test_it_is_kept_without_output_and_reads_by_the_public_api_alone(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
-def test_it_asks_a_question_first_and_says_at_last_what_one_may_conclude(path):
+def test_it_asks_a_question_first_and_says_at_last_what_you_can_conclude(path):
     prose = [c.source for c in nbformat.read(path, 4).cells if c.cell_type == "markdown"]
     assert prose[0].startswith("# ")
     assert "?*" in prose[0]
-    assert prose[-1].startswith("## What one may conclude") or "## What one may" in prose[-1]
+    assert "## What you can conclude" in prose[-1]

@@ -56,7 +56,7 @@ def test_only_what_a_room_keeps_runs_always() -> None:
     assert not rooms.is_thorough("tests/contract/test_provider.py::TestAwsEndToEnd::test_x")
     assert not rooms.is_thorough("tests/contract/test_provider.py::TestFake::test_x[2]")
     assert not rooms.is_thorough("tests/unit/test_rooms.py::test_x")
-    guard = "tests/drills/test_guard.py::test_nobody_else_gets_a_disk_that_a_step_holds"
+    guard = "tests/drills/test_guard.py::test_no_other_process_gets_a_disk_that_a_step_holds"
     assert not rooms.is_thorough(guard)
     assert not rooms.is_thorough(f"{guard}[before fio-mkswap]")
     assert rooms.is_thorough(f"{guard}[before fio-mkfs]")

@@ -18,8 +18,8 @@ def sentence(one: Compared) -> str:
     unit = "blocks" if one.blocks else "independent pairs"
     if one.interval is None:
         return (
-            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): six {unit} are the "
-            "least that tell a difference from noise"
+            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): at least six "
+            f"{unit} are needed to tell a difference from noise"
         )
     count = f"n = {one.n} blocks on one machine" if one.blocks else f"n = {one.n}"
     within = f"{percent(one.interval.low)} to {percent(one.interval.high)}, {count}"
@@ -29,7 +29,7 @@ def sentence(one: Compared) -> str:
         case "alike":
             return f"A and B are alike within 5 % ({within})"
         case "small":
-            return f"{_difference(one)}, which is under the 5 % that count ({within})"
+            return f"{_difference(one)}, which is below the 5 % that count ({within})"
         case _:
             return f"the difference is smaller than the noise ({within})"
 

@@ -59,7 +59,7 @@ def beyond_its_credit(
         return ()
     return (
         ABOVE_PROMISE.reason(
-            f"the burst went on for {format_duration_s(seconds)}; its credit lasts "
+            f"the burst lasted {format_duration_s(seconds)}; its credit lasts "
             f"{format_duration_s(lasts_s)}"
         ),
     )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field
 
-from diskbench.catalog.limits.entry import SourcedFigure, catalogue, clouds, known_catalogue
+from diskbench.catalog.limits.entry import catalogue, clouds, known_catalogue
+from diskbench.catalog.limits.sourced_figures import SourcedFigure
 from diskbench.catalog.prices.charges import charges_of
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.entry import DiskEntry, FigureSource, Part
+    from diskbench.catalog.limits.entry import DiskEntry, Part
+    from diskbench.catalog.limits.sourced_figures import FigureSource
     from diskbench.catalog.machines.machine_book import MachineBook, MachineEntry
     from diskbench.catalog.prices.price_book import PriceBook
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
-from diskbench.catalog.limits.entry import FigureSource
+from diskbench.catalog.limits.sourced_figures import FigureSource
 from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import inspect
 import sys
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diskbench.cli.ab_runs import measure_in_turn
 from diskbench.cli.compare import ComparedAs, MoreFigures
+from diskbench.cli.compare_selections import ALL_METRICS, METRICS, print_comparison
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.run_command import common_options, taking
+from diskbench.cli.stores import database
 from diskbench.errors import InvalidValue
+from diskbench.model.ab import SERIES, SIDE
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -108,11 +113,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     For a new kernel, driver, mount option or setting: commands switch the machine between the
     states. The interval covers this machine only.
     """
-    from diskbench.cli.ab_runs import measure_in_turn
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.compare_selections import print_comparison
-    from diskbench.cli.foreground import leave
-    from diskbench.cli.stores import database
 
     series = _series(typed)
     worse = _share(typed["fail_worse"])
@@ -130,13 +131,11 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     if not typed["quiet"]:
         a, b = (f"ab-side={side}" for side in series.sides)
         print(f"again: diskbench compare {a} {b} -f ab={series.name}", file=sys.stderr)
-    leave(_judge(comparison, worse))
+    raise typer.Exit(_judge(comparison, worse))
 
 
 def function_for(_arguments: Sequence[str]) -> Callable[..., None]:
     """`ab` with its options."""
-    import typing
-
     types = typing.get_type_hints(_own, include_extras=True)
     own = [
         parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
@@ -209,8 +208,6 @@ def _expected_s(request: Request, *, install_fio: bool) -> float:
 
 
 def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
-    from diskbench.cli.compare_selections import ALL_METRICS, METRICS
-    from diskbench.model.ab import SERIES, SIDE
     from diskbench.results.compare_runs import compare_metrics
     from diskbench.store.query import Filter
 

@@ -15,8 +15,11 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+import typer
+
 from diskbench.errors import InvalidValue
 from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
+from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,15 +64,13 @@ def measure_in_turn(
         _switch(series, turn)
         code = _run(arguments_of(typed, series.name, turn), _environment(typed))
         if code != 0:
-            from diskbench.cli.foreground import leave
-
             print(
                 f"error: the run of {turn.side} in block {turn.block} ended with exit code {code}\n"
                 f"  the runs before it are kept; continue with the same command and --series "
                 f"{series.name}",
                 file=sys.stderr,
             )
-            leave(code if code > 0 else INTERRUPTED)
+            raise typer.Exit(code if code > 0 else INTERRUPTED)
 
 
 def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
@@ -102,7 +103,6 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
 
 
 def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> None:
-    from diskbench.units import format_duration_s
 
     whole = series.blocks * len(ORDER)
     before = f" ({whole - count} were done before)" if count < whole else ""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diskbench.model.options import own_options
 from diskbench.plan.cells import Request
 from diskbench.plan.cost_limit import CostLimit, cost_limit
-from diskbench.plan.rent_options import rent_spec, takes_host
+from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec, takes_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
     path, devices = typed["path"], tuple(typed["device"] or ())
     provider = provider_of(typed)
     hosts = () if takes_host(provider) else tuple(typed["host"] or ())
-    rent = rent_spec(provider, typed)
+    rent = rent_spec(provider, {name: typed[name] for name in _may_rent(provider) if name in typed})
     limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
     request = Request(
         provider=provider,
@@ -49,6 +50,12 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         allow=tuple(typed["allow"] or ()),
     )
     return CommandRequest(request, limit)
+
+
+def _may_rent(provider: str) -> tuple[str, ...]:
+    """The names of the options that say what to rent. A command line takes no other provider's
+    (cli/run_command.py), so that nothing of other providers has to be loaded."""
+    return (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
 
 
 def provider_of(typed: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from diskbench.cli.foreground import worst
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 
@@ -20,8 +21,8 @@ def cancel(
     """Stop a run, a cell or a matrix as Ctrl-C would: fio stops, finished steps are kept, the
     target is cleaned, and rented resources are given back.
 
-    A cell of a matrix counts as cancelled, and the others go on. The cells of a matrix that no
-    process works on are ended here.
+    A cell of a matrix is marked as cancelled; the other cells continue. If no process works on a
+    matrix, this command ends its cells.
     """
     from diskbench.engine.cancel import cancel as cancel_work
 
@@ -29,11 +30,10 @@ def cancel(
     for line in cancelled.lines:
         print(line, file=sys.stderr)
     if cancelled.unattended:
-        from diskbench.cli.foreground import leave, worst
         from diskbench.cli.matrix_foreground import end_here
 
         session = opened(database_url, evidence_url, gives_back=False)
-        leave(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
+        raise typer.Exit(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
 
 
 def cancel_matrix(
@@ -43,7 +43,7 @@ def cancel_matrix(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Stop every cell of a matrix, give everything back and start no more."""
+    """Stop all cells of a matrix and give everything back."""
     from diskbench.engine.matrix.campaign import check_running
     from diskbench.store.campaigns import find_campaign
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from diskbench.cli.terminal import print_json
+from diskbench.errors import DiskbenchError
+from diskbench.report.terminal.catalog_text import disk_table, machine_table, part_table, thing_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,11 +57,8 @@ Refresh = Annotated[
 @app.command()
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
-    from itertools import groupby
-
     from diskbench.catalog.limits.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
-    from diskbench.report.terminal.catalog_text import disk_table, part_table
 
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
@@ -87,7 +88,6 @@ def instances(
 ) -> None:
     """List the machines: what each sustains towards its disks, and its price."""
     from diskbench.catalog.listing import machine_rows
-    from diskbench.report.terminal.catalog_text import machine_table
 
     books = _open(cloud, refresh=refresh)
     machines = list(machine_rows(books, cloud))
@@ -109,7 +109,6 @@ def show(
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
     from diskbench.catalog.listing import find
-    from diskbench.report.terminal.catalog_text import thing_text
 
     items = find(_open(None, refresh=refresh), name)
     if output == "json":
@@ -122,7 +121,6 @@ def show(
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
     from diskbench.catalog.yaml_loader import check_catalogue
-    from diskbench.errors import DiskbenchError
     from diskbench.results import refreshed_catalogue
 
     if cloud is not None:
@@ -151,7 +149,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _part(thing: CatalogItem) -> dict[str, Any]:
-    from dataclasses import asdict
 
     document = asdict(thing)
     del document["tiers"]  # the names of some of its lines

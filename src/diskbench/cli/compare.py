@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from diskbench.cli.compare_published import compare_published
+from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
 from diskbench.cli.selecting import Filters, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Metric
 from diskbench.model.selection_keys import SELECTION_HELP
@@ -73,10 +75,6 @@ def compare(
 
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
-    from diskbench.cli.compare_published import compare_published
-    from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
-    from diskbench.cli.stores import database
-
     typed = asked(selection, filter_, since, until)
     if not published:
         if len(typed.names) != 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.cli.stores import evidence
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def compare_published(
     Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
     InvalidValue where no run is left that says anything about a cloud's disk.
     """
-    from diskbench.cli.stores import evidence
     from diskbench.report.assemble.published_trials import compared
     from diskbench.results.run_evidence import EvidenceOfRuns
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 # ruff: noqa: ARG001 - every source of values is called alike
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.ids import LAST, short
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
+from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.store.urls import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -69,8 +73,6 @@ def providers(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped profiles, and job files of the working directory."""
-    from pathlib import Path
-
     from diskbench.fio.profiles import shipped_names
 
     files = [path.name for path in Path().glob("*.fio*")]
@@ -79,8 +81,6 @@ def profiles(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The shipped matrices, and YAML files of the working directory."""
-    from pathlib import Path
-
     from diskbench.fio.profiles import shipped_directory
 
     shipped = [path.stem for path in shipped_directory("matrices").glob("*.yaml")]
@@ -124,8 +124,6 @@ def labels(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def filters(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """KEY= of columns and labels; after the key its values."""
-    from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
-    from diskbench.model.selection_keys import COLUMN_OF, KEYS
     from diskbench.store.glance import label_pairs, values_of
 
     key, has_value, _ = incomplete.partition("=")
@@ -183,7 +181,6 @@ def schedules(ctx: Context, incomplete: str) -> Iterable[Offer]:
 def _from_database(ctx: Context, read: Callable[[Path], list[Any]]) -> list[Any]:
     """What `read` finds in the file of the database; nothing for any other database."""
     from diskbench.settings import load_settings
-    from diskbench.store.urls import database_file
 
     typed = {"database_url": ctx.params.get("database_url")}
     url = load_settings(typed).settings.database_url.get_secret_value()

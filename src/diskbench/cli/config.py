@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Annotated, Literal
 
 import typer
+
+from diskbench.report.terminal.plain import print_trimmed
+from diskbench.report.terminal.screen import screen
 
 FORMAT = 1
 
@@ -26,15 +30,10 @@ def config(
         (name, loaded.settings.shown(name), loaded.origins[name]) for name in Settings.model_fields
     ]
     if output == "json":
-        import json
-
         settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
         print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))
     else:
         from rich.table import Table
-
-        from diskbench.report.terminal.plain import print_trimmed
-        from diskbench.report.terminal.screen import screen
 
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from diskbench.units import format_bytes
+
 if TYPE_CHECKING:
     from diskbench.hosts.device_state import DeviceState
     from diskbench.ports import Host
@@ -69,7 +71,6 @@ def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
 
 
 def _table(devices_seen: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
-    from diskbench.units import format_bytes
 
     if not devices_seen:
         typer.echo(f"no disks on {name}")

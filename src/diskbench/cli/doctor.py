@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,6 +15,9 @@ from diskbench.cli.run_command import RunCommand, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width
+from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.plugins import working
+from diskbench.report.terminal.findings import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,7 +87,6 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
     """
     from diskbench.cli.asked import asked_for
     from diskbench.engine.live import Typed, check_live
-    from diskbench.errors import StoreUnavailable
     from diskbench.model.finding import Finding
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.whole_file import write_whole
@@ -130,7 +133,7 @@ def doctor(
     matrix: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Check that quotas suffice for this matrix: a file or a name."
+            metavar="FILE", help="Check the quotas that this matrix needs: a file or a name."
         ),
     ] = None,
     print_policy: Annotated[
@@ -182,8 +185,6 @@ def doctor(
 
 def _policy_of(name: str) -> str:
     """The policy of a provider. Raises UnknownName for one that needs none."""
-    from diskbench.errors import UnknownName
-    from diskbench.plugins import working
     from diskbench.ports import Governed
     from diskbench.providers.registry import provider, provider_names
 
@@ -196,10 +197,8 @@ def _policy_of(name: str) -> str:
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:
-    import sys
 
     from diskbench.model.finding import DoctorDocument, worst_state
-    from diskbench.report.terminal.findings import finding_lines
 
     state = worst_state(tuple(findings))
     if output == "json":

@@ -11,9 +11,11 @@ import logging
 import os
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal, TextIO
 
 from diskbench.cli.opened import close_at_end
+from diskbench.errors import DiskbenchError
 from diskbench.report.terminal.screen import OwnText
 from diskbench.visible import one_line, visible
 
@@ -56,15 +58,10 @@ def set_up(chosen: Format | None, *, verbose: bool = False, debug: bool = False)
         if isinstance(handler, _Stderr):
             root.removeHandler(handler)
     ours = _Stderr(chosen)
-    levels = {name: logging.getLogger(name).level for name in (_OWN.name, *_NOISY)}
-
-    def put_back() -> None:
-        root.removeHandler(ours)
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-
-    close_at_end(put_back)
     root.addHandler(ours)
+    close_at_end(partial(root.removeHandler, ours))
+    for logger in (_OWN, *map(logging.getLogger, _NOISY)):
+        close_at_end(partial(logger.setLevel, logger.level))
     _OWN.setLevel(logging.DEBUG if debug else logging.INFO if verbose else logging.WARNING)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.CRITICAL)
@@ -95,7 +92,6 @@ def _format() -> Format:
 
 
 def _from_settings() -> Format:
-    from diskbench.errors import DiskbenchError
     from diskbench.settings import load_settings
 
     try:

@@ -9,7 +9,10 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platformdirs import user_log_path
+
 from diskbench.cli.events import debugging, emit_problem
+from diskbench.cli.lazy import commands_taking
 from diskbench.errors import DiskbenchError
 from diskbench.extras import of_import
 from diskbench.private import private_directory
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.outcome import Problem
 
 UNEXPECTED = 1
+_MOST_NAMED = 3
 
 
 def report(error: BaseException) -> int:
@@ -47,10 +51,19 @@ def report(error: BaseException) -> int:
 
 
 def report_usage(error: TyperException) -> int:
-    """Print what is wrong with the words of a command line; returns the exit code."""
+    """Print what is wrong with the words of a command line; returns the exit code. An option that
+    other commands have is answered with their names."""
+    from typer._click.exceptions import NoSuchOption
+
     message = error.format_message().strip()
     context = getattr(error, "ctx", None)
     advice = f"see: {context.command_path} --help" if context is not None else ""
+    if isinstance(error, NoSuchOption) and (others := commands_taking(error.option_name)):
+        message = error.message  # without options that are only spelled alike
+        known = ", ".join(f"diskbench {other}" for other in others[:_MOST_NAMED])
+        more = len(others) - _MOST_NAMED
+        known += f" and {more} more" if more > 0 else ""
+        advice = f"{error.option_name} is an option of: {known}; {advice}"
     emit_problem(type(error).__name__, message, advice, error.exit_code)
     return error.exit_code
 
@@ -85,7 +98,6 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 
 def _log_folder() -> Path | None:
-    from platformdirs import user_log_path
 
     try:
         return user_log_path("diskbench")

@@ -6,10 +6,9 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
+from diskbench.report.terminal.quiet import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
@@ -45,11 +44,13 @@ def drive(
     show: Show,
     *,
     begin: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
 ) -> int:
     """Run `plans` to their end; returns the process's exit code.
 
     `begin` saves them; from then on Ctrl-C ends the runs in order, it no longer ends the process.
+    `meanwhile` is called while their first steps begin on their hosts.
 
     Results go to stdout, everything else to stderr.
     """
@@ -57,7 +58,6 @@ def drive(
     from diskbench.engine.trial.interrupt import interruptible
     from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.watch import RowWatcher
 
     stop = Stop(plan.trial_id for plan in plans)
     displays: list[Progress] = []
@@ -83,9 +83,10 @@ def drive(
         with interruptible(stop, stopping, left):
             begin()
             displays.append(_display(session, plans, quiet=show.quiet))
-            watcher = RowWatcher(session.database, displays[0])
             try:
-                endings = execute(session, plans, watcher, stop, take_over=take_over)
+                endings = execute(
+                    session, plans, displays[0], stop, meanwhile=meanwhile, take_over=take_over
+                )
             finally:
                 displays[0].close()
         from diskbench.cli.run_results import show_results  # what draws: not before fio has ended
@@ -102,8 +103,6 @@ def drive(
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
     if quiet:
-        from diskbench.report.terminal.quiet import QuietProgress
-
         return QuietProgress()
     from diskbench.report.terminal.progress import open_progress
     from diskbench.store.rows import load_plan
@@ -137,8 +136,3 @@ def _give_back_terminal(progress: Progress) -> None:
 def worst(codes: Sequence[int]) -> int:
     """The most serious of `codes`; 0 if there are no codes."""
     return next((code for code in _SEVERITY if code in codes), 0)
-
-
-def leave(code: int) -> NoReturn:
-    """End the command with an exit code; what it opened is closed (cli/opened.py)."""
-    raise typer.Exit(code)

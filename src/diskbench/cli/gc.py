@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
@@ -10,6 +11,7 @@ from diskbench.cli.failures import print_problem
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.terminal import print_json
+from diskbench.errors import DiskbenchError, InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +39,7 @@ def gc(
         typer.Option(
             "--provider",
             metavar="NAME",
-            help="Also list what any diskbench left at this provider, and give back what expired.",
+            help="Also list all diskbench resources at this provider; give back expired ones.",
         ),
     ] = None,
     region: Annotated[
@@ -48,8 +50,8 @@ def gc(
         bool,
         typer.Option(
             "--not-mine",
-            help="Also end an unexpired lease whose owner tag is not the setting `owner`, and "
-            "which this database does not know; its full id has to be typed.",
+            help="Also end an unexpired lease of another owner (its tag is not the setting "
+            "`owner`) that this database does not know. Type its full id.",
         ),
     ] = False,
     database_url: DatabaseUrl = None,
@@ -61,13 +63,9 @@ def gc(
 
     The exit code is 3 if something could not be given back.
     """
-    import sys
-
-    from diskbench.cli.foreground import leave
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.cleanup.orphans import sweep_provider
     from diskbench.engine.matrix.takeover import abandoned_plans
-    from diskbench.errors import DiskbenchError, InvalidValue
 
     named = list(ids or [])
     if not_mine and (provider is None or not named):
@@ -101,7 +99,7 @@ def gc(
             f"\n  diskbench gc {' '.join(waiting)}",
             file=sys.stderr,
         )
-    leave(3 if unlisted else sweep_code(swept))
+    raise typer.Exit(3 if unlisted else sweep_code(swept))
 
 
 def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
@@ -114,7 +112,7 @@ def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
         if not item.in_database:
             print(f"  {owned(item.lease_id, item.owner)}", file=stream)
         if item.copied:
-            print(f"  its tags are those of lease {item.lease_id}", file=stream)
+            print(f"  its tags name lease {item.lease_id}", file=stream)
         elif item.outcome != "kept" and (cost := _cost(item)):
             print(f"  {cost}", file=stream)
         if item.problem:
@@ -155,7 +153,6 @@ def _document(
 
 
 def _print(document: SweepDocument, output: str) -> None:
-    import sys
 
     if output == "json":
         print_json(document.model_dump_json(indent=2))
@@ -163,7 +160,7 @@ def _print(document: SweepDocument, output: str) -> None:
         print_swept(document.leases, stream=sys.stdout)
         if sum(item.outcome != "kept" for item in document.leases) > 1:
             unpriced = f", and {document.unpriced} without a price" if document.unpriced else ""
-            print(f"in all about ${document.usd:,.2f}{unpriced}")
+            print(f"total about ${document.usd:,.2f}{unpriced}")
     for place in document.unlisted:
         print(f"not searched: {place.where}", file=sys.stderr)
         print_problem(place.problem)

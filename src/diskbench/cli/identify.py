@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import print_json
+from diskbench.errors import UnknownName
 
 _MOST = 8
 
@@ -29,12 +32,7 @@ def identify(
     Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
     also where nothing fits.
     """
-    import json
-    from dataclasses import asdict
-
     from diskbench.catalog.limits.entry import clouds
-    from diskbench.cli.stores import database, evidence
-    from diskbench.errors import UnknownName
     from diskbench.results.identified import identified
     from diskbench.results.selection import Selection, run_or_set
 

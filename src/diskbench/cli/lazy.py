@@ -105,3 +105,22 @@ def load(name: str, arguments: Sequence[str] = ()) -> Command:
     if isinstance(command, TyperGroup) and not command.invoke_without_command:
         command.no_args_is_help = True  # a group alone lists its commands
     return command
+
+
+def commands_taking(flag: str) -> list[str]:
+    """The commands that have the option `flag`, as `plan` or `matrix run`, in the help's order.
+
+    It loads every command (0.5 s), which only an error message is worth.
+    """
+    found = []
+    for name in COMMANDS:
+        waiting = [(name, load(name))]
+        while waiting:
+            path, command = waiting.pop(0)
+            waiting += [
+                (f"{path} {inner}", below)
+                for inner, below in getattr(command, "commands", {}).items()
+            ]
+            if any(flag in (*param.opts, *param.secondary_opts) for param in command.params):
+                found.append(path)
+    return found

@@ -14,6 +14,7 @@ import typer
 from diskbench.cli.matrix_run import Seed, mount
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.terminal import print_json
+from diskbench.report.terminal.hanging import hanging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,6 @@ def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
     """List the matrices that come with diskbench."""
     from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
     from diskbench.plan.matrix import expand
-    from diskbench.report.terminal.hanging import hanging
 
     rows = []
     for name in shipped_matrices():
@@ -72,7 +72,7 @@ def show(file: File) -> None:
 
 @app.command()
 def schema() -> None:
-    """Print the JSON schema of matrix files, for completion in an editor."""
+    """Print the JSON schema of matrix files, for an editor."""
     from diskbench.plan.matrix_schema import matrix_schema
 
     typer.echo(json.dumps(matrix_schema(_known()), indent=2))

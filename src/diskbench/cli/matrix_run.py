@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.cancel import cancel_matrix
+from diskbench.cli.matrix_typed import AssumePrice, with_conditions, with_money
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.stores import database as opened_database
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -40,12 +43,7 @@ def run(
         float | None,
         typer.Option(metavar="USD", help="Limit of the cost in US dollars, instead of the file's."),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,11 +63,11 @@ def run(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure every cell of a matrix; after Ctrl-C, 'matrix resume' continues."""
-    from diskbench.cli.foreground import leave
+    """Measure every cell of a matrix.
+
+    After Ctrl-C, 'diskbench matrix resume' continues it.
+    """
     from diskbench.cli.matrix_foreground import continue_detached, foreground
-    from diskbench.cli.matrix_typed import with_conditions, with_money
-    from diskbench.cli.opened import close_at_end
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
     from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
     from diskbench.engine.matrix.matrix_outlook import outlook_of
@@ -97,11 +95,11 @@ def run(
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
-        leave(0)
+        raise typer.Exit(0)
     if detach:
         continue_detached(session, campaign)
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet, junit=junit))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet, junit=junit))
 
 
 def resume(
@@ -111,14 +109,13 @@ def resume(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Resume a matrix whose process ended; finished cells are not measured again."""
-    from diskbench.cli.foreground import leave
+    """Resume a matrix whose process ended; keep finished cells."""
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.store.campaigns import find_campaign
 
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
-    leave(foreground(session, campaign, output, quiet=quiet))
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def status(
@@ -128,9 +125,8 @@ def status(
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Show the state of every cell, the money spent and the expected end."""
+    """Show the state of every cell, the cost and the expected end."""
     from diskbench.cli.matrix_display import print_standing, shown_while
-    from diskbench.cli.stores import database as opened_database
     from diskbench.engine.matrix.matrix_status import standing
     from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns
@@ -166,8 +162,7 @@ def retry(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Measure again the cells that failed, were refused or were cancelled."""
-    from diskbench.cli.foreground import leave
+    """Measure failed, refused and cancelled cells again."""
     from diskbench.cli.matrix_foreground import foreground
     from diskbench.engine.matrix.campaign import retry_cells
     from diskbench.store.campaigns import find_campaign
@@ -178,13 +173,13 @@ def retry(
     campaign = find_campaign(session.database, matrix)
     count = retry_cells(session.database, campaign)
     if not count:
-        print("every cell has its result", file=sys.stderr)
-        leave(0)
+        print("every cell has a result", file=sys.stderr)
+        raise typer.Exit(0)
     print(f"{count} cells will be measured again", file=sys.stderr)
     campaign = find_campaign(session.database, campaign.campaign_id)
     if campaign.queue is None:
-        leave(0)
-    leave(foreground(session, campaign, output, quiet=quiet))
+        raise typer.Exit(0)
+    raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
 def mount(app: typer.Typer) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from diskbench.errors import InvalidValue
 
@@ -12,10 +14,14 @@ if TYPE_CHECKING:
 
     from diskbench.engine.matrix.matrix_file import MatrixFile
 
+AssumePrice = Annotated[
+    float | None,
+    typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."),
+]
+
 
 def with_money(file: MatrixFile, budget: float | None, assume_price: float | None) -> MatrixFile:
     """The matrix with the limits that were typed. Raises InvalidValue for what is no money."""
-
     typed = {"budget_usd": budget, "assume_price_usd_per_hour": assume_price}
     change = {name: value for name, value in typed.items() if value is not None}
     for name, value in change.items():

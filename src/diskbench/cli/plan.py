@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diskbench.cli.run_command import RunCommand, help_end, with_run_options
+from diskbench.cli.run_until import check_until
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     Takes the options of `diskbench run`. Rents nothing.
     """
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.run_until import check_until
     from diskbench.engine.trial.plan_preview import preview
     from diskbench.results.refreshed_catalogue import open_books
 

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.errors import InvalidValue
+from diskbench.report.terminal.hanging import hanging
+from diskbench.report.terminal.plain import print_trimmed
+from diskbench.report.terminal.screen import screen
+from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
@@ -73,10 +77,6 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
         return
     from rich.table import Table
 
-    from diskbench.report.terminal.plain import print_trimmed
-    from diskbench.report.terminal.screen import screen
-    from diskbench.units import format_duration_s
-
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
     for profile, time in rows:
         table.add_row(profile.name, profile.title, format_duration_s(time))
@@ -86,7 +86,6 @@ def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
 @app.command()
 def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
     """Show the question that a profile answers, its source and its parameters."""
-    from diskbench.report.terminal.hanging import hanging
     from diskbench.store.profile_file import find_profile
 
     profile = find_profile(name)

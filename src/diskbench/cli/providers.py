@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from diskbench.report.terminal.hanging import hanging
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,7 +16,6 @@ def providers() -> None:
     """List the providers: this package's and those that other packages register."""
     from diskbench.plugins import plugin, working
     from diskbench.providers.registry import provider, provider_names
-    from diskbench.report.terminal.hanging import hanging
 
     for name, instance in working(provider_names(), provider).items():
         print(hanging(f"{name:<10} ", plugin(name).summary))

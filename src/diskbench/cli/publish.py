@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.errors import InvalidValue
 
 
 def publish(
@@ -55,8 +56,6 @@ def publish(
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
-    from diskbench.cli.stores import database, evidence
-    from diskbench.errors import InvalidValue
     from diskbench.report.site.renewal import Wishes, publish_site
     from diskbench.results.selection import chosen
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.model.comparison import Metric
 
@@ -40,7 +40,6 @@ def regressions(
     Each matrix of a schedule (and each other command) is one time. A change needs three times on
     the new level and 5 %.
     """
-    from diskbench.cli.stores import database
     from diskbench.results.history import find_regressions
     from diskbench.results.pool import facts_to_pool
     from diskbench.results.selection import chosen

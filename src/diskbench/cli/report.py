@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from diskbench.cli.file_format import file_format
 from diskbench.cli.report_published import Axis, report_published
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
-from diskbench.report.page.write_report import FORMATS, Format
+from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
+from diskbench.report.page.write_report import (
+    FORMATS,
+    Format,
+    check_folder,
+    format_of,
+    write_report,
+)
 
 
 def report(
@@ -92,20 +101,15 @@ def report(
         raise InvalidValue(
             "--axis needs --chart NAME", advice="name it: --chart NAME; --chart list shows all"
         )
-    from diskbench.report.charts.registry import LIST, chart_lines, find_chart
 
     if chart == LIST:
         print("\n".join(chart_lines()))
         return
     if chart is not None:
         find_chart(chart)
-    from functools import partial
 
-    from diskbench.cli.file_format import file_format
-    from diskbench.cli.stores import database, evidence
     from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
-    from diskbench.report.page.write_report import check_folder, format_of, write_report
     from diskbench.results.selection import runs_of
 
     typed = asked(selection, filter_, since, until)
@@ -128,7 +132,5 @@ def report(
 
 def _names(beginning: str) -> list[str]:
     """The charts whose name begins so, for the shell's completion."""
-    from diskbench.report.charts.registry import LIST, charts
-
     names = [LIST, *(chart.name for chart in charts())]
     return [name for name in names if name.startswith(beginning)]

@@ -7,6 +7,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from diskbench import __version__
+from diskbench.cli.file_format import file_format
+from diskbench.cli.stores import database, evidence
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -42,9 +45,7 @@ def report_published(
     Raises UnknownName for a post, chart or run, InvalidValue where a file cannot be written or no
     run can be laid over it.
     """
-    from diskbench import __version__
     from diskbench.catalog.published.figures import load_published
-    from diskbench.cli.file_format import file_format
     from diskbench.engine.published_outlook import published_outlook
     from diskbench.report.assemble.summary_many import counted
     from diskbench.report.charts import PAGE, PICTURE
@@ -65,7 +66,6 @@ def report_published(
     figures, books = load_published(), open_books()
     own = OwnTrials()
     if asked:
-        from diskbench.cli.stores import database, evidence
         from diskbench.report.assemble.own_trials import own_trials
         from diskbench.results.run_evidence import EvidenceOfRuns
         from diskbench.results.selection import runs_of

@@ -10,12 +10,16 @@ import typer
 
 from diskbench.cli import results_import, results_prune
 from diskbench.cli.confirm import confirm
+from diskbench.cli.letters import is_unicode
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
+from diskbench.cli.results_set import hint_of_set, print_set
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence, reading
 from diskbench.cli.terminal import terminal_width
+from diskbench.errors import InvalidValue
 from diskbench.limits import COUNTER
-from diskbench.report.terminal.screen import unguarded
+from diskbench.report.terminal.screen import screen, unguarded
+from diskbench.report.terminal.text_plot import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +59,6 @@ def list_(
     `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
     """
     from diskbench.cli.results_list import print_runs, print_trials
-    from diskbench.cli.stores import reading
     from diskbench.results.selection import chosen
 
     reader = reading(database_url)
@@ -114,8 +117,6 @@ def show(
     Without a selection the newest. Several trials, such as those of a matrix, are shown
     together: median and interval.
     """
-    from diskbench.cli.results_set import hint_of_set, print_set
-    from diskbench.cli.stores import database, evidence
     from diskbench.results.selection import run_or_set
     from diskbench.store.query import Filter, find_runs
 
@@ -142,12 +143,9 @@ def show(
         store = evidence(evidence_url) if evidence_url else None
         sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
         return
-    from diskbench.cli.letters import is_unicode
     from diskbench.cli.results_show import print_document, print_runs
     from diskbench.engine.matrix.takeover import is_abandoned
     from diskbench.report.terminal.run_plots import print_plots
-    from diskbench.report.terminal.screen import screen
-    from diskbench.report.terminal.text_plot import Screen
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.results.run_evidence import EvidenceOfRuns
     from diskbench.results.stored_trial import read_trial
@@ -203,7 +201,6 @@ def export(
     disk. The figures of a step with several levels are those of the level that lasts.
     """
     from diskbench.cli.results_csv import export_format
-    from diskbench.cli.stores import database, evidence
     from diskbench.results.exported_rows import exported
     from diskbench.results.selection import chosen
 
@@ -238,7 +235,6 @@ def delete(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Delete runs: their evidence and their rows. The id of a trial means all its runs."""
-    from diskbench.cli.stores import database, evidence
     from diskbench.results.run_deletion import delete_with_evidence, runs_to_delete
 
     engine = database(database_url)
@@ -256,7 +252,6 @@ def delete(
 
 
 def _write(path: Path, data: Iterable[bytes]) -> None:
-    from diskbench.errors import InvalidValue
     from diskbench.whole_file import write_pieces
 
     try:

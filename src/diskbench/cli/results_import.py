@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench import __version__
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +64,6 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     Runs, their trials, leases and times, matrices and their cells. If a step of a finished run
     cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
-    from diskbench.cli.stores import database, evidence
     from diskbench.store.rebuild import rebuild as make_again
 
     done = make_again(database(database_url), evidence(evidence_url))
@@ -106,8 +108,6 @@ def import_(
     Files that were not imported are listed. The last line says what was imported and which checks
     hold.
     """
-    from diskbench import __version__
-    from diskbench.cli.stores import database, evidence
     from diskbench.plan.cells import key_values
     from diskbench.report.terminal.import_text import import_line
     from diskbench.results.imported_runs import damaged_logs, imported
@@ -147,7 +147,6 @@ def hint(
     """What was typed of a disk that nobody rented, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None and measured_on is None:
         return None
-    from diskbench.errors import InvalidValue
     from diskbench.plan.as_disk import Hint
     from diskbench.results.refreshed_catalogue import open_books
 
@@ -167,10 +166,6 @@ def hint(
 
 def _day(text: str) -> str:
     """Return a date as it is stored. Raises InvalidValue for anything else."""
-    from datetime import date
-
-    from diskbench.errors import InvalidValue
-
     try:
         return date.fromisoformat(text.strip()).isoformat()
     except ValueError:

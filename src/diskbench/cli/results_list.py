@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.cli.stores import database
 from diskbench.cli.terminal import table_width
 from diskbench.model.run import run_columns
 from diskbench.report.terminal.run_list import run_lines
@@ -73,7 +74,6 @@ def _at_work(database_url: str | None) -> Callable[[], Collection[str]]:
     """What returns the trials that a live process works on."""
 
     def look() -> Collection[str]:
-        from diskbench.cli.stores import database
         from diskbench.engine.matrix.executor import trials_at_work
 
         return trials_at_work(database(database_url))

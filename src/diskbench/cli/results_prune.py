@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,9 @@ import typer
 
 from diskbench.cli.confirm import confirm
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.errors import InvalidValue
+from diskbench.units import format_bytes, parse_duration_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,12 +47,7 @@ def prune(
     Without a selection all runs. Every command prints of a pruned run what it printed before, and
     pruned.json in its evidence names each file. A run whose series cannot be made is left.
     """
-    from datetime import UTC, datetime, timedelta
-
-    from diskbench.cli.stores import database, evidence
-    from diskbench.errors import InvalidValue
     from diskbench.results import pruning
-    from diskbench.units import parse_duration_s
 
     keep_s, at = parse_duration_s(keep), datetime.now(UTC)
     try:
@@ -103,7 +101,6 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
 
 
 def _sum(freed: list[tuple[int, int, int]]) -> str:
-    from diskbench.units import format_bytes
 
     runs, logs, size = (sum(column) for column in zip(*freed, strict=True))
     return (

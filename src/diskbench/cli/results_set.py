@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.cli.stores import evidence
 from diskbench.cli.terminal import print_json, terminal_width
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def print_set(
     evidence_url: str | None = None,
 ) -> None:
     """Print what trials say together, as text, one document, or all their rows."""
-    from diskbench.cli.stores import evidence
     from diskbench.results.pool import facts_to_pool
     from diskbench.results.replicate_set import replicates_of
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diskbench.cli.foreground import Output
+from diskbench.cli.foreground import Output, Show, drive, worst
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.errors import DiskbenchError
 
 if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
@@ -36,16 +38,12 @@ def resume(
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.
     """
-    import sys
-
     from diskbench.cli.failures import report
-    from diskbench.cli.foreground import Show, drive, leave, worst
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
     from diskbench.engine.trial.extend import check_lasts
     from diskbench.engine.trial.own_store import go_on_in
-    from diskbench.errors import DiskbenchError
 
     session = opened(database_url, evidence_url, gives_back=False)
     refused, plans = [], []
@@ -73,4 +71,4 @@ def resume(
         from diskbench.cli.matrix_foreground import foreground  # not for a run alone
 
         codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
-    leave(worst([code, sweep_code(swept), *refused, *codes]))
+    raise typer.Exit(worst([code, sweep_code(swept), *refused, *codes]))

@@ -1,24 +1,71 @@
-"""`diskbench run`: measure a disk, here or over SSH."""
+"""`diskbench run`: measure a disk, here, over SSH or on a rented machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
 
+import typer
+
+from diskbench.cli.failures import print_error
+from diskbench.cli.foreground import Show, drive, worst
+from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import RunCommand, help_end, with_run_options
+from diskbench.cli.run_until import check_until
+from diskbench.cli.stores import session_of
+from diskbench.engine.trial.notes import with_notes
+from diskbench.engine.trial.timing import Timing
+from diskbench.errors import CostRefused
+from diskbench.plan.cost_limit import check_cost
+from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from diskbench.catalog.books import Books
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.prepare import Prepared
+    from diskbench.engine.trial.timing import Timing
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.plan.cells import Request
+    from diskbench.plan.cost_limit import CostLimit
+    from diskbench.providers.registry import Providers
 
 COMMAND = RunCommand
 end_of_help = help_end
+INTERRUPTED = 130
+_NEEDED_TO_BEGIN = (
+    "tenacity",
+    "ulid",
+    "diskbench.engine.matrix.execute",
+    "diskbench.hosts.jobs",
+    "diskbench.hosts.workspace",
+    "diskbench.store.archive",
+)
+_NEEDED_AFTER = (
+    "diskbench.engine.durable.cells",  # DBOS: a quarter of all that a run imports
+    "diskbench.results.run_evidence",
+    "diskbench.results.stored_trial",
+)
+"""Imported while the first step begins on other machines; on this machine before it begins. Nothing
+is imported while fio runs: fio waits for the permission of the workflow, which needs these."""
+
+
+@dataclass(frozen=True)
+class TypedStores:
+    """The stores as typed on the command line; None leaves them to the settings."""
+
+    database_url: str | None
+    evidence_url: str | None
 
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
     from diskbench.cli.asked import asked_for
-    from diskbench.cli.foreground import Show
-    from diskbench.cli.run_until import check_until
-    from diskbench.cli.start import TypedStores, start
 
     show = Show(
         output=typed["output"],
@@ -34,7 +81,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
 
         start_until(typed, until, show, stores)
     command = asked_for(typed)
-    start(
+    _start(
         command.request,
         show,
         stores,
@@ -47,3 +94,151 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
 def function_for(arguments: Sequence[str]) -> Callable[..., None]:
     """`run` with the options of the provider that `arguments` name. Raises UnknownName."""
     return with_run_options(run, arguments)
+
+
+def _start(
+    request: Request,
+    show: Show,
+    stores: TypedStores,
+    *,
+    install_fio: bool,
+    detach: bool,
+    limit: CostLimit,
+) -> NoReturn:
+    """Look at the hosts, say what will be done, save, and measure; ends with the exit code."""
+    from diskbench.plan.cells import cells
+    from diskbench.providers.registry import Providers
+    from diskbench.results.refreshed_catalogue import open_books
+    from diskbench.settings import load_settings
+    from diskbench.store.profile_file import find_profile
+
+    timing, books, providers = Timing(), open_books(), Providers()
+    close_at_end(providers.close)
+    settings = load_settings(
+        {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
+    ).settings
+    database_url = settings.database_url.get_secret_value()
+    profile = find_profile(request.profile)
+    try:
+        answer = _preview_command(
+            providers, cells(request), profile, books, install_fio=install_fio, timing=timing
+        )
+        # The hosts answer while this process imports and opens what it stores into.
+        session = session_of(settings, timing, books, providers)
+        _import_all(_NEEDED_TO_BEGIN)
+        prepared = answer()
+    except KeyboardInterrupt:
+        print("interrupted before anything was started", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    prepared.plans = [
+        with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
+        for plan in prepared.plans
+    ]
+    refused = _report_refused(prepared)
+    if not prepared.plans:
+        raise typer.Exit(refused)
+    if not show.quiet:
+        from diskbench.report.terminal.plan_text import print_plan
+
+        print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
+    if limit.usd is not None:
+        _hold_to(limit, prepared.plans)
+    if detach:
+        _save_all(session, prepared, owner=None)
+        _continue_detached(prepared.plans, session, settings.evidence_url)
+        raise typer.Exit(refused)
+    if any(plan.address is None for plan in prepared.plans):
+        _import_all(_NEEDED_AFTER)
+    code = drive(
+        session,
+        prepared.plans,
+        show,
+        begin=lambda: _save_all(session, prepared, owner=session.executor_id),
+        meanwhile=lambda: _import_all(_NEEDED_AFTER),
+    )
+    if prepared.refused and not show.quiet:
+        names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
+        count = len(prepared.plans)
+        print(
+            f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
+            file=sys.stderr,
+        )
+    raise typer.Exit(worst([code, refused]))
+
+
+def _preview_command(
+    providers: Providers,
+    cells: Sequence[Cell],
+    profile: Profile,
+    books: Books,
+    *,
+    install_fio: bool,
+    timing: Timing,
+) -> Callable[[], Prepared]:
+    """Begin to look at the machines, or at what would be rented; gives what waits for the answer.
+
+    Raises UserError for what is wrong with every cell. Nothing is rented or written.
+    """
+    from diskbench.engine.trial.prepare import Preparation, Prepared
+
+    renter = providers.renter(cells[0].provider)
+    if renter is None:
+        return Preparation(cells, profile, books, install_fio=install_fio, timing=timing).result
+    from diskbench.engine.trial.draft import drafts
+
+    with timing.span("look up"):
+        plans, refused = drafts(renter, cells, profile, books)
+    return lambda: Prepared(plans=plans, refused=refused)
+
+
+def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
+    """End the command where the plans, with loops to their last round, may cost more than allowed;
+    nothing is saved or rented then."""
+    from diskbench.plan.cost import cost_of_plan
+
+    costs = [cost_of_plan(plan, longest=True) for plan in plans]
+    try:
+        check_cost(costs, limit.usd, limit.assume_price_usd_per_hour)
+    except CostRefused as error:
+        print_error(error)
+        raise typer.Exit(error.exit_code) from None
+
+
+def _import_all(names: Sequence[str]) -> None:
+    """Import what is needed next while others work."""
+    for name in names:
+        import_module(name)
+
+
+def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
+    """Save every plan and keep its host connected."""
+    from diskbench.engine.trial.save import save
+
+    for plan in prepared.plans:
+        save(session, plan, owner=owner)
+        if plan.trial_id in prepared.hosts:
+            session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
+
+
+def _report_refused(prepared: Prepared) -> int:
+    """Say which hosts will not be measured and why; returns the exit code that this means."""
+    for cell, error in prepared.refused:
+        several = len(prepared.refused) + len(prepared.plans) > 1
+        print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
+    return worst([error.exit_code for _, error in prepared.refused])
+
+
+def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
+    """Hand the trials to a process of their own; print their ids."""
+    from diskbench.cli.background import in_background
+
+    ids = [plan.trial_id for plan in plans]
+    log = in_background(["resume", *ids], session, evidence_url, name=plans[0].campaign_id)
+    for trial_id in ids:
+        print(trial_id)
+    print(
+        f"running in the background; progress: {log}\n"
+        f"  see:  diskbench status {ids[0]}\n"
+        f"  stop: diskbench cancel {ids[0]}",
+        file=sys.stderr,
+    )

@@ -27,8 +27,6 @@ class Until:
 
 def check_until(typed: Mapping[str, Any]) -> Until | None:
     """What `--until-ci` and its bounds say; None without it. Raises InvalidValue."""
-    from diskbench.model.matrix import FIRST_REPLICATES, Limits
-
     text, most, least = typed["until_ci"], typed["max_replicates"], typed["replicates"]
     if text is None:
         for flag, value in (("--max-replicates", most), ("--deadline", typed["deadline"])):
@@ -37,6 +35,8 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
                     f"{flag} {value} has no effect without --until-ci", advice="add --until-ci 5%"
                 )
         return None
+    from diskbench.model.matrix import FIRST_REPLICATES, Limits
+
     for flag, given in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
         if given:
             raise InvalidValue(

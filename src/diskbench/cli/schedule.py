@@ -4,13 +4,16 @@ expression."""
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from diskbench.cli.matrix_typed import AssumePrice, with_money
 from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
+from diskbench.errors import UnknownName
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -41,31 +44,23 @@ def add(
     ] = "UTC",
     overlap: Annotated[
         Literal["skip", "queue"],
-        typer.Option(help="What to do when an earlier one still runs."),
+        typer.Option(help="What to do if its previous matrix is still running."),
     ] = "skip",
     backfill: Annotated[
         bool,
-        typer.Option("--backfill", help="Run the times that were missed because no worker ran."),
+        typer.Option("--backfill", help="Also run the due times that no worker was there to run."),
     ] = False,
     budget: Annotated[
         float | None,
         typer.Option(
             metavar="USD",
-            help="Limit of the cost of each time in US dollars, instead of the file's.",
+            help="Cost limit of each due time in US dollars (default: the file's).",
         ),
     ] = None,
-    assume_price: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."
-        ),
-    ] = None,
+    assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Add a schedule for a matrix; an existing name is changed."""
-    from datetime import UTC, datetime
-
-    from diskbench.cli.matrix_typed import with_money
+    """Add a schedule for a matrix, or change an existing one."""
     from diskbench.engine.matrix.matrix_file import load_matrix
     from diskbench.engine.schedule.schedules import add_schedule
 
@@ -86,26 +81,27 @@ def add(
     for block_seen in unseen:
         assert block_seen.problem is not None
         print(f"not shown: {block_seen.block}: {block_seen.problem.message}", file=sys.stderr)
-    print(f"{name} is {'kept' if is_new else 'changed'}; workers begin it", file=sys.stderr)
+    print(
+        f"{name} is {'added' if is_new else 'changed'}; workers start it when it is due",
+        file=sys.stderr,
+    )
     _print([_one(database_url, name)])
 
 
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
-    """List the schedules with their next time and the outcome of the last one."""
-    from datetime import UTC, datetime
-
+    """List the schedules with next time and last outcome."""
     from diskbench.engine.schedule.schedules import standings
 
     seen = standings(database(database_url), now=datetime.now(UTC))
     if not seen and output == "table":
-        print("no schedule is kept; add one with 'diskbench schedule add'", file=sys.stderr)
+        print("there is no schedule; add one with 'diskbench schedule add'", file=sys.stderr)
     _print(seen, output)
 
 
 @app.command()
 def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None) -> None:
-    """Show one schedule: its next five times, its last twenty, and the figures of the last."""
+    """Show the next five times, the last twenty, and the last figures."""
     seen = _one(database_url, name, upcoming=5, past=20)
     _print([seen], output)
     if output == "table":
@@ -114,7 +110,7 @@ def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None)
 
 @app.command()
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Start nothing until the schedule is resumed; a running matrix continues."""
+    """Start nothing until it is resumed; a running matrix continues."""
     from diskbench.engine.schedule.schedules import pause_schedule
 
     pause_schedule(database(database_url), name)
@@ -123,9 +119,7 @@ def pause(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Start again at the next time; missed times are not run later."""
-    from datetime import UTC, datetime
-
+    """Start again at the next due time; skip missed times."""
     from diskbench.engine.schedule.schedules import resume_schedule
 
     resume_schedule(database(database_url), name, now=datetime.now(UTC))
@@ -134,7 +128,7 @@ def resume(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def remove(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Remove a schedule; its results stay, and a running matrix continues."""
+    """Remove a schedule; keep its results and a running matrix."""
     from diskbench.engine.schedule.schedules import remove_schedule
 
     remove_schedule(database(database_url), name)
@@ -143,13 +137,14 @@ def remove(name: Name, database_url: DatabaseUrl = None) -> None:
 
 @app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Let a worker start it now, or after the running one; works while it is paused."""
-    from datetime import UTC, datetime
+    """Start the matrix now, or after the running one.
 
+    This works while the schedule is paused, too.
+    """
     from diskbench.engine.schedule.schedules import trigger
 
     trigger(database(database_url), name, now=datetime.now(UTC))
-    print(f"{name} begins when a worker is free and no other run of it is at work", file=sys.stderr)
+    print(f"{name} starts when a worker is free and its last matrix has ended", file=sys.stderr)
 
 
 @app.command()
@@ -170,8 +165,6 @@ def backfill(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
-    from datetime import UTC, datetime
-
     from diskbench.engine.schedule.schedules import backfill
 
     times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
@@ -182,10 +175,8 @@ def backfill(
 
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
-    from datetime import UTC, datetime
 
     from diskbench.engine.schedule.schedules import standings
-    from diskbench.errors import UnknownName
 
     known = {
         standing.name: standing

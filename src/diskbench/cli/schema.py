@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 from typing import Annotated, Any
 
 import typer
+
+from diskbench.errors import UnknownName
 
 MODELS = {
     "compare": ("diskbench.model.comparison", "Comparison"),
@@ -30,17 +34,12 @@ def schema(
     document: Annotated[str, typer.Argument(help=f"Which document: {', '.join(DOCUMENTS)}.")],
 ) -> None:
     """Print the JSON schema of a document."""
-    import json
-
-    from diskbench.errors import UnknownName
-
     if document not in DOCUMENTS:
         raise UnknownName("document", document, DOCUMENTS)
     print(json.dumps(_schema(document), indent=2))
 
 
 def _schema(document: str) -> dict[str, Any]:
-    import importlib
 
     from diskbench.store.document import model_schema, results_schema
 

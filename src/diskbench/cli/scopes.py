@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diskbench.cli.run_command import own_parameter
-from diskbench.model.options import all_options
+from diskbench.errors import InvalidValue
+from diskbench.model.options import all_options, owners
 from diskbench.plugins import plugins
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ class Where:
     def check_asked(self, providers: frozenset[str], to_add: str) -> None:
         """Raise InvalidValue for an option of providers none of which is asked. `to_add` says what
         to do, with NAME for the provider."""
-        from diskbench.errors import InvalidValue
-        from diskbench.model.options import owners
 
         for name, value in self.own.items():
             known = [owner.name for owner in owners(name)]

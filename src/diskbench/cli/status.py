@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl
+from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
+from diskbench.report.terminal.plain import print_trimmed
+from diskbench.report.terminal.screen import screen
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -30,7 +33,6 @@ def status(
 
     Of each schedule it shows the next time and the figures, cost and page of its last matrix.
     """
-    from diskbench.cli.stores import database
     from diskbench.engine.matrix.fleet import fleet, narrowed
     from diskbench.engine.work import find_work
 
@@ -42,8 +44,6 @@ def status(
         print_json(seen.model_dump_json(indent=2))
         return
     from diskbench.report.terminal.fleet_table import fleet_table
-    from diskbench.report.terminal.plain import print_trimmed
-    from diskbench.report.terminal.screen import screen
 
     print_trimmed(screen(), fleet_table(seen))
     if not ids:
@@ -55,7 +55,6 @@ def _print_schedules(engine: sa.Engine) -> None:
 
     if not list_schedules(engine):
         return
-    from datetime import UTC, datetime
 
     from diskbench.cli.schedule import print_last
     from diskbench.engine.schedule.schedules import standings

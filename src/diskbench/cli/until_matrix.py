@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import typer
+
 from diskbench.cli.asked import provider_of
-from diskbench.cli.foreground import leave
 from diskbench.cli.matrix_foreground import continue_detached, foreground
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.stores import opened
@@ -27,6 +28,7 @@ from diskbench.report.terminal.compare_text import wrapped
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.report.terminal.until_text import until_words
+from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import find_campaign
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from diskbench.cli.foreground import Show
+    from diskbench.cli.run import TypedStores
     from diskbench.cli.run_until import Until
-    from diskbench.cli.start import TypedStores
     from diskbench.engine.session import Session
     from diskbench.store.campaigns import CampaignRow
 
@@ -73,10 +75,10 @@ def start_until(
     campaign = begin_campaign(session.database, file, seen, own_queue=True)
     if typed["detach"]:
         continue_detached(session, campaign)
-        leave(0)
+        raise typer.Exit(0)
     code = foreground(session, campaign, None, quiet=show.quiet)
     _print_until(session, campaign, show)
-    leave(code)
+    raise typer.Exit(code)
 
 
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
@@ -154,8 +156,6 @@ def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     name = campaign.campaign_id
     these = [Filter("campaign_id", "=", name)]
     if show.output == "csv":
-        from diskbench.results.exported_rows import rows_as_csv
-
         sys.stdout.writelines(rows_as_csv(session.database, these))
         return
     replicates = replicates_of(session.database, these, asked=name)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.errors import Suspended
+from diskbench.plan.route import read_patterns
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -19,15 +21,14 @@ log = logging.getLogger("diskbench.worker")
 def worker(
     queues: Annotated[
         str,
-        typer.Option(
-            help="Providers and sites of providers that it reaches (PROVIDER/*,PROVIDER/SITE)."
-        ),
+        typer.Option(help="Providers and sites to serve (PROVIDER/*,PROVIDER/SITE)."),
     ] = "*",
     concurrency: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Cells that this process has at most when it takes another "
+            metavar="N",
+            help="Take no new cell while this process has N cells "
             "(default: as many as the matrices allow).",
             show_default=False,
         ),
@@ -52,8 +53,6 @@ def worker(
     from diskbench.engine.matrix.secret import check_shared, fingerprint
     from diskbench.engine.matrix.serve import serve
     from diskbench.engine.matrix.worker import Worker
-    from diskbench.errors import Suspended
-    from diskbench.plan.route import read_patterns
     from diskbench.providers.registry import provider_names
     from diskbench.store.claims import describe_executor
 
@@ -81,7 +80,7 @@ def worker(
     except Suspended:
         log.info("worker %s stops; other workers resume its cells", called)
     else:
-        log.info("worker %s ends: none of its cells is left", called)
+        log.info("worker %s ends: it has no cells left", called)
     finally:
         this.stop.leave()  # also after an error: a worker that beats must be one that works
 

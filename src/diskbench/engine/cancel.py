@@ -43,7 +43,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     for work in chosen:
         if work.plan is not None and work.owner not in alive:
             raise InvalidValue(
-                f"the process that ran {work.id} is gone, so the request would reach no process",
+                f"the process that ran {work.id} has died, so no process would read the request",
                 advice=f"resume with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
             )
     lines = tuple(_asked(database, work) for work in chosen)
@@ -62,7 +62,7 @@ def _asked(database: sa.Engine, work: OngoingWork) -> str:
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
         request_cancel(database, work.id)
-        return f"{name} was asked to stop; the other cells of its matrix go on"
+        return f"{name} was asked to stop; the other cells of its matrix continue"
     if work.campaign is not None:
         check_running(work.campaign)
         request_end(database, work.campaign.campaign_id)

@@ -71,7 +71,7 @@ def examine_provider(
 ) -> list[Finding]:
     """The findings of one provider, `adapter`, on its credentials, APIs and quotas."""
     if not isinstance(adapter, Examinable):
-        return [_finding("account", scope.provider, "ok", "nothing to examine: it rents nothing")]
+        return [_finding("account", scope.provider, "ok", "nothing to check: it rents nothing")]
     findings = list(adapter.examine(scope))
     refused = any(f.check == "credentials" and f.state == "problem" for f in findings)
     if isinstance(adapter, Metered) and not refused:
@@ -109,7 +109,7 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
         if block.problem is not None
     ]
     if not findings:
-        words = f"{len(outlook.cells)} cells can be planned, {outlook.at_once} at once at most"
+        words = f"{len(outlook.cells)} cells can be planned, {outlook.at_once} at most at once"
         findings = [_finding("matrix", where, "ok", words)]
     places = {block.provider: block.region for block in reversed(outlook.blocks)}
     return MatrixFindings(findings, outlook.needs, places)
@@ -120,7 +120,7 @@ def _clock() -> Finding:
     if kept:
         return _finding("clock", HERE, "ok", "synchronised")
     if kept is None:
-        return _finding("clock", HERE, "ok", "whether it is synchronised is not known here")
+        return _finding("clock", HERE, "ok", "cannot tell whether it is synchronised")
     return _finding(
         "clock", HERE, "warning", "not synchronised (no NTP)",
         "start timesyncd or chronyd: timedatectl set-ntp true",
@@ -139,7 +139,7 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
     return _finding(
         "fio", HERE, "problem" if needed else "warning", "not installed",
-        "apt-get install fio (machines that are rented get their own)",
+        "apt-get install fio (rented machines get their own)",
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _database(url: str) -> Finding:
         if blocked:
             return _finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
         return _finding(
-            "database", HERE, "ok", f"{seen.url}: not there yet, the first run makes it"
+            "database", HERE, "ok", f"{seen.url}: does not exist yet; the first run creates it"
         )
     if seen.is_current:
         return _finding("database", HERE, "ok", f"{seen.url}: reached, schema {HEAD}")
@@ -199,7 +199,9 @@ def _evidence(url: str) -> list[Finding]:
             advice = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
             return [_finding("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
         return [
-            _finding("evidence", HERE, "ok", f"{directory}: not there yet, the first run makes it"),
+            _finding(
+                "evidence", HERE, "ok", f"{directory}: does not exist yet; the first run creates it"
+            ),
             *_room(_nearest(directory)),
         ]
     try:
@@ -208,14 +210,14 @@ def _evidence(url: str) -> list[Finding]:
     except DiskbenchError as error:
         return [refusal("evidence", HERE, error)]
     room = [] if directory is None else _room(directory)
-    return [_finding("evidence", HERE, "ok", f"{store.url}: written to and read from"), *room]
+    return [_finding("evidence", HERE, "ok", f"{store.url}: readable and writable"), *room]
 
 
 def _room(directory: Path) -> list[Finding]:
     free = shutil.disk_usage(directory).free
     if free >= _LITTLE_BYTES:
         return []
-    text = f"{format_bytes(free)} free where evidence is kept"
+    text = f"{format_bytes(free)} free for evidence"
     return [_finding("evidence", HERE, "warning", text, "free some space, or move it elsewhere")]
 
 
@@ -229,7 +231,7 @@ def _cannot_make(path: Path) -> str:
     above = _nearest(path)
     if not above.is_dir():
         return f"{above} is not a directory"
-    return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} may not be written to"
+    return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} is not writable"
 
 
 def _finding(check: str, where: str, state: FindingState, text: str, advice: str = "") -> Finding:

@@ -13,7 +13,7 @@ from platformdirs import user_data_path
 
 from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.executor import enrol, keep_beating
-from diskbench.engine.trial.parsed_once import ParsedOnce
+from diskbench.engine.trial.probe import ParsedOnce
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at

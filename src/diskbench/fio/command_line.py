@@ -133,9 +133,9 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
         word = rest.pop(0)
         if not re.match(r"--?[A-Za-z]", word):
             raise ProfileError(
-                f"{word!r} stands among fio's options but is none",
-                advice="quote a value that holds blanks; of a job file with options beside it, "
-                "give the file as the profile and the options as --set OPTION=VALUE",
+                f"{word!r} is not an option of fio",
+                advice="quote a value that contains blanks; if the command has a job file and "
+                "options, give the file as the profile and the options as --set OPTION=VALUE",
             )
         key, equals, value = word.lstrip("-").partition("=")
         if not equals and key not in _FLAGS and rest and not rest[0].startswith("-"):

@@ -73,7 +73,7 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
     if 0 < number < signal.NSIG:
         return (
             f"fio crashed: {_name(number)}",
-            "what it left is in the evidence; another version of fio may not crash",
+            "its files are in the evidence; another version of fio may not crash",
         )
     if fio_exit in {126, 127}:
         return (f"fio could not be run (exit {fio_exit})", "install fio on the host")

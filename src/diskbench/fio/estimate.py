@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from diskbench.fio.jobfile import Job
-from diskbench.fio.numbers import count_of, percent_of, range_of, seconds_of
+from diskbench.fio.numbers import blocks_of, count_of, percent_of, range_of, seconds_of
 from diskbench.units import MIB
 
 ASSUMED_BYTES_PER_S: Final = 100e6
@@ -19,6 +19,8 @@ ASSUMED_FILES_PER_S: Final = 10_000
 """Files created, examined or deleted per second."""
 ASSUMED_CALLS_PER_S: Final = 1_000_000
 """Reads or writes of a few bytes that one core passes to the page cache per second."""
+FIO_BLOCK_BYTES: Final = 4096
+"""fio's default block size (HOWTO, "blocksize")."""
 METADATA_ENGINES: Final = frozenset(
     {"filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"}
 )
@@ -43,6 +45,22 @@ def count(job: Job, name: str, default: int = 1) -> int:
     """The value of an option that is a whole number; `default` where it is missing or no number."""
     number = count_of(job.get(name) or "")
     return default if number is None else number
+
+
+def block_sizes(job: Job) -> tuple[int, ...]:
+    """The block sizes of a job in bytes; fio's default where it names none."""
+    sizes = [
+        size
+        for name in ("bs", "bsrange", "bssplit")
+        for size in blocks_of(name, job.get(name) or "") or ()
+    ]
+    return tuple(sizes) or (FIO_BLOCK_BYTES,)
+
+
+def request_sizes(job: Job) -> tuple[int, ...]:
+    """The request sizes of a job in bytes; empty for a job that reaches no data of a disk."""
+    engine = (job.get("ioengine") or "").lower()
+    return () if engine == "null" or engine in METADATA_ENGINES else block_sizes(job)
 
 
 def expected_s(jobs: Iterable[Job], whole: int | None) -> float:

@@ -127,7 +127,7 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
         lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
-            advice="correct or remove what is named; docs/profiles.md lists what profiles may hold",
+            advice="correct or remove the named options; docs/profiles.md lists what profiles may contain",
         )
 
 
@@ -198,8 +198,8 @@ def _problem(option: JobOption, target: FioTarget) -> str | None:
         return option_reason(name)
     if name == "filename" and _FORMAT.search(value):
         return (
-            "fio replaces $jobname, $jobnum and $filenum only in filename_format; here they are "
-            "letters of a name"
+            "fio replaces $jobname, $jobnum and $filenum only in filename_format; elsewhere they are "
+            "plain characters"
         )
     if name != "filename_format" and _PLAIN_VALUE.search(value):
         return "$, backtick and backslash are expanded by fio or a shell; templates use {{ … }}"

@@ -1,7 +1,7 @@
 """What the seconds of a step's logs sum up to, without a frame engine: for the audit of a run.
 
-The same sums as over the series of the step (store/series.py, store/log_windows.py and
-store/log_late.py explain each rule and do the same in SQL for logs of any size): seconds of
+The same sums as over the series of the step (store/log_windows.py, store/log_late.py and
+store/log_tail.py explain each rule and do the same with NumPy for logs of any size): seconds of
 single I/Os are counted, windows are placed in the seconds that they cover, a window that came late
 reaches back, and what fio's JSON counts beyond the logs is put into the seconds that they leave
 out. tests/unit/fio/test_log_sums.py holds both to the same figures.
@@ -281,7 +281,7 @@ def _fill_tail(
     counted: Rates, windows: Sequence[_Series], direction: int, total: Total, zero_ms: int
 ) -> None:
     """Add what fio's JSON counts beyond the logged windows to the seconds that have none, as
-    `fill_tail` of store/log_windows.py explains."""
+    `fill_tail` of store/log_tail.py explains."""
     ours = [one for one in windows if one.direction == direction]
     end_s = total.runtime_s
     ios = _tail(counted, [one for one in ours if one.kind == "iops"], total.ios, end_s, zero_ms)

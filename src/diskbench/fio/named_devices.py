@@ -78,8 +78,8 @@ def disk_of_name(file: JobFile, target: FioTarget) -> Mapping[str, str]:
             listed = f"one device, {devices[0]}"
         raise ProfileError(
             f"the job file names {listed}; the target has {disks} disks",
-            advice="measure as many disks as the file names devices (filename=), each of which is "
-            "one of them; or rent them with --stripe, which makes one device of them all",
+            advice="measure as many disks as the file names devices (filename=); or rent the disks with "
+            "--stripe, which combines them into one device",
             field="count",
         )
     place = dict(zip(devices, target.paths, strict=True))

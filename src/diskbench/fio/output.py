@@ -122,7 +122,7 @@ def _find_document(data: bytes, where: str) -> _Found:
     if truncated:
         notes.append(
             f"the last document, from character {broken_at} on, is not complete ({problem}); "
-            "an earlier one, cumulative up to its own time, is used"
+            "an earlier document, cumulative up to its own time, is used"
         )
     outside.append(text[end : broken_at if truncated else None])
     around = "".join(outside).strip()

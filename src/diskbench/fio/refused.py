@@ -10,8 +10,8 @@ from typing import Final
 
 _NETWORK = "it sends traffic to another host"
 _OBJECTS = "it stores objects on servers, not on a disk of this machine"
-_MEMORY = "it maps persistent memory, which no target of diskbench is"
-_RAW = "it sends SCSI or NVMe commands past the block layer, which no guard can read"
+_MEMORY = "it maps persistent memory, which diskbench does not measure"
+_RAW = "it sends SCSI or NVMe commands that bypass the block layer"
 
 ENGINE_REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(("net", "netsplice", "rdma"), _NETWORK),
@@ -27,24 +27,24 @@ ENGINE_REASONS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(("pmemblk", "libpmem", "dev-dax"), _MEMORY),
     **dict.fromkeys(("sg", "io_uring_cmd", "libzbc", "xnvme", "libblkio"), _RAW),
-    "mtd": "it writes flash chips by their own commands",
-    "libcufile": "it needs a GPU of NVIDIA",
+    "mtd": "it writes flash chips with their own commands",
+    "libcufile": "it needs an NVIDIA GPU",
     "cpuio": "it does no I/O, it only uses the processor",
     "exec": "it starts programs",
     "external": "it loads a library into fio",
-    "cpp_null": "it is an external engine, a library loaded into fio",
-    "guasi": "fio dropped it; use libaio",
-    "binject": "fio dropped it; use libaio",
+    "cpp_null": "it is an external engine: a library that fio loads",
+    "guasi": "fio removed it; use libaio",
+    "binject": "fio removed it; use libaio",
     "windowsaio": "it is for Windows",
     "solarisaio": "it is for Solaris",
     "splice": "it moves data through pipes and cannot do direct I/O; use psync",
     "e4defrag": "it moves the extents of other files of an ext4 filesystem",
-    "filexattr": "the oldest fio that diskbench drives does not know it",
+    "filexattr": "the oldest fio that diskbench supports does not know it",
 }  # fmt: skip
 """Engines of fio by name (`fio --enghelp`, and engines/*.c of axboe/fio, 2026)."""
 
 _PROGRAM = "it starts a program"
-_READS = "it replays I/O from a file, whose offsets and devices no guard has checked"
+_READS = "it replays I/O from a file, whose offsets and devices are not checked"
 _MACHINE = "it changes a setting of the machine"
 _USER = "it changes the user that fio runs as"
 
@@ -56,14 +56,14 @@ OPTION_REASONS: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(
         ("client", "server", "server-internal", "daemonize", "remote-config"),
-        "it makes fio a server, or gives the job to one; diskbench starts fio itself",
+        "it makes fio a server or sends the job to one; diskbench starts fio itself",
     ),
     **dict.fromkeys(
         ("cmdhelp", "cpuclock-test", "crctest", "enghelp", "help", "inflate-log", "memcpytest",
          "merge-blktrace-only", "parse-only", "showcmd", "version"),
-        "it asks fio something, and is not part of a job",
+        "it queries fio and is not part of a job",
     ),
-    "section": "it leaves jobs of the file out; take them out of a copy",
+    "section": "it omits jobs of the file; remove them from a copy instead",
     **dict.fromkeys(
         ("read_iolog", "replay_redirect", "replay_no_stall", "replay_align", "replay_scale",
          "replay_time_scale", "replay_skip", "merge_blktrace_file", "merge_blktrace_scalars",
@@ -77,13 +77,13 @@ OPTION_REASONS: Final[dict[str, str]] = {
         _MACHINE,
     ),
     **dict.fromkeys(("uid", "gid"), _USER),
-    "profile": "it replaces the whole job by one of fio's own; write the job out",
+    "profile": "it replaces the whole job with one of fio's own; write its options into the job",
     "hugepage-size": "huge pages are a setting of the machine",
     "verify_state_load": "it reads a file that an earlier run of fio left",
     **dict.fromkeys(
         ("comm", "filetype", "dataplacement", "dp_scheme", "fdp", "fdp_pli", "fdp_pli_select",
          "plids", "plid_select"),
-        "it is meant for engines or placements that reach past the block layer",
+        "it is for engines or placements that bypass the block layer",
     ),
 }  # fmt: skip
 
@@ -129,8 +129,8 @@ def option_reason(name: str) -> str:
     if name in ENGINE_OPTIONS:
         return "it belongs to an engine that is refused"
     if name in ALLOWABLE:
-        return f"{OPTION_REASONS[name]}; on a machine of your own, add --allow {name}"
+        return f"{OPTION_REASONS[name]}; on your own machine, add --allow {name}"
     return OPTION_REASONS.get(
         name,
-        "fio up to 3.42 has no such option, and one that is newer may reach beside the target",
+        "fio up to 3.42 has no such option, and a newer option may affect more than the target",
     )

@@ -133,7 +133,7 @@ def _fitted(
     if name in OURS or name in OUTPUT:
         return None, OURS.get(name, "diskbench starts fio and keeps its output")
     if walled and name == "exit_what" and value == "all":
-        return _with(option, "group"), "steps behind a stonewall run by themselves"
+        return _with(option, "group"), "each step after a stonewall runs alone"
     if name == "filename":
         return _filename(option, target, names)
     if name == "filename_format":
@@ -217,7 +217,7 @@ def _worked_out(option: JobOption) -> tuple[JobOption, str]:
     name, value = option.name, option.value or ""
     if name == "bs" and "-" in value and blocks_of("bsrange", value):
         ranged = option.model_copy(update={"key": "bsrange"})
-        return ranged, "of a range in bs fio reads the first size only"
+        return ranged, "fio's bs reads only the first size of a range"
     if name in ONE_NUMBER and is_arithmetic(value):
         number = evaluate(value)
         if number is not None:

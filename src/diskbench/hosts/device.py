@@ -180,7 +180,7 @@ def inspect(host: Host, path: str | None) -> Inspection:
     if not inspection.complete:
         stderr = done.stderr.decode(errors="replace").strip()
         raise HostUnavailable(
-            f"the block devices of {host.name} could not be looked at: {stderr or 'no answer'}"
+            f"the block devices of {host.name} could not be examined: {stderr or 'no answer'}"
         )
     return inspection
 

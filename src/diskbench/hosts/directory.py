@@ -101,7 +101,7 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
                 free = (numbers[0] or 0) * (numbers[1] or 0)
                 return _room(min(free, COUNTER), size_bytes, where)
     raise HostUnavailable(
-        f"{where} could not be looked at: {done.stderr.decode(errors='replace').strip()}"
+        f"{where} could not be examined: {done.stderr.decode(errors='replace').strip()}"
     )
 
 
@@ -112,7 +112,7 @@ def _room(free: int, wanted: int | None, where: str) -> int:
         problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
         raise TargetRefused(
             f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
-            f"{format_bytes(free - usable)} of them are kept free",
+            f"{format_bytes(free - usable)} of these must stay free",
             advice="give a smaller --size or another --path",
         )
     return usable
@@ -140,7 +140,7 @@ def _check_trusted(lines: list[str], where: str) -> None:
         uid, gid, mode = whole(fields[1]), whole(fields[2]), whole(fields[3])
         if uid is None or gid is None or mode is None or set(fields[3]) & {"8", "9"}:
             raise HostUnavailable(
-                f"{where} could not be looked at: the host says {' '.join(fields)[:80]!r}",
+                f"{where} could not be examined: the host says {' '.join(fields)[:80]!r}",
                 advice="check that stat on that host is the standard program",
             )
         at = _Above(uid, gid, int(fields[3], 8), *fields[4:7])

@@ -60,7 +60,7 @@ def gather_and_look(
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         raise HostUnavailable(
-            f"{host.name} could not be asked what it is: {words[-1] if words else 'no answer'}",
+            f"{host.name} could not be examined: {words[-1] if words else 'no answer'}",
             advice="diskbench measures Linux machines with a POSIX shell",
         )
     facts = parse_facts(done.text, sent_unix_s=sent, received_unix_s=received)

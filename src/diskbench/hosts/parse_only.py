@@ -19,8 +19,9 @@ set -u
 dir=$(mktemp -d) || exit 9
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" && tar -xf - || exit 9
-# All at once first: starting fio costs more than reading a job file.
-fio --parse-only --output-format=normal *.fio >/dev/null 2>&1 && exit 0
+# All at once first: starting fio costs more than reading a job file. Its own clock, which it would
+# calibrate and test on every processor (0.07 s), is not needed to read a job.
+fio --clocksource=clock_gettime --parse-only --output-format=normal *.fio >/dev/null 2>&1 && exit 0
 for job in *.fio; do
     [ -e "$job" ] || continue
     if ! why=$(fio --parse-only --output-format=normal "$job" 2>&1); then

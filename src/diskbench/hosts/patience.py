@@ -24,7 +24,7 @@ def undelivered(error: ConnectionLost) -> ConnectionLost:
     """The error of a connection that was given up before the stop reached the host."""
     return ConnectionLost(
         f"the host could not be asked to stop: {error.message}",
-        advice="fio goes on there if it runs, and does not start if it does not run yet",
+        advice="a running fio continues there; a fio that waits does not start",
     )
 
 

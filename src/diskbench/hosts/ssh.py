@@ -172,7 +172,7 @@ class SshHost:
     def _lost(self, why: str) -> ConnectionLost:
         return ConnectionLost(
             f"the connection to {self.name} broke: {why}",
-            advice="what was started there goes on; diskbench resume picks it up",
+            advice="a started fio continues there; continue the run with 'diskbench resume'",
         )
 
 

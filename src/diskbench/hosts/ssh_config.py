@@ -122,7 +122,7 @@ def resolve(text: str, config: str | None = None) -> Route:
         )
     except FileNotFoundError:
         raise HostUnavailable(
-            "there is no OpenSSH client here, whose configuration diskbench follows",
+            "this machine has no OpenSSH client, and diskbench needs its configuration",
             advice="install openssh-client",
         ) from None
     except subprocess.TimeoutExpired:

@@ -216,7 +216,7 @@ STALLED = Doubt(
 )  # fmt: skip
 CHANGED = Doubt(
     "changed", "with care", "its level changed",
-    "the figure is of its longest level: look at its seconds, and measure it for longer",
+    "the figure is that of its longest level: look at its seconds, and measure for longer",
     shown="verdict",
 )  # fmt: skip
 NO_RATE = Doubt(
@@ -246,7 +246,7 @@ LOOKS_LIKE = Doubt(
 )  # fmt: skip
 REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="verdict")
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
-OTHER_DISK = Doubt("other-disk", "with care", "behaves as another disk type", shown="verdict")
+OTHER_DISK = Doubt("other-disk", "with care", "behaves like another disk type", shown="verdict")
 DATED = Doubt(
     "dated", "note", "judged by the limits of its day",
     "--measured-on gives the day of a file that has none",

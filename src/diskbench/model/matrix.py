@@ -76,7 +76,7 @@ class CellFields(Frozen):
     provider: str | None = Field(
         None, description="Where the machine comes from: `diskbench providers` lists them."
     )
-    region: str | None = Field(None, description="Region of the cloud, as us-east-1.")
+    region: str | None = Field(None, description="Region of the cloud, such as us-east-1.")
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
         None, min_length=1, description="Zones that may be tried, in this order."
@@ -85,7 +85,7 @@ class CellFields(Frozen):
         None, description="VM size; without one the cheapest that does not limit the disk."
     )
     disk: str | None = Field(
-        None, description="The cloud's disk type, as gp2, Premium_LRS, pd-ssd, root, root:gp2."
+        None, description="The cloud's disk type, such as gp2, Premium_LRS, pd-ssd, root, root:gp2."
     )
     size: Number | None = Field(
         None, gt=0, description="GiB (2^30) of the disk to rent, or of the target to use."
@@ -109,7 +109,7 @@ class CellFields(Frozen):
         le=REPLICATES,
         description="Independent trials, each on a new machine with a new disk.",
     )
-    labels: dict[str, Parameter] | None = Field(None, description="Labels kept with the rows.")
+    labels: dict[str, Parameter] | None = Field(None, description="Labels stored with the rows.")
     promise: Promise | None = Field(
         None, description="What you expect of a disk that no catalogue knows."
     )
@@ -122,7 +122,7 @@ class CellFields(Frozen):
         description="`matrix run` exits 1 if a figure meets this condition: 'p99 > 10ms'.",
     )
     route: str | None = Field(
-        None, description="Only workers that listen to PROVIDER/ROUTE measure it, as of a site."
+        None, description="Only workers that serve PROVIDER/ROUTE measure it (a site)."
     )
 
     host: str | None = Field(None, description="USER@HOST[:PORT] to measure over SSH.")
@@ -131,7 +131,9 @@ class CellFields(Frozen):
     destroy_data: str | None = Field(
         None, description="The device's identity, as `diskbench devices` prints it."
     )
-    filesystem: str | None = Field(None, description="Made on the device first: none, ext4 or xfs.")
+    filesystem: str | None = Field(
+        None, description="Filesystem to make on the device: none, ext4, xfs."
+    )
 
     image: str | None = Field(None, description="Image id (default: a current Linux).")
     subnet: str | None = Field(None, description="Subnet id.")
@@ -139,7 +141,7 @@ class CellFields(Frozen):
     placement: str | None = Field(None, description="Placement group.")
     spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")
     ssh_cidr: str | None = Field(None, description="Who may reach SSH.")
-    endpoint_url: str | None = Field(None, description="Another API endpoint, as of an emulator.")
+    endpoint_url: str | None = Field(None, description="Another API endpoint, e.g. an emulator.")
 
     def given(self) -> dict[str, Any]:
         """The fields that are given, in the order of this class; then providers' own options."""
@@ -152,7 +154,7 @@ class Limits(Frozen):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    max_parallel: Whole = Field(4, ge=1, description="Cells that run at once, in all.")
+    max_parallel: Whole = Field(4, ge=1, description="Cells that run at once, in total.")
     per: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
         default_factory=dict,
         description="Cells that run at once in a provider or a region of it: "
@@ -163,10 +165,10 @@ class Limits(Frozen):
         description="Cells that begin in a minute, by provider or region, against API throttling.",
     )
     budget_usd: Number | None = Field(
-        None, alias="budget", gt=0, description="US dollars that the matrix may cost in all."
+        None, alias="budget", gt=0, description="US dollars that the matrix may cost in total."
     )
     deadline_s: Seconds | None = Field(
-        None, alias="deadline", gt=0, description="No cell begins that cannot end so long after."
+        None, alias="deadline", gt=0, description="A cell begins only if it can end in this time."
     )
     max_cell_s: Seconds | None = Field(
         None, alias="max_cell_time", gt=0, description="The longest that one cell may take."
@@ -178,7 +180,7 @@ class Limits(Frozen):
         description="US dollars an hour for a cell whose price is not known.",
     )
     attempts: Whole = Field(
-        3, ge=1, description="How often a cell is tried that finds no capacity, or is throttled."
+        3, ge=1, description="Attempts for a cell that finds no capacity or is throttled."
     )
     until_ci: Share | None = Field(
         None,
@@ -212,21 +214,21 @@ class Matrix(Frozen):
     )
     axes: dict[str, tuple[CellFields, ...]] = Field(
         default_factory=dict,
-        description="The product of these is measured. A value is one of the field that the axis "
-        "is named after, or a mapping of fields that go together.",
+        description="All combinations of these are measured. A value is a value of the field that "
+        "the axis is named after, or a mapping of several fields.",
     )
     include: tuple[CellFields, ...] = Field(
         (),
-        description="Extends the combinations whose axes it does not contradict; where there is "
+        description="Added to the combinations whose axes it does not contradict; if there is "
         "none, it is a cell of its own.",
     )
     exclude: tuple[CellFields, ...] = Field(
-        (), description="Combinations in which all these fields are so are left out."
+        (), description="Combinations that match all these fields are left out."
     )
     labels: dict[str, Parameter] = Field(
-        default_factory=dict, description="Labels kept with every row."
+        default_factory=dict, description="Labels stored with every row."
     )
-    limits: Limits = Field(Limits(), description="How much at once, and for how much.")
+    limits: Limits = Field(Limits(), description="Limits of parallel cells, cost and time.")
     order: Order = Field(
         "random",
         description="random: round by round, each cell once a round, in a seeded random order; "
@@ -240,7 +242,7 @@ class Matrix(Frozen):
         description="Cells of one provider, region and instance type share one VM.",
     )
     route: str | None = Field(
-        None, description="As the field of a cell, for all that do not name their own."
+        None, description="The route of all cells that do not name their own."
     )
 
     @model_validator(mode="before")

@@ -6,11 +6,14 @@ from diskbench.model.verdict import Trust
 
 
 class Best(Frozen):
-    """The highest figure of a direction, and the step that gave it. `n` independent machines."""
+    """The highest figure of a direction, and the step that gave it. `n` independent machines.
+    `on_credit`: the disk served it from burst credit and ended before the credit did, so it says
+    nothing about the rate that lasts."""
 
     value: float
     step: str
     n: int = 1
+    on_credit: bool = False
 
 
 class NewLevel(Frozen):
@@ -37,8 +40,9 @@ class NewLevel(Frozen):
 class SiteRunLine(Frozen):
     """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
-    there is no verdict. `usd_a_month` is the price of its disk when it was measured (None: not
-    known)."""
+    there is no verdict. `on_credit` are the steps that ended before the disk's burst credit did,
+    `lasting` the others that have a verdict. `usd_a_month` is the price of its disk when it was
+    measured (None: not known)."""
 
     run_id: str
     trial_id: str
@@ -54,6 +58,8 @@ class SiteRunLine(Frozen):
     marks: tuple[str, ...] = ()
     trust: Trust | None = None
     limiter: str = ""
+    on_credit: tuple[str, ...] = ()
+    lasting: tuple[str, ...] = ()
     read: Best | None = None
     write: Best | None = None
     usd_a_month: float | None = None
@@ -95,7 +101,9 @@ class ConfigurationLine(Frozen):
     def most(self) -> tuple[str, Best] | None:
         """The direction with the most lasting IOPS, and those IOPS; None where none are known."""
         known = [
-            (name, best) for name, best in (("read", self.read), ("write", self.write)) if best
+            (name, best)
+            for name, best in (("read", self.read), ("write", self.write))
+            if best is not None and not best.on_credit
         ]
         return max(known, key=lambda pair: pair[1].value, default=None)
 

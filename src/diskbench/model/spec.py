@@ -6,7 +6,7 @@ from pydantic import Field
 
 from diskbench.model.base import Frozen
 from diskbench.model.disk import Acquired
-from diskbench.model.expectation import PlanExpectation
+from diskbench.model.expectation import Expectation, PlanExpectation
 from diskbench.model.facts import HostFacts
 from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec
@@ -75,6 +75,12 @@ class Cell(Frozen):
     """What the figures have to keep to, or the command fails."""
     allowed: tuple[str, ...] = ()
     """Options of a job file that the owner of this machine allows (fio/refused.py: ALLOWABLE)."""
+
+    @property
+    def has_host_cache(self) -> bool:
+        """Whether the rented disk is to have a host cache."""
+        cache = self.rent.text("cache") if self.rent is not None else None
+        return cache is not None and cache.lower() != "none"
 
 
 class Filled(Frozen):
@@ -255,3 +261,20 @@ class Plan(Frozen):
             return False
         vouched = self.facts.cloud.verified
         return not vouched or (self.acquired is not None and self.acquired.emulated)
+
+    def place_of(self, index: int) -> int:
+        """The index in `steps` of step `index` of a run, where the run counts its steps through all
+        rounds of the loop."""
+        if self.loop is None or index < self.loop.first:
+            return index
+        body = len(self.steps) - self.loop.first
+        return self.loop.first + (index - self.loop.first) % body
+
+    def expected_of(
+        self, index: int, *, of_round: int | None = None, run: int = 1
+    ) -> Expectation | None:
+        """The expectation of step `index` of `run` (runs count from 1); None if unknown."""
+        if self.expectation is None:
+            return None
+        step = self.expectation.step(self.place_of(index), run, of_round)
+        return self.expectation.of(step)

@@ -144,7 +144,8 @@ class StepVerdict(Frozen):
     to the promise with its interval (None below six replicates: `no interval`).
 
     `levels` is the course over the runs of a trial, where there are enough; with several,
-    the figures are of the last one only, for no median spans a cliff (MR-3)."""
+    the figures are of the last one only, for no median spans a cliff (MR-3). `kind` is that of the
+    level of all of them; None where it is unknown or they differ."""
 
     step: str
     trust: Trust
@@ -152,6 +153,7 @@ class StepVerdict(Frozen):
     replicated: Replicated
     ratio: float | None = None
     interval: Interval | None = None
+    kind: PhaseKind | None = None
     levels: tuple[RunLevel, ...] = ()
     reasons: tuple[Reason, ...] = ()
     sentence: str = ""

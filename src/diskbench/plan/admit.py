@@ -184,7 +184,8 @@ def _too_dear(cell: CellRow, limits: Limits, committed: float) -> Problem | None
         return None
     return Problem(
         kind="BudgetReached",
-        message=f"it would cost about ${costs:.2f}, and of the budget of "
-        f"${limits.budget_usd:.2f} ${max(0.0, limits.budget_usd - committed):.2f} are left",
+        message=f"it would cost about ${costs:.2f}, and "
+        f"${max(0.0, limits.budget_usd - committed):.2f} of the budget of "
+        f"${limits.budget_usd:.2f} are left",
         advice="raise the budget, then 'diskbench matrix retry --failed'",
     )

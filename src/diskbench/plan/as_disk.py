@@ -150,7 +150,7 @@ def _read(words: str) -> tuple[str, str, float, dict[str, str]]:
     pairs = dict(part.partition("=")[::2] for part in more)
     if unknown := pairs.keys() - _MORE:
         raise InvalidValue(
-            f"{words!r}: {', '.join(sorted(unknown))} is not known of a disk",
+            f"{words!r}: {', '.join(sorted(unknown))} is not a property of a disk",
             advice=f"after the size, add {', '.join(sorted(_MORE))}",
         )
     return cloud.lower(), disk_type, _number(words, size), pairs

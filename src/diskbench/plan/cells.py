@@ -137,9 +137,9 @@ def if_busy(text: str) -> str:
         seconds = -1.0
     if not 1 <= seconds <= _LONGEST_WAIT_S:
         raise InvalidValue(
-            f"--if-busy {text!r} is neither wait, fail, share nor a time",
-            advice="wait until the disk is free, fail at once, share the disk (the result is "
-            "doubted then), or wait at most so long: 30m",
+            f"--if-busy {text!r} is not wait, fail, share or a time",
+            advice="wait until the disk is free, fail at once, share the disk (the result "
+            "then has a doubt), or wait for a limited time: 30m",
             field="if_busy",
         )
     return f"{seconds:.0f}"

@@ -58,7 +58,7 @@ def combinations(matrix: Matrix) -> tuple[Combination, ...]:
     for first, second, field, _ in overlaps(matrix):
         raise InvalidValue(
             f"the axes {first!r} and {second!r} both set {field!r}",
-            advice="let one axis set it, with a mapping of the fields that go together",
+            advice="let one axis set it, with a mapping of both fields",
         )
     kept = [combination for combination in _product(matrix) if not _excluded(matrix, combination)]
     extended, alone = _included(matrix, kept)

@@ -1,4 +1,6 @@
-"""The cost of a plan: the rental for its duration, and the transactions of its steps."""
+"""How often each step of a plan runs, how long that takes, and what it costs: pure.
+
+The cost is that of the rental for this time, and of the transactions of the steps."""
 
 from __future__ import annotations
 
@@ -7,19 +9,50 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.prices.charges import Work
 from diskbench.catalog.prices.cost import CellCost, cost_of
 from diskbench.catalog.prices.transactions import charge_of, expected_work
-from diskbench.fio.estimate import METADATA_ENGINES, count
+from diskbench.fio.estimate import count, request_sizes
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.numbers import blocks_of
-from diskbench.plan.duration import renting_s, repetitions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from diskbench.fio.jobfile import Job
-    from diskbench.model.spec import Plan
+    from diskbench.model.spec import Plan, Step
 
-_FIO_BLOCK_BYTES = 4096
-"""fio's default block size (HOWTO, "blocksize")."""
+RENTING_S = 360.0
+"""Seconds that a machine is rented in addition to measuring, to start and stop; our estimate."""
+RENTING_HERE_S = {"lab": 10.0, "fake": 1.0}
+"""The same for an emulated machine on this computer; measured 2026-11 on two cores."""
+
+
+def renting_s(plan: Plan) -> float:
+    """Return the seconds that the machine is rented besides measuring; 0 if nothing is rented."""
+    if plan.rental is None:
+        return 0.0
+    return RENTING_HERE_S.get(plan.rental.scope.provider, RENTING_S)
+
+
+def repetitions(plan: Plan, *, longest: bool) -> Iterator[tuple[Step, int]]:
+    """Yield each step and how often it runs in all runs together. Steps of a loop count with the
+    fewest rounds, or with `longest` with the most."""
+    runs = len(plan.run_ids)
+    loop = plan.loop
+    for position, step in enumerate(plan.steps):
+        if loop is None or position < loop.first:
+            yield step, runs
+        else:
+            yield step, runs * (loop.max_rounds if longest else loop.min_rounds)
+
+
+def longest_s(plan: Plan) -> float:
+    """Return how long the plan's steps may take in seconds, with loops run to their last round."""
+    return sum(step.expected_s * times for step, times in repetitions(plan, longest=True))
+
+
+def left_s(plan: Plan, done: Iterable[str]) -> float:
+    """Return how long the rest of the plan may take in seconds. `done` are the names of the
+    finished steps; a step of a loop occurs once for each finished round."""
+    expected = {step.name: step.expected_s for step in plan.steps}
+    return max(longest_s(plan) - sum(expected.get(name, 0.0) for name in done), 0.0)
 
 
 def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
@@ -45,19 +78,6 @@ def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
         rate = _asked_per_s(of_step)
         work.append(expected_work(cloud, rental.disk, sizes, step.expected_s * times, rate))
     return work
-
-
-def request_sizes(job: Job) -> tuple[int, ...]:
-    """Return the request sizes of a job in bytes; empty for a job of file operations only."""
-    engine = (job.get("ioengine") or "").lower()
-    if engine == "null" or engine in METADATA_ENGINES:
-        return ()
-    sizes = [
-        size
-        for name in ("bs", "bsrange", "bssplit")
-        for size in blocks_of(name, job.get(name) or "") or ()
-    ]
-    return tuple(sizes) or (_FIO_BLOCK_BYTES,)
 
 
 def _asked_per_s(of_step: Sequence[Job]) -> float | None:

@@ -38,7 +38,7 @@ def cost_limit(
         if not rents:
             raise InvalidValue(
                 f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
-                advice="leave it out: to measure a machine that is there costs nothing",
+                advice="leave it out: measuring an existing machine costs nothing",
                 field="provider",
             )
     if assume_price is not None and max_cost is None:
@@ -79,7 +79,7 @@ def check_cost(
     if not total <= limit_usd:
         raise CostRefused(
             f"{limit_name} {limit_usd:g}: it may cost {format_usd(total)}{_parts(costs)}",
-            advice=f"raise {limit_name}, or measure less, or on something cheaper",
+            advice=f"raise {limit_name}, measure less, or rent a cheaper machine or disk",
         )
     return total
 

@@ -12,13 +12,15 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.bucket import NO_RULE
-from diskbench.catalog.limits.entry import GIB_PER_TIB, catalogue
+from diskbench.catalog.limits.entry import catalogue
 from diskbench.catalog.limits.lookup import limits_of
+from diskbench.catalog.limits.sourced_figures import GIB_PER_TIB
 from diskbench.errors import UserError
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.entry import Catalogue, DiskEntry, Quantity
+    from diskbench.catalog.limits.entry import Catalogue, DiskEntry
     from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.limits.sourced_figures import Quantity
     from diskbench.plan.identify import Level
 
 NEAR = 0.07

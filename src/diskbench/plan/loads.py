@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.simulate import Stage
-from diskbench.fio.estimate import count, moved_bytes, seconds, size_bytes
+from diskbench.fio.estimate import count, moved_bytes, request_sizes, seconds, size_bytes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import share_of
 from diskbench.model.expectation import Load
-from diskbench.plan.cost import request_sizes
 from diskbench.plan.passes import COLD
 from diskbench.plan.several_disks import disks_loaded
 from diskbench.units import KIB

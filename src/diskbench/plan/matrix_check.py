@@ -79,7 +79,7 @@ class _Checker:
             yield self._at(
                 place,
                 f"the axes {first!r} and {second!r} both set {field!r}",
-                "let one axis set it, with a mapping of the fields that go together",
+                "let one axis set it, with a mapping of both fields",
             )
         if crossed:
             return

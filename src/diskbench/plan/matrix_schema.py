@@ -41,7 +41,7 @@ def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 
 def _axis(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    about = f"Values of {name}, or mappings of fields that go together."
+    about = f"Values of {name}, or mappings of several fields."
     several = [_FIELDS, field] if name in MAPPING_FIELDS else [field, _FIELDS]
     return {"type": "array", "minItems": 1, "items": {"anyOf": several}, "description": about}
 

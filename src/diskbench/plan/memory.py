@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import count
+from diskbench.fio.estimate import block_sizes, count
 from diskbench.fio.jobfile import Job, jobs, parse
-from diskbench.fio.numbers import blocks_of
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 from diskbench.units import MIB, format_bytes
@@ -13,8 +12,6 @@ from diskbench.units import MIB, format_bytes
 BASE_BYTES = 96 * MIB
 """Bytes that one fio process needs besides its buffers and logs: 35 MB resident for a small job
 with fio 3.33, and as much again for a second's histograms; the rest is our margin."""
-FIO_BLOCK_BYTES = 4096
-"""fio's default block size (HOWTO, "blocksize")."""
 
 
 def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
@@ -37,10 +34,5 @@ def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
 
 def buffer_bytes(job: Job) -> int:
     """Return the I/O buffers of one job in bytes: numjobs × iodepth × its largest block size."""
-    sizes = [
-        size
-        for name in ("bs", "bsrange", "bssplit")
-        for size in blocks_of(name, job.get(name) or "") or ()
-    ]
     depth = count(job, "iodepth") * count(job, "numjobs")
-    return depth * max(sizes, default=FIO_BLOCK_BYTES)
+    return depth * max(block_sizes(job))

@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.spec import Cell, Step
+    from diskbench.model.spec import Step
 
 COLD, WARM = "cold", "warm"
-
-
-def has_host_cache(cell: Cell) -> bool:
-    """Whether the rented disk is to have a host cache."""
-    cache = cell.rent.text("cache") if cell.rent is not None else None
-    return cache is not None and cache.lower() != "none"
 
 
 def cold_and_warm(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.estimate import request_sizes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.named_devices import split_names
-from diskbench.plan.cost import request_sizes
 
 if TYPE_CHECKING:
     from diskbench.fio.jobfile import Job

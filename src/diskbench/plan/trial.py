@@ -22,7 +22,7 @@ from diskbench.model.spec import (
 )
 from diskbench.plan.allow import allowed_lines
 from diskbench.plan.memory import check_memory
-from diskbench.plan.passes import cold_and_warm, has_host_cache
+from diskbench.plan.passes import cold_and_warm
 from diskbench.units import format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
@@ -154,7 +154,7 @@ def make_plan(
     files = target.work_dir is not None
     steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
-    if loop is None and has_host_cache(cell):
+    if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
     _check_conditions(cell, [step.name for step in steps])
     space = space_bytes(steps, capacity)

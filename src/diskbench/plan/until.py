@@ -15,9 +15,9 @@ from diskbench.model.campaign import LIVE
 from diskbench.units import format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from diskbench.model.campaign import CellRow
+    from diskbench.model.campaign import CellState
     from diskbench.model.matrix import Limits, Matrix
     from diskbench.plan.combinations import Combination, Place
 
@@ -46,9 +46,9 @@ class Turn:
     spare: str = ""
 
 
-def turn_of(cells: Sequence[CellRow], standing: BlockStanding, limits: Limits) -> Turn:
-    """Return the decision on one block; `cells` are all its cells."""
-    count = Counter(cell.state for cell in cells)
+def turn_of(count: Mapping[CellState, int], standing: BlockStanding, limits: Limits) -> Turn:
+    """Return the decision on one block; `count` says how many of its cells are in each state."""
+    count = Counter(count)
     done, failed = count["done"], count["failed"] + count["cancelled"]
     live = sum(count[state] for state in LIVE)
     if not count["waiting"]:
@@ -99,5 +99,5 @@ def until_mistake_of(
     if rents(provider):
         return None
     message = f"until_ci needs a new machine for each replicate, and {provider} rents none"
-    advice = "measure machines that are there in a matrix of their own"
+    advice = "measure existing machines in a separate matrix"
     return combination.places.get("provider", combination.at), message, advice

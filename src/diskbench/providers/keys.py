@@ -246,7 +246,7 @@ def _route(address: str) -> dict[str, str]:
         )  # fmt: skip
     except FileNotFoundError:
         raise HostUnavailable(
-            "there is no OpenSSH client here, whose configuration diskbench follows",
+            "this machine has no OpenSSH client, and diskbench needs its configuration",
             advice="install openssh-client",
         ) from None
     except subprocess.TimeoutExpired:

@@ -28,7 +28,8 @@ from diskbench.results.compare_tool import aligned
 from diskbench.results.pool import apart, check_alike
 from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import REGIME, figures_by_metric, words
+from diskbench.results.subject import words
+from diskbench.results.trial_figures import REGIME, figures_by_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from diskbench.catalog.fidelity import Fidelity
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
-    from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import FigureLine, TrialFigure
     from diskbench.store.query import Filter
 
 _NEVER_ACROSS = ("profile", "job")
@@ -57,9 +59,14 @@ def compare_metrics(
     within: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
 ) -> Comparison:
-    """As `compare_selections`, of several metrics, in the order of the steps. A metric that a side
-    lacks is left out where there is another. Each side is read once for all metrics. Raises as
-    `compare_selections`."""
+    """The ratio B over A of each figure that both selections have, in the order of the steps, and
+    what only one of them has. A metric that a side lacks is left out where there is another.
+
+    Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
+    replicates of each other only where the fact is in `pool` (MR-14). Phases and canaries are read
+    from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
+    without finished runs, and InvalidValue for trials that are in both selections.
+    """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     of_a, of_b = (
@@ -93,28 +100,6 @@ def compare_metrics(
     compared.sort(key=lambda line: order[line.block, line.step, line.direction])
     left = dict.fromkeys(words for each in comparisons for words in each.not_compared)
     return first.model_copy(update={"compared": tuple(compared), "not_compared": tuple(left)})
-
-
-def compare_selections(
-    database: Engine,
-    a: str,
-    b: str,
-    *,
-    metric: Metric = "iops",
-    pool: Collection[str] = (),
-    within: Sequence[Filter] = (),
-    evidence: EvidenceStore | None = None,
-) -> Comparison:
-    """The ratio B over A of each figure that both selections have, and what only one of them has.
-
-    Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
-    replicates of each other only where the fact is in `pool` (MR-14). Phases and canaries are read
-    from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
-    without finished runs, and InvalidValue for trials that are in both selections.
-    """
-    return compare_metrics(
-        database, a, b, metrics=(metric,), pool=pool, within=within, evidence=evidence
-    )
 
 
 def _comparison(
@@ -216,7 +201,7 @@ def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str
 
 def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
     known = [dict(pairs) for pairs in fields]
-    names = {name for mapping in known for name in mapping}
+    names = dict.fromkeys(name for mapping in known for name in mapping)
     return {name: {mapping.get(name, "") for mapping in known} for name in names}
 
 

@@ -11,7 +11,6 @@ from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.plan.expected_afterwards import PastStep, recalled
 from diskbench.plan.limit_path import limit_path_of
-from diskbench.plan.step_lookup import expected_of, place_of
 from diskbench.results.step_groups import StepGroup, load_of
 
 if TYPE_CHECKING:
@@ -154,8 +153,8 @@ def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]
     for run, groups in runs_of:
         number = run.number
         for group in groups:
-            expected = expected_of(plan, group.index, of_round=group.of_round, run=number)
-            planned_step = whole.step(place_of(plan, group.index), number, group.of_round)
+            expected = plan.expected_of(group.index, of_round=group.of_round, run=number)
+            planned_step = whole.step(plan.place_of(group.index), number, group.of_round)
             if expected is not None:
                 credit = planned_step.credit if planned_step else {}
                 promises[run.run_id, group.index] = StepPromise(expected, source, credit)

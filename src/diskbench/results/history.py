@@ -12,7 +12,8 @@ from diskbench.analysis.repeats import by_machine
 from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
-from diskbench.results.trial_figures import trial_figures, words
+from diskbench.results.subject import words
+from diskbench.results.trial_figures import trial_figures
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

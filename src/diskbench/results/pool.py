@@ -16,7 +16,8 @@ from diskbench.results.trial_figures import FACTS, REGIME
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from diskbench.results.trial_figures import Fields, TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import TrialFigure
 
 CHECKED = (*FACTS, REGIME)
 ALL = "all"

@@ -14,7 +14,8 @@ from diskbench.results.pool import alike, apart
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicated import replicated
 from diskbench.results.step_verdicts import step_verdicts
-from diskbench.results.trial_figures import figures_by_metric, words
+from diskbench.results.subject import words
+from diskbench.results.trial_figures import figures_by_metric
 from diskbench.store.query import Filter, any_of, find_runs
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from diskbench.model.comparison import Metric
     from diskbench.model.verdict import StepVerdict
     from diskbench.ports import EvidenceStore
-    from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import FigureLine, TrialFigure
 
 log = logging.getLogger(__name__)
 

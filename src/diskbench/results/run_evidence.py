@@ -1,27 +1,43 @@
-"""Phases and audits of runs, read from their evidence. A run whose evidence is gone or damaged has
-neither; this is logged, and the rest of its result is shown."""
+"""Steps, phases and audits of runs, read from their evidence. A run whose evidence is gone or
+damaged has none; this is logged, and the rest of its result is shown."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.parallel import all_of
+from diskbench.results.step_evidence import read_steps
 from diskbench.store.audits import run_audits
 from diskbench.store.phases import run_phases
 from diskbench.store.pruned import read_pruned
+from diskbench.store.read_once import ReadOnce
+from diskbench.store.urls import evidence_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+    from diskbench.results.step_evidence import StepEvidence
     from diskbench.store.manifest import PrunedRun
 
     OpenStore = Callable[[str | None], EvidenceStore]
+
+
+@dataclass(frozen=True)
+class ReadRun:
+    """What the evidence of a run says: its steps as they ran, their phases, and whether their
+    figures agree."""
+
+    steps: tuple[StepEvidence, ...] = ()
+    phases: tuple[StepPhases, ...] = ()
+    audits: tuple[StepAudit, ...] = ()
 
 
 class EvidenceOfRuns:
@@ -49,18 +65,34 @@ class EvidenceOfRuns:
         store = self.store(row)
         return () if store is None else phases_of(store, row.run_id, plan, number=row.number)
 
-    def audits(self, row: Run) -> tuple[StepAudit, ...]:
-        """Whether the figures of a run's steps agree."""
+    def read(
+        self, rows: Sequence[Run], plans: Mapping[str, Plan], *, with_audits: bool = True
+    ) -> dict[str, ReadRun]:
+        """What the evidence of runs says, by run; `plans` are those of their trials. Several are
+        read at a time where it lies behind a network."""
+
+        def one(row: Run) -> ReadRun:
+            return self._read(row, plans, with_audits=with_audits)
+
+        away = {row.run_id: row for row in rows if self._is_away(row)}
+        read = {row.run_id: one(row) for row in rows if row.run_id not in away}
+        return read | dict(zip(away, all_of(one, list(away.values())), strict=True))
+
+    def _is_away(self, row: Run) -> bool:
+        """Whether reading waits for a network; it also opens the store."""
+        store = self.store(row)
+        return store is not None and evidence_directory(store.url) is None
+
+    def _read(self, row: Run, plans: Mapping[str, Plan], *, with_audits: bool) -> ReadRun:
         store = self.store(row)
         if store is None:
-            return ()
-        try:
-            return tuple(run_audits(store, row.run_id))
-        except UnknownName:  # nothing finished
-            return ()
-        except DiskbenchError as error:
-            warn("audit", row.run_id, error)
-            return ()
+            return ReadRun()
+        once = cast("EvidenceStore", ReadOnce(store))
+        return ReadRun(
+            _steps(once, row.run_id),
+            phases_of(once, row.run_id, plans.get(row.trial_id), number=row.number),
+            _audits(once, row.run_id) if with_audits else (),
+        )
 
     def pruned(self, row: Run) -> PrunedRun | None:
         """Which raw logs of a run were pruned; None where none were."""
@@ -82,6 +114,24 @@ def phases_of(
         return ()
     except DiskbenchError as error:
         warn("phases", run_id, error)
+        return ()
+
+
+def _steps(store: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
+    """The steps of a run as they ran; without them a run is judged by its rows."""
+    try:
+        return read_steps(store, run_id)
+    except DiskbenchError:
+        return ()
+
+
+def _audits(store: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
+    try:
+        return tuple(run_audits(store, run_id))
+    except UnknownName:  # nothing finished
+        return ()
+    except DiskbenchError as error:
+        warn("audit", run_id, error)
         return ()
 
 

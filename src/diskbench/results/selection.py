@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.store.reader import Reader
 
+_NEWEST = 1000
+"""Runs whose labels are looked through first, by an index; those of all are read row by row."""
 _LISTED = "'diskbench results list' shows what there is"
 _RANGE = ".."
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -158,6 +160,10 @@ def _condition(database: Engine | Reader, text: str) -> Filter:
     try:
         return parse_filter(text)
     except UnknownName:
+        pass
+    try:
+        return parse_filter(text, labels=known_labels(database, newest=_NEWEST))
+    except UnknownName:  # the label of old runs, or none: the refusal names all labels
         return parse_filter(text, labels=known_labels(database))
 
 

@@ -1,6 +1,6 @@
 """Data of the published site: every subject with its runs, and the history of each of its steps.
 
-A subject is the set of requested fields (results/trial_figures.py), a point in time is one
+A subject is the set of requested fields (results/subject.py), a point in time is one
 campaign, and a change of level is one that `diskbench regressions` finds (results/history.py).
 Replicates are the trials since the last change whose facts equal those of the newest (MR-14): two
 levels, or two kernels, have no common median.
@@ -21,7 +21,8 @@ from diskbench.results.compare_runs import differences
 from diskbench.results.history import history_of
 from diskbench.results.pool import alike
 from diskbench.results.replicated import replicated
-from diskbench.results.trial_figures import FACTS, figures_by_metric, subject_of, words
+from diskbench.results.subject import subject_of, words
+from diskbench.results.trial_figures import FACTS, figures_by_metric
 from diskbench.store.query import Filter, any_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from diskbench.model.history import History
     from diskbench.model.run import AskedRun, Mark
     from diskbench.ports import EvidenceStore
-    from diskbench.results.trial_figures import Fields, TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import TrialFigure
 
     _Figures = dict[Metric, list[TrialFigure]]
 

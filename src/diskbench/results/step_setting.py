@@ -12,7 +12,6 @@ from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting
 from diskbench.fio.client_bound import processor_of
 from diskbench.model.processor import Processor, busiest
-from diskbench.plan.passes import has_host_cache
 
 _SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
 
@@ -45,7 +44,7 @@ def setting_of(
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
         keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
-        host_cache=has_host_cache(plan.cell) if plan is not None else hint.has_cache,
+        host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
         network=_network(plan),
         medium=_medium(plan),
         siblings=tuple(

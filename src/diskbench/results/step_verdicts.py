@@ -94,6 +94,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
     limiter = shown_stretch(
         [verdict.stands_for for verdict in all_of if verdict.stands_for.limiter.name == named]
     ).limiter
+    kinds = {verdict.stands_for.kind for verdict in all_of}
     summary = StepVerdict(
         step=name,
         trust=trust_of(all_of),
@@ -101,6 +102,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         replicated=replicated(samples),
         ratio=beside.median if beside else None,
         interval=beside.interval if beside else None,
+        kind=kinds.pop() if len(kinds) == 1 else None,
         levels=levels,
         reasons=reasons_over(all_of),
     )

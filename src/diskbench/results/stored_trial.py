@@ -16,7 +16,7 @@ from diskbench.results.headlines import keep_judged
 from diskbench.results.run_evidence import warn
 from diskbench.results.verdicts import judge
 from diskbench.store.leases import load_lease
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plans, load_results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.plan.as_disk import Hint
-    from diskbench.results.run_evidence import EvidenceOfRuns
+    from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 
 
 @dataclass(frozen=True)
@@ -61,37 +61,66 @@ class StoredTrial:
     suspended: bool = False
 
 
+@dataclass(frozen=True)
+class ReadTrial:
+    """What database and evidence hold of a trial: its plan (None: imported), the steps of each of
+    its runs, and what the evidence of each says."""
+
+    plan: Plan | None
+    steps: Mapping[str, Sequence[StepResult]]
+    read: Mapping[str, ReadRun]
+
+
+def read_trials(
+    database: Engine, rows_of: Mapping[str, Sequence[Run]], evidence: EvidenceOfRuns
+) -> dict[str, ReadTrial]:
+    """What is stored of trials, by their ids; `rows_of` are the runs of each. It takes as many
+    statements as for one trial, and reads evidence behind a network several runs at a time."""
+    rows = [row for of_trial in rows_of.values() for row in of_trial]
+    plans = find_plans(database, list(rows_of))
+    steps = load_results(database, *(row.run_id for row in rows))
+    read = evidence.read(rows, plans)
+    return {
+        trial_id: ReadTrial(
+            plans.get(trial_id),
+            {row.run_id: steps[row.run_id] for row in of_trial},
+            {row.run_id: read[row.run_id] for row in of_trial},
+        )
+        for trial_id, of_trial in rows_of.items()
+    }
+
+
 def read_trial(
     database: Engine,
     runs: Sequence[Run],
     evidence: EvidenceOfRuns,
     books: Books,
     *,
-    steps: Mapping[str, Sequence[StepResult]] | None = None,
+    ready: ReadTrial | None = None,
     hint: Hint | None = None,
     suspended: bool = False,
 ) -> StoredTrial:
-    """The trial of these runs, sorted by their index. `steps` are their results where the caller
-    has read them; `hint` is the user's description of their disk.
+    """The trial of these runs, sorted by their index. `ready` is what is stored of it where the
+    caller has read that; `hint` is the user's description of their disk.
 
     Raises UserError for a `hint` that names no disk. Where evidence is gone or damaged, phases,
     audits and verdicts are missing, which is logged.
     """
     runs = sorted(runs, key=lambda row: row.run_index)
-    plan = find_plan(database, runs[0].trial_id)
-    if steps is None:
-        steps = load_results(database, *(row.run_id for row in runs))
-    phases = {row.run_id: evidence.phases(row, plan) for row in runs}
-    verdicts, foreseen = _judged(runs, plan, steps, phases, evidence, books, hint)
+    trial_id = runs[0].trial_id
+    if ready is None:
+        ready = read_trials(database, {trial_id: runs}, evidence)[trial_id]
+    plan, steps, read = ready.plan, ready.steps, ready.read
+    verdicts, foreseen = _judged(runs, plan, steps, read, evidence, books, hint)
     if hint is None:
         keep_judged(database, steps, verdicts)
-    flat = tuple(course for of_run in phases.values() for course in of_run)
-    audits = tuple(audit for row in runs for audit in evidence.audits(row))
+    flat = tuple(course for row in runs for course in read[row.run_id].phases)
+    audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
     measured = _measured(runs, steps, flat)
     doubts = [doubt for row in runs for step in steps[row.run_id] for doubt in step.warnings]
     doubts += run_warnings(measured)
     return StoredTrial(
-        trial_id=runs[0].trial_id,
+        trial_id=trial_id,
         runs=tuple(runs),
         plan=plan,
         steps=steps,
@@ -124,18 +153,17 @@ def _judged(
     runs: Sequence[Run],
     plan: Plan | None,
     steps: Mapping[str, Sequence[StepResult]],
-    phases: Mapping[str, Sequence[StepPhases]],
+    read: Mapping[str, ReadRun],
     evidence: EvidenceOfRuns,
     books: Books,
     hint: Hint | None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Expectation]]:
     """The verdicts, and the expectations of imported runs."""
-    store = evidence.store(runs[0])
-    if store is None:
+    if evidence.store(runs[0]) is None:
         return (), {}
     named = hint or hint_of(runs[0].labels or {})
     try:
-        verdicts, promises = judge(store, runs, steps, plan, phases, books, hint=named)
+        verdicts, promises = judge(runs, steps, plan, read, books, hint=named)
     except DiskbenchError as error:
         if hint is not None:
             raise

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.errors import DiskbenchError
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
 from diskbench.model.facts import HostFacts
@@ -22,9 +21,8 @@ from diskbench.results.expectations import promises_of
 from diskbench.results.headlines import keep_judged
 from diskbench.results.other_disk import with_other_disk
 from diskbench.results.over_runs import over_runs
-from diskbench.results.phase_reader import read_phases
+from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_counts import counted_otherwise
-from diskbench.results.step_evidence import StepEvidence, read_steps
 from diskbench.results.step_groups import StepGroup, groups_of, load_of
 from diskbench.results.step_setting import setting_of
 from diskbench.store.rows import find_plan, load_results
@@ -36,13 +34,13 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.model.doubts import Reason
     from diskbench.model.expectation import Load
-    from diskbench.model.phase import StepPhases
     from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
     from diskbench.results.over_runs import OverRuns
+    from diskbench.results.run_evidence import ReadRun
 
 _SHOWN_AS_BYTES = 64 * KIB
 
@@ -54,43 +52,44 @@ def trial_verdicts(
     *,
     books: Books,
     hint: Hint | None = None,
+    results: Mapping[str, Sequence[StepResult]] | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdicts on each measured step of all runs of one trial (rows), in order.
 
     `hint` describes their disk and takes precedence over the labels of the runs. A run whose
-    evidence is gone is judged by its rows alone. Raises InvalidValue for a hint that names no disk.
+    evidence is gone is judged by its rows alone. `results` are their steps (None: they are read).
+    Raises InvalidValue for a hint that names no disk.
     """
     ordered = sorted(runs, key=lambda run: run.run_index)
     plan = find_plan(database, ordered[0].trial_id)
-    results = load_results(database, *(run.run_id for run in ordered))
+    if results is None:
+        results = load_results(database, *(run.run_id for run in ordered))
     named = hint or hint_of(ordered[0].labels or {})
-    verdicts, _ = judge(evidence, ordered, results, plan, {}, books, hint=named)
+    plans = {} if plan is None else {ordered[0].trial_id: plan}
+    read = EvidenceOfRuns(lambda _: evidence).read(ordered, plans, with_audits=False)
+    verdicts, _ = judge(ordered, results, plan, read, books, hint=named)
     if hint is None:
         keep_judged(database, results, verdicts)
     return verdicts
 
 
 def judge(
-    evidence: EvidenceStore,
     runs: Sequence[Run],
     results: Mapping[str, Sequence[StepResult]],
     plan: Plan | None,
-    phases: Mapping[str, Sequence[StepPhases]],
+    read: Mapping[str, ReadRun],
     books: Books,
     *,
     hint: Hint | None = None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
     """The verdicts on the runs (rows) of one trial in order, and the promises of their steps, by
-    run and index. Phases that are not given are read from the evidence. Raises InvalidValue for a
-    hint that names no disk."""
+    run and index. `read` is what the evidence of each run says. Raises InvalidValue for a hint that
+    names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
-        run_id = run.run_id
-        kept = _kept(evidence, run_id)
-        course = phases.get(run_id)
-        if course is None:
-            course = read_phases(evidence, run_id, plan, run=run.number)
-        runs_of.append((run, groups_of(results.get(run_id, ()), kept, course)))
+        said = read[run.run_id]
+        groups = groups_of(results.get(run.run_id, ()), said.steps, said.phases)
+        runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
     of_runs = over_runs(runs_of)
@@ -139,13 +138,6 @@ def _of_run(
             known += _no_rate(group)
         verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
     return with_other_disk(run, groups, loads, plan, hint, verdicts)
-
-
-def _kept(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
-    try:
-        return read_steps(evidence, run_id)
-    except DiskbenchError:
-        return ()
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:

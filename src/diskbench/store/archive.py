@@ -184,7 +184,7 @@ def close_step(
     try:
         closed = read_step(store, run_id, folder)
     except EvidenceDamaged as error:
-        on_note(f"{error.message}; its folder is written anew with the files of the host")
+        on_note(f"{error.message}; its folder is written again from the files of the host")
         store.delete(prefix)
         closed = None
     if closed and (stopped or not closed.stopped):

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import LIVE, CampaignState, CellRow
+from diskbench.model.campaign import LIVE, CampaignState, CellRow, CellState
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
@@ -85,6 +85,15 @@ def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
     query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
     with one_statement(database) as connection:
         return _campaign(connection.execute(query).mappings().one())
+
+
+def find_matrix(database: Engine, campaign_id: str) -> CampaignRow | None:
+    """The matrix with this id; None for that of a run, and where there is none."""
+    known = schema.matrix.c
+    query = sa.select(schema.matrix).where(known.campaign_id == campaign_id, known.kind.is_(None))
+    with one_statement(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return _campaign(row) if row is not None else None
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
@@ -170,9 +179,34 @@ class Locked:
         found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
         return self._cells(cell.c.position.in_(found))
 
-    def waiting(self, *, after: int, most: int, but_in: Collection[str] = ()) -> list[CellRow]:
+    def counts(self) -> dict[str, dict[CellState, int]]:
+        """How many cells of each block are in each state; counted by the database, since a matrix
+        may have thousands of cells."""
+        cell = schema.cell.c
+        mine = cell.campaign_id == self.campaign.campaign_id
+        query = sa.select(cell.block, cell.state, sa.func.count()).where(mine)
+        found: dict[str, dict[CellState, int]] = {}
+        for block, state, count in self._connection.execute(query.group_by(cell.block, cell.state)):
+            found.setdefault(block, {})[state] = count
+        return found
+
+    def waiting_in(self, block: str) -> list[int]:
+        """The positions of the waiting cells of a block."""
+        cell = schema.cell.c
+        mine = cell.campaign_id == self.campaign.campaign_id
+        query = sa.select(cell.position).where(mine, cell.state == "waiting", cell.block == block)
+        return list(self._connection.execute(query.order_by(cell.position)).scalars())
+
+    def waiting(
+        self,
+        *,
+        after: int,
+        most: int,
+        but_in: Collection[str] = (),
+        blocks: Collection[str] | None = None,
+    ) -> list[CellRow]:
         """The next `most` waiting cells after the position `after`, except those in the providers
-        and regions `but_in`."""
+        and regions `but_in`; those of `blocks` only (None: of all)."""
         cell = schema.cell
         elsewhere = [
             sa.and_(
@@ -181,6 +215,8 @@ class Locked:
             )
             for name in sorted(but_in)
         ]
+        if blocks is not None:
+            elsewhere.append(cell.c.block.in_(sorted(blocks)))
         return self._cells(
             cell.c.state == "waiting", cell.c.position > after, *elsewhere, most=most
         )

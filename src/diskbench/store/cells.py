@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.store import schema
+from diskbench.store.clock import present
 from diskbench.store.database import one_statement
 
 if TYPE_CHECKING:
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellState
 
 
-def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
-    """The cells of a matrix, in order."""
+def load_cells(database: Engine, campaign_id: str, *, tried: bool = False) -> list[CellRow]:
+    """The cells of a matrix, in order; with `tried` those that had an attempt, which are few while
+    thousands wait."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
+    if tried:
+        query = query.where(cell.c.trial_id.is_not(None))
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
@@ -76,8 +80,9 @@ def update_cell(
 
 
 def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
-    """Make `owner` the owner of a cell if `previous` is it now (compare and swap). True when
-    `owner` owns the cell afterwards, also when it did before."""
+    """Make `owner` the owner of a cell if `previous` is it now (compare and swap); the cell has
+    started when its first owner has it. True when `owner` owns the cell afterwards, also when it
+    did before."""
     cell = schema.cell
     expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
     with one_statement(database) as connection:
@@ -88,7 +93,7 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
                 cell.c.state.in_(sorted(LIVE)),
                 sa.or_(expected, cell.c.owner == owner),
             )
-            .values(owner=owner)
+            .values(owner=owner, started_at=sa.func.coalesce(cell.c.started_at, present()))
         )
     return swapped.rowcount == 1
 

@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     import sqlite3
 
     from sqlalchemy.engine import Connection, Engine
+    from sqlalchemy.engine.interfaces import DBAPIConnection
 
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for the lock before it gives up; one write takes milliseconds."""
 CONNECT_TIMEOUT_S = 10
+CONNECTIONS = 5
+"""The most connections of a process, beside the one that listens. A thread needs one for some
+milliseconds at a time and waits for it; sixteen workers so fit into PostgreSQL's default of 100."""
+IDLE_S = 1.0
+"""Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
+choice."""
+_USED_AT = "diskbench_used_at"
 _LOCK_KEY = 0x6469736B62656E63
 """PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
 ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
@@ -56,6 +64,7 @@ def open_database(url: str) -> Engine:
         sa.event.listen(engine, "connect", _prepare_sqlite)
     else:
         sa.event.listen(engine, "handle_error", mark_refused)
+        ask_idle_connections(engine)
     sa.event.listen(engine, "before_cursor_execute", refuse_unstorable)
     try:
         with as_unavailable(engine, before_work=True):
@@ -88,9 +97,10 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def one_statement(engine: Engine) -> Iterator[Connection]:
-    """A connection for one statement, which is committed with it. PostgreSQL gets no BEGIN and no
-    COMMIT, which are two of three round trips; several statements that belong together need
-    `transaction`.
+    """A connection for one statement, which is committed with it, or for several reads. PostgreSQL
+    gets no BEGIN and no COMMIT, which are two of three round trips; several writes that belong
+    together need `transaction`. (Reads in a transaction of PostgreSQL see no single state either:
+    it is READ COMMITTED.)
 
     Raises StoreUnavailable as `transaction` does.
     """
@@ -130,10 +140,38 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
     return {
         "json_serializer": _json,
         "connect_args": {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "diskbench"},
-        "pool_pre_ping": True,
-        "pool_size": 15,  # as many as before with those beyond the pool, which were made each time
+        "pool_size": CONNECTIONS,
         "max_overflow": 0,
+        "pool_use_lifo": True,
     }
+
+
+def ask_idle_connections(engine: Engine) -> None:
+    """Ask a connection that was idle for IDLE_S whether it still stands before it is used again,
+    and make all anew where it does not.
+
+    SQLAlchemy's `pool_pre_ping` asks at each use, which was a quarter of all round trips. A
+    connection that broke within the last second is found by the statement, as one that breaks in
+    the middle of it: whoever waits for a database tries again.
+    """
+
+    @sa.event.listens_for(engine, "checkin")
+    def checkin(_connection: object, record: sa.pool.ConnectionPoolEntry) -> None:
+        record.info[_USED_AT] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def checkout(
+        connection: DBAPIConnection, record: sa.pool.ConnectionPoolEntry, _proxy: object
+    ) -> None:
+        used_at = record.info.get(_USED_AT)
+        if used_at is None or time.monotonic() - used_at < IDLE_S:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            if engine.dialect.is_disconnect(error, connection, None):
+                raise exc.InvalidatePoolError from error
+            raise
 
 
 def refuse_unstorable(

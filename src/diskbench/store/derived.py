@@ -15,7 +15,7 @@ from diskbench.errors import EvidenceDamaged, StoreUnavailable
 from diskbench.fio.logs import log_name
 from diskbench.limits import IMPORT_BYTES
 from diskbench.store.archive import run_prefix
-from diskbench.store.content import copy_as_kept
+from diskbench.store.content import PACKED, copy_as_kept
 from diskbench.store.pruned import kept_instead
 
 if TYPE_CHECKING:
@@ -50,28 +50,34 @@ def read_from_logs(
     record: StepRecord,
     name: str,
     write: Callable[[Sequence[Path], Path], None],
+    *,
+    of_logs: Callable[[Sequence[str]], Sequence[str]] = lambda logs: logs,
 ) -> bytes:
     """The Parquet file that `write` makes from the logs of one closed step; from the cache under
-    `name` where it is there, and where the logs were pruned what was kept in their place. `write`
-    gets the logs, under fio's own names, and the target file. Raises what `write` raises, and
-    EvidenceDamaged for a log that is missing and was not pruned."""
+    `name` where it is there, and where the logs were pruned what was kept in their place.
+
+    `write` gets the logs, under fio's own names, and the target file; of all names of logs only
+    those that `of_logs` chooses. Raises what `write` raises, and EvidenceDamaged for a log that is
+    missing and was not pruned.
+    """
     key = derived_key(run_id, folder, name)
     with contextlib.suppress(KeyError):
         return evidence.get(key, limit=IMPORT_BYTES)
+    chosen = of_logs([log for log in record.files if log_name(log)])
     with tempfile.TemporaryDirectory(prefix="diskbench-logs-") as directory:
         paths = []
-        for log, file in record.files.items():
-            if log_name(log):
-                # The suffix of the key says whether the file is stored compressed.
-                suffix = ".zst" if file.key.endswith(".zst") else ""
-                path = Path(directory, Path(log).name + suffix)
-                try:
-                    copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
-                except EvidenceDamaged:
-                    if (kept := kept_instead(evidence, run_id, folder, name)) is None:
-                        raise
-                    return kept
-                paths.append(path)
+        for log in chosen:
+            file = record.files[log]
+            # The suffix of the key says whether the file is stored compressed.
+            suffix = PACKED if file.key.endswith(PACKED) else ""
+            path = Path(directory, Path(log).name + suffix)
+            try:
+                copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
+            except EvidenceDamaged:
+                if (kept := kept_instead(evidence, run_id, folder, name)) is None:
+                    raise
+                return kept
+            paths.append(path)
         target = Path(directory, name)
         write(paths, target)
         data = target.read_bytes()

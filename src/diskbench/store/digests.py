@@ -1,17 +1,19 @@
-"""Runs with what they asked for, and digests of their rows, by which a published page is known to
-be up to date without rendering it again."""
+"""Runs with what they asked for, and what tells by their rows that a published page is up to date
+without rendering it again."""
 
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import sqlalchemy as sa
 
-from diskbench.model.run import AskedRun, Run
+from diskbench.model.run import RUN_FIELDS, AskedRun, Run
+from diskbench.model.states import FINAL_STATES, RunState
 from diskbench.store import schema
 from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
+from diskbench.store.reader import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,15 +23,19 @@ if TYPE_CHECKING:
     from diskbench.store.query import Filter
 
 _AT_ONCE = 500
+_UNFINISHED = tuple(sorted(set(get_args(RunState)) - set(FINAL_STATES)))
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
-def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
-    """The runs that meet `filters`, newest first and undated runs last, each with its request."""
+def load_asked(
+    database: Engine, filters: Sequence[Filter], *, trial_ids: Sequence[str] | None = None
+) -> list[AskedRun]:
+    """The runs that meet `filters`, newest first and undated runs last, each with its request; with
+    `trial_ids` only those of these trials."""
     run, trial = schema.run, schema.trial
     query = (
         sa.select(
-            run,
+            *(run.c[name] for name in RUN_FIELDS),
             trial.c.plan["cell"]["rent"].label("rent"),
             trial.c.plan["rental"]["scope"].label("scope"),
         )
@@ -37,9 +43,37 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
         .where(meets(database, filters))
         .order_by(*newest_first())
     )
+    queries = [query]
+    if trial_ids is not None:
+        queries = [query.where(run.c.trial_id.in_(chunk)) for chunk in chunks(trial_ids)]
     with transaction(database) as connection:
-        rows = connection.execute(query).all()
-    return [AskedRun(Run(*row), rent, scope) for *row, rent, scope in rows]
+        rows = [row for one in queries for row in connection.execute(one)]
+    asked = [AskedRun(Run(*row), rent, scope) for *row, rent, scope in rows]
+    return asked if len(queries) < 2 else sorted(asked, key=_time, reverse=True)
+
+
+def _time(row: AskedRun) -> tuple[str, str, str]:
+    return row.run.measured_at or "", row.run.created_at, row.run.run_id
+
+
+def trial_stamps(database: Engine, filters: Sequence[Filter]) -> dict[str, str]:
+    """A text for each trial with runs that meet `filters`: another one after any write to the rows
+    of these runs, or where others meet them.
+
+    It is made of how many they are and of the sum of their stamps, which an index holds; of a run
+    that has not ended also of a digest of its rows, because a step that ends changes those alone.
+    """
+    run, met = schema.run.c, meets(database, filters)
+    summed = sa.select(run.trial_id, sa.func.count(), sa.func.sum(run.stamp))
+    going = sa.select(run.trial_id, run.run_id).where(met, run.state.in_(_UNFINISHED))
+    with transaction(database) as connection:
+        rows = connection.execute(summed.where(met).group_by(run.trial_id))
+        stamps = {trial_id: f"{runs}:{stamp}" for trial_id, runs, stamp in rows}
+        unfinished = connection.execute(going.order_by(run.run_id)).all()
+    digests = run_digests(database, [run_id for _, run_id in unfinished])
+    for trial_id, run_id in unfinished:
+        stamps[trial_id] += f":{digests[run_id]}"
+    return stamps
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:

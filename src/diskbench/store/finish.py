@@ -1,4 +1,8 @@
-"""End a run: write its manifest, then its row, so that no row claims more than the evidence."""
+"""End a run: write its manifest, then its row, so that no row claims more than the evidence.
+
+The evidence is flushed to its disk between both: a row that says finished is committed, and after
+a power failure its files are as whole as it is.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
-from diskbench.store.rows import end_run, load_results, run_times, save_step
+from diskbench.store.rows import end_run, load_results, run_began, save_step
 from diskbench.store.run_row import marks, run_row
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.outcome import Problem
-    from diskbench.model.result import RunState
+    from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
 
@@ -40,12 +44,13 @@ def finish_run(
 ) -> None:
     """Write the manifest and the final state of a run; an earlier manifest is kept."""
     run_id = plan.run_ids[run_index]
+    steps = load_results(database, run_id)[run_id]
     try:
         manifest = archive.read_manifest(evidence, run_id)
     except EvidenceDamaged:
         manifest = None  # replaced by a new one; `write_manifest` keeps a copy of it
     if manifest is None:
-        started_at, saved = run_times(database, run_id)
+        saved = [step.step_index for step in steps]
         entries, damaged = _entries(evidence, run_id, saved)
         there = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
         missing = tuple(
@@ -70,7 +75,7 @@ def finish_run(
                 campaign_id=plan.campaign_id,
                 state=state,
                 problem=problem,
-                started_at=started_at,
+                started_at=run_began(database, run_id) or (steps[0].started_at if steps else None),
                 finished_at=now(),
                 diskbench_version=plan.diskbench_version,
                 parser_version=PARSER_VERSION,
@@ -86,7 +91,8 @@ def finish_run(
                 missing=missing,
             ),
         )
-    _audit(database, evidence, run_id)
+    evidence.settle(archive.run_prefix(run_id))
+    _audit(database, evidence, run_id, steps)
     end_run(
         database,
         run_id,
@@ -97,9 +103,10 @@ def finish_run(
     )
 
 
-def _audit(database: Engine, evidence: EvidenceStore, run_id: str) -> None:
+def _audit(
+    database: Engine, evidence: EvidenceStore, run_id: str, steps: Sequence[StepResult]
+) -> None:
     """Cache the audit of a run, and save its doubts with the rows."""
-    steps = load_results(database, run_id)[run_id]
     for before, after in zip(steps, audited(evidence, run_id, steps), strict=True):
         if after is not before:
             save_step(database, run_id, after)

@@ -15,13 +15,14 @@ from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
 from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
-from diskbench.store.archive import read_manifest, read_step, run_prefix
+from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
 from diskbench.store.bought import COLUMNS, bought_for, with_bought
 from diskbench.store.clauses import oldest_first
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, read_from_logs
 from diskbench.store.outputs import read_output
+from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import measurement, run
 from diskbench.store.series import write_series
 
@@ -55,7 +56,7 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 def runs_frame(database: Engine) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end
     state."""
-    return _table_frame(database, run, order=oldest_first())
+    return _table_frame(database, run, order=oldest_first()).drop(STAMP)
 
 
 def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
@@ -180,9 +181,7 @@ def closed_steps(
 ) -> Iterator[tuple[str, StepRecord]]:
     """The closed steps of a run with their folders, all or those named `step`. Raises UnknownName
     where there is none."""
-    keys = evidence.list(f"{run_prefix(run_id)}/steps")
-    names = sorted({key.split("/steps/", 1)[1].split("/", 1)[0] for key in keys})
-    folders = [f"steps/{name}" for name in names]
+    folders = step_folders(evidence, run_id)
     records = [(folder, read_step(evidence, run_id, folder)) for folder in folders]
     closed = [(folder, record) for folder, record in records if record]
     if not closed:
@@ -217,8 +216,9 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
+            steps = list(closed_steps(evidence, run_id))
             made = set(evidence.list(derived_folder(run_id)))
-            for folder, record in closed_steps(evidence, run_id):
+            for folder, record in steps:
                 if derived_key(run_id, folder, SERIES_FILE) not in made:
                     series_parquet(evidence, run_id, folder, record)
 

@@ -1,15 +1,18 @@
 """Names out of a SQLite database for the shell's completion, read only and without SQLAlchemy,
-whose import takes longer than a user waits for a Tab. Any fault means no names."""
+whose import takes longer than a user waits for a Tab. Any fault means no names, and so does a
+database that another version of diskbench wrote."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sqlite3
-from typing import TYPE_CHECKING
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError
+from diskbench.store.sqlite_file import open_sqlite, sqlite_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
 MOST = 50
@@ -52,7 +55,7 @@ def label_pairs(file: Path) -> list[tuple[str, str]]:
     )
     pairs: dict[tuple[str, str], None] = {}
     for (text,) in rows:
-        with contextlib.suppress(ValueError, AttributeError):
+        with suppress(ValueError, AttributeError):
             pairs |= {(str(key), str(value)): None for key, value in json.loads(text).items()}
     return list(pairs)
 
@@ -69,10 +72,10 @@ def values_of(file: Path, column: str) -> list[str]:
     return [str(value) for (value,) in rows if value not in (None, "")]
 
 
-def _rows(file: Path, query: str) -> Iterator[tuple[str, ...]]:
-    try:
-        uri = f"{file.absolute().as_uri()}?mode=ro"
-        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as connection:
-            yield from connection.execute(query, (MOST,)).fetchall()
-    except (sqlite3.Error, OSError, ValueError):
-        return
+def _rows(file: Path, query: str) -> list[Sequence[Any]]:
+    connection = open_sqlite(file, busy_s=_BUSY_S)
+    if connection is None:
+        return []
+    with closing(connection), suppress(DiskbenchError):
+        return sqlite_rows(connection, str(file), query, (MOST,))
+    return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -52,8 +53,7 @@ def create_lease(database: Engine, lease: Lease) -> None:
 def insert_lease(connection: Connection, lease: Lease) -> None:
     """`create_lease` inside the caller's transaction. A lease without `created_at` gets the present
     time of the database's clock."""
-    began = lease.created_at or connection.execute(sa.select(present())).scalar_one()
-    row = lease.model_dump(mode="json") | {"created_at": began}
+    row = lease.model_dump(mode="json") | {"created_at": lease.created_at or present()}
     insert_missing(connection, schema.lease, [row])
 
 
@@ -65,6 +65,20 @@ def load_lease(database: Engine, lease_id: str) -> Lease | None:
         ).mappings()
         row = rows.one_or_none()
     return Lease.model_validate(dict(row)) if row else None
+
+
+def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datetime]:
+    """The lease with this id, None when there is none; and the database's present time, UTC."""
+    always = sa.select(present().label("moment")).subquery()
+    mine = schema.lease.c.lease_id == lease_id
+    query = sa.select(always.c.moment, schema.lease).select_from(
+        always.outerjoin(schema.lease, mine)
+    )
+    with one_statement(database) as connection:
+        moment, *values = connection.execute(query).one()
+    row = dict(zip(schema.lease.c.keys(), values, strict=True))
+    found = Lease.model_validate(row) if row["lease_id"] is not None else None
+    return found, datetime.fromisoformat(moment)
 
 
 def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:

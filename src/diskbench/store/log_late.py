@@ -14,55 +14,86 @@ Without either a gap is a stall, as the log has it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.fio.logs import LATE_WINDOWS, MOSTLY
+from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
+from diskbench.store.log_windows import Windows, whole
 
 if TYPE_CHECKING:
-    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+RATES: tuple[LogKind, ...] = ("iops", "bw")
+LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 
 
-def late_by_latencies(db: duckdb.DuckDBPyConnection) -> None:
+def late_by_latencies(windows: Sequence[Windows]) -> list[Windows]:
     """Let rows of rates reach back over a gap in most of whose windows I/Os completed."""
-    db.execute(
-        f"""
-        UPDATE gaps AS row SET late = true FROM usual
-        WHERE kind IN ('iops', 'bw') AND gap >= {LATE_WINDOWS} * usual.width
-            AND {MOSTLY} * (gap - usual.width) <= (
-            SELECT count(DISTINCT seen.time // seen.usual) * any_value(seen.usual)
-            FROM windows AS seen
-            WHERE seen.kind IN ('lat', 'clat') AND seen.job = row.job
-                AND seen.direction = row.direction
-                AND seen.time > row.time - row.gap + seen.usual // 2
-                AND seen.time < row.time - seen.usual // 2
-        )
-        """
-    )
+    return [_late_by_seen(one, windows) if one.kind in RATES else one for one in windows]
 
 
 def late_by_total(
-    db: duckdb.DuckDBPyConnection, direction: int, *, kind: str, total: float, runtime_s: float
-) -> None:
+    windows: Sequence[Windows],
+    direction: int,
+    *,
+    kind: LogKind,
+    total: float,
+    runtime_s: float,
+    zero_ms: int,
+) -> list[Windows]:
     """The same where no latency was logged in this direction: by the `total` of fio's JSON, in the
     unit of the log. All gaps of its jobs are taken for the same thing."""
-    row = db.execute(
-        f"""
-        SELECT sum(value * width) FILTER (of_kind) / 1000,
-            sum(value * (gap - usual)) FILTER (of_kind AND gap >= {LATE_WINDOWS} * usual) / 1000,
-            count(*) FILTER (kind IN ('lat', 'clat')),
-            arg_max(value, time) FILTER (of_kind), max(time) FILTER (of_kind),
-            count(DISTINCT job) FILTER (of_kind), any_value(ms)
-        FROM (SELECT *, kind = ? AS of_kind FROM windows WHERE direction = ?), zero
-        """,
-        [kind, direction],
-    ).fetchone()
-    if row is None or row[0] is None or not row[1] or row[2]:
-        return
-    logged, within, _, last, end_ms, jobs, zero_ms = row
+    here = [one for one in windows if one.direction == direction]
+    chosen = [one for one in here if one.kind == kind]
+    if not chosen or any(one.kind in LATENCIES for one in here):
+        return list(windows)
+    logged = sum(float((one.values * one.widths).sum()) for one in chosen) / 1000
+    within = sum(_within(one) for one in chosen) / 1000
+    if not within:
+        return list(windows)
+    end_ms, last = max((int(one.times[-1]), int(one.values[-1])) for one in chosen)
     tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
-    if total - logged - last * tail_s * jobs >= MOSTLY * within:
-        db.execute(
-            "UPDATE gaps SET late = true FROM usual "
-            f"WHERE kind = ? AND direction = ? AND gap >= {LATE_WINDOWS} * usual.width",
-            [kind, direction],
-        )
+    if total - logged - last * tail_s * len({one.job for one in chosen}) < MOSTLY * within:
+        return list(windows)
+    return [
+        replace(one, late=_wide(one)) if one.kind == kind and one.direction == direction else one
+        for one in windows
+    ]
+
+
+def _wide(one: Windows) -> NDArray[np.bool_]:
+    """The rows that may stand for more than one window."""
+    return one.gaps >= LATE_WINDOWS * one.usual
+
+
+def _within(one: Windows) -> float:
+    """What the rates of the rows after gaps make over these gaps."""
+    wide = _wide(one)
+    return float((one.values[wide] * (one.gaps[wide] - one.usual)).sum())
+
+
+def _late_by_seen(one: Windows, windows: Sequence[Windows]) -> Windows:
+    import numpy as np
+
+    wide = np.flatnonzero(_wide(one))
+    seen = [
+        other.times
+        for other in windows
+        if other.kind in LATENCIES and (other.job, other.direction) == (one.job, one.direction)
+    ]
+    if not wide.size or not seen:
+        return one
+    times = np.sort(np.concatenate(seen))
+    half, gaps = one.usual // 2, one.gaps[wide]
+    begins = np.searchsorted(times, one.times[wide] - gaps + half, side="right")
+    ends = np.searchsorted(times, one.times[wide] - half, side="left")
+    # How many windows of the latency log have a row, counted up to each of its rows.
+    places = whole(times, one.usual)
+    new = np.concatenate(([0], np.cumsum(np.diff(places, prepend=places[0] - 1) > 0)))
+    last = np.minimum(begins + 1, times.size)
+    distinct = np.where(ends > begins, new[ends] - new[last] + 1, 0)
+    late = np.zeros(one.times.size, dtype=np.bool_)
+    late[wide] = (distinct > 0) & (MOSTLY * (gaps - one.usual) <= distinct * one.usual)
+    return replace(one, late=late) if late.any() else one

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import PLAT_BITS
+from diskbench.fio.logs import log_name
 from diskbench.store.derived import read_from_logs
 from diskbench.store.frames import closed_steps, step_series
 from diskbench.store.log_histograms import read_histograms
@@ -77,7 +78,16 @@ def latencies_parquet(
     def write(logs: Sequence[Path], target: Path) -> None:
         write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
 
-    return read_from_logs(evidence, run_id, folder, record, LATENCIES_FILE, write)
+    return read_from_logs(
+        evidence, run_id, folder, record, LATENCIES_FILE, write, of_logs=_of_latencies
+    )
+
+
+def _of_latencies(logs: Sequence[str]) -> Sequence[str]:
+    """The logs to count: those with histograms, else all of latencies."""
+    kinds = {log: name.kind for log in logs if (name := log_name(log))}
+    wanted = ("hist",) if "hist" in kinds.values() else _KINDS
+    return [log for log, kind in kinds.items() if kind in wanted]
 
 
 def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from diskbench.fio.logs import Layout, LogName, layout, log_name
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
 
 _HEAD_BYTES = 16 * 1024
 _BUFFER_BYTES = 4_000_000
@@ -143,6 +145,41 @@ def run(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[int, ...]]:
         return db.execute(query).fetchall()
     except (duckdb.InvalidInputException, duckdb.DataError) as error:
         raise _unreadable(error) from error
+
+
+def columns(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[np.int64]]:
+    """The columns of a query over log files, all whole numbers. Raises FioOutputUnreadable."""
+    import duckdb
+    import numpy as np
+
+    try:
+        found = db.execute(query).fetchnumpy()
+    except (duckdb.InvalidInputException, duckdb.DataError) as error:
+        raise _unreadable(error) from error
+    return {name: np.asarray(values, dtype=np.int64) for name, values in found.items()}
+
+
+def insert_seconds(
+    db: duckdb.DuckDBPyConnection,
+    table: str,
+    first: int,
+    direction: int,
+    logged: NDArray[np.bool_],
+    columns: Mapping[str, NDArray[np.float64] | None],
+) -> None:
+    """A row of `table` for each second that was `logged`, the first of them being second `first`;
+    a column of None, and NaN, become null."""
+    import numpy as np
+
+    known = {name: values[logged] for name, values in columns.items() if values is not None}
+    arrays = {"second": np.flatnonzero(logged) + first, **known}
+    db.register("arrays", arrays)  # DuckDB takes a dictionary of arrays for a table
+    values = ", ".join(f"CASE WHEN NOT isnan({name}) THEN {name} END" for name in known)
+    db.execute(
+        f"INSERT INTO {table} (second, direction, {', '.join(known)}) "
+        f"SELECT second, {direction}, {values} FROM arrays"
+    )
+    db.unregister("arrays")
 
 
 def _unreadable(error: Exception) -> FioOutputUnreadable:

@@ -1,257 +1,161 @@
-"""Averaged logs (log_avg_msec): windows of about a second each, into seconds."""
+"""Averaged logs (log_avg_msec) as arrays: what time each of their windows stands for.
+
+A window reaches back to the one before it in the same log, but no further than the usual width:
+windows without I/O have no row. One that came late (store/log_late.py) stands for the whole gap.
+DuckDB parses a file at a time and NumPy does the arithmetic a log at a time, so that the logs of a
+day of 16 jobs take the memory of their times and values and no sort of all of them.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, get_args
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from diskbench.fio.logs import SLIVER_S, LogKind
-from diskbench.store.log_scan import Log, run, scan
+from diskbench.store.log_scan import Log, columns, scan
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from diskbench.fio.logs import LogKind
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+_USUAL_MS = 1000
+"""Of a log of one window: fio's own default, and ours."""
 
 
-_BATCH_BYTES = 16_000_000
-"""Of logs that are sorted at once: with a day of 16 jobs in one sort DuckDB took 700 MB."""
-_BATCH_WINDOWS = 500_000
-"""Windows that are rated at once, for the same reason."""
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The rows of one kind, job and direction (fio's number), in order of time, in ms.
 
-
-def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
-    """Averaged logs into table `gaps`, and view `windows` of it, each row with its `width` in ms.
-
-    A window reaches back to the one before it in the same log, but no further than the usual width:
-    windows without I/O have no row. `width` of a second row at the same time is 0. `reach` is how
-    far back it counts: the usual width, or more where it came `late` (store/log_late.py).
+    `maxima`: the highest value of each window, where it was logged. `usual`: the usual width of a
+    window of the step. `late`: whether a row stands for all of the gap before it; None for no row.
     """
-    db.execute(f"CREATE TYPE log_kind AS ENUM {get_args(LogKind)}")
-    db.execute(
-        "CREATE TABLE gaps (kind log_kind, job INTEGER, time BIGINT, value BIGINT, "
-        "maximum BIGINT, direction UTINYINT, gap BIGINT, late BOOLEAN)"
-    )
-    for batch in _batches(logs):
-        parts = [
-            f"SELECT '{log.name.kind}'::log_kind AS kind, {log.name.job} AS job, time, value, "
-            f"{'maximum' if log.layout and log.layout.has_maximum else 'NULL'} AS maximum, "
-            f"direction FROM ({scan(log)})"
-            for log in batch
-        ]
-        run(
-            db,
-            "INSERT INTO gaps SELECT *, time - lag(time) OVER "
-            "(PARTITION BY kind, job, direction ORDER BY time), false "
-            f"FROM ({' UNION ALL '.join(parts)})",
-        )
-    db.execute(
-        """
-        CREATE TABLE usual AS
-        -- The median, from the counts of equal gaps: median() would hold every gap of the logs.
-        WITH counts AS (
-            SELECT gap, count(*) AS n FROM gaps WHERE gap > 0 GROUP BY gap
-        ), running AS (
-            SELECT gap, sum(n) OVER (ORDER BY gap) AS reached, sum(n) OVER () AS total FROM counts
-        ), middle AS (
-            SELECT (min(gap) FILTER (2 * reached >= total) + min(gap) FILTER (2 * reached > total))
-                / 2 AS gap
-            FROM running
-        )
-        -- fio wakes up a little late, never early: the tenth of a second is what was meant
-        -- (greatest() passes NULL over: a log of one window has no gap, and is one of a second)
-        SELECT greatest(round(coalesce(gap, 1000) / 100) * 100, 1)::BIGINT AS width FROM middle
-        """
-    )
-    db.execute(
-        """
-        CREATE VIEW windows AS
-        SELECT kind, job, time, value, maximum, direction, usual.width AS usual, gap,
-            CASE WHEN late THEN gap ELSE least(coalesce(gap, usual.width), usual.width) END
-                AS width,
-            CASE WHEN late THEN gap ELSE usual.width END AS reach
-        FROM gaps, usual
-        """
-    )
+
+    kind: LogKind
+    job: int
+    direction: int
+    times: Ints
+    values: Ints
+    maxima: Ints | None
+    usual: int = _USUAL_MS
+    late: Bools | None = None
+
+    @property
+    def gaps(self) -> Ints:
+        """The time since the row before; the usual width for the first."""
+        import numpy as np
+
+        return np.diff(self.times, prepend=self.times[0] - self.usual)
+
+    @property
+    def widths(self) -> Ints:
+        """How long each row was measured: 0 for a second row at the same time."""
+        import numpy as np
+
+        gaps = self.gaps
+        widths = np.minimum(gaps, self.usual)
+        return widths if self.late is None else np.where(self.late, gaps, widths)
+
+    @property
+    def reaches(self) -> Ints:
+        """How far back each row counts: the usual width, or more where it came late."""
+        import numpy as np
+
+        usual = np.full(self.times.size, self.usual, dtype=np.int64)
+        return usual if self.late is None else np.where(self.late, self.gaps, usual)
+
+    def placed(self, zero_ms: int) -> tuple[Ints, Ints]:
+        """The second of each row's middle, and the row's index; a row that reaches over more than a
+        second is there once for each second that it covers."""
+        import numpy as np
+
+        reaches = self.reaches
+        first = whole(self.times - reaches - zero_ms + min(self.usual, 1000) // 2, 1000)
+        index = np.arange(self.times.size)
+        counts = np.maximum(np.floor(reaches / 1000 + 0.5).astype(np.int64), 1)
+        if (counts == 1).all():
+            return first, index
+        index = np.repeat(index, counts)
+        within = np.arange(index.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        return first[index] + within, index
 
 
-def _batches(logs: Sequence[Log]) -> Iterator[list[Log]]:
-    """The logs, those of one job together, in batches of about _BATCH_BYTES."""
-    batch: list[Log] = []
-    size = 0
-    for _, same in groupby(sorted(logs, key=_job), key=_job):
-        found = list(same)
-        batch += found
-        size += sum(log.path.stat().st_size for log in found)
-        if size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def whole(counts: Ints, by: int) -> Ints:
+    """`counts / by` towards zero."""
+    import numpy as np
+
+    return np.where(counts >= 0, counts // by, -(-counts // by))
 
 
-def _job(log: Log) -> int:
-    return log.name.job
+def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Windows]:
+    """The averaged `logs`, by kind, job and direction. Raises FioOutputUnreadable."""
+    import numpy as np
 
-
-def rate_windows(db: duckdb.DuckDBPyConnection, *, skip_latency: bool) -> None:
-    """Windows into tables `counted` and `latency`: each belongs to the second of its middle.
-
-    Windows longer than a second (log_avg_msec=5000) count for all the seconds that they cover.
-    """
-    db.execute(
-        """
-        CREATE VIEW spread AS
-        SELECT kind, job, direction, time, value, maximum, greatest(width, 1) AS width,
-            unnest(range(
-                (time - reach - zero.ms + least(usual, 1000) // 2) // 1000,
-                (time - reach - zero.ms + least(usual, 1000) // 2) // 1000
-                    + greatest(round(reach / 1000), 1)::BIGINT
-            )) AS second
-        FROM windows, zero
-        """
-    )
-    db.execute(
-        "CREATE TABLE weighted (second BIGINT, direction UTINYINT, total DOUBLE, weight DOUBLE, "
-        "maximum BIGINT)"
-    )
-    for jobs in _job_ranges(db):
-        db.execute(
-            """
-            INSERT INTO counted
-            WITH rates AS (
-                SELECT kind, job, direction, second,
-                    sum(value * width) / sum(width) AS rate
-                FROM spread WHERE kind IN ('iops', 'bw') AND job BETWEEN ? AND ? GROUP BY ALL
+    parts: dict[tuple[LogKind, int, int], list[tuple[Ints, Ints, Ints | None]]] = defaultdict(list)
+    for log in logs:
+        found = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
+        ways = found["direction"]
+        for way in np.unique(ways).tolist():
+            mine = slice(None) if (ways == way).all() else ways == way
+            parts[log.name.kind, log.name.job, way].append(
+                (
+                    found["time"][mine],
+                    found["value"][mine],
+                    found["maximum"][mine] if "maximum" in found else None,
+                )
             )
-            SELECT second, direction,
-                sum(rate) FILTER (kind = 'iops'), sum(rate * 1024) FILTER (kind = 'bw')
-            FROM rates GROUP BY ALL
-            """,
-            jobs,
-        )
-        if not skip_latency:
-            _weigh(db, jobs)
-    if skip_latency:
-        return
-    db.execute(
-        "INSERT INTO latency SELECT second, direction, NULL, sum(total) / nullif(sum(weight), 0), "
-        "max(maximum), NULL, NULL, NULL, NULL FROM weighted GROUP BY ALL"
+    windows = [
+        _in_order(Windows(kind, job, way, *_joined(several)))
+        for (kind, job, way), several in sorted(parts.items())
+    ]
+    usual = _usual_ms(windows)
+    return [replace(one, usual=usual) for one in windows]
+
+
+def _joined(several: Sequence[tuple[Ints, Ints, Ints | None]]) -> tuple[Ints, Ints, Ints | None]:
+    """Several logs of one name as one; without maxima where one has none."""
+    import numpy as np
+
+    if len(several) == 1:
+        return several[0]
+    times, values, maxima = zip(*several, strict=True)
+    known = [one for one in maxima if one is not None]
+    return (
+        np.concatenate(times),
+        np.concatenate(values),
+        np.concatenate(known) if len(known) == len(several) else None,
     )
 
 
-def _weigh(db: duckdb.DuckDBPyConnection, jobs: tuple[int, int]) -> None:
-    """Latencies of the windows of `jobs` (first, last) into `weighted`, by the I/Os of each."""
-    db.execute(
-        """
-        INSERT INTO weighted
-        WITH chosen AS (
-            SELECT CASE WHEN bool_or(kind = 'lat') THEN 'lat' ELSE 'clat' END AS kind FROM gaps
-        ), rated AS (
-            SELECT l.second, l.direction, l.value, l.maximum,
-                coalesce(i.value, 1) * l.width AS weight
-            FROM spread l
-            JOIN chosen ON l.kind = chosen.kind::log_kind
-            LEFT JOIN (
-                SELECT job, direction, second, avg(value) AS value
-                FROM spread WHERE kind = 'iops' AND job BETWEEN $first AND $last GROUP BY ALL
-            ) i ON i.job = l.job AND i.direction = l.direction AND i.second = l.second
-            WHERE l.job BETWEEN $first AND $last
-        )
-        SELECT second, direction, sum(value * weight), sum(weight), max(maximum)
-        FROM rated GROUP BY ALL
-        """,
-        {"first": jobs[0], "last": jobs[1]},
-    )
+def _in_order(one: Windows) -> Windows:
+    import numpy as np
+
+    if (one.times[1:] >= one.times[:-1]).all():
+        return one
+    order = np.argsort(one.times, kind="stable")
+    maxima = None if one.maxima is None else one.maxima[order]
+    return replace(one, times=one.times[order], values=one.values[order], maxima=maxima)
 
 
-def _job_ranges(db: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
-    """All jobs as (first, last), each with about _BATCH_WINDOWS windows."""
-    counts = db.execute("SELECT job, count(*) FROM gaps GROUP BY job ORDER BY job").fetchall()
-    ranges: list[tuple[int, int]] = []
-    jobs: list[int] = []
-    held = 0
-    for job, count in counts:
-        jobs.append(job)
-        held += count
-        if held >= _BATCH_WINDOWS or job == counts[-1][0]:
-            ranges.append((jobs[0], job))
-            jobs, held = [], 0
-    return ranges
+def _usual_ms(windows: Sequence[Windows]) -> int:
+    """The usual width of a window: the median of the gaps, to the tenth of a second. fio wakes up a
+    little late, never early: the tenth is what was meant."""
+    import numpy as np
 
-
-def fill_tail(
-    db: duckdb.DuckDBPyConnection, direction: int, *, ios: int, size: int, runtime_s: float
-) -> None:
-    """Add what fio's JSON counts beyond the logged windows to the seconds that have none.
-
-    Whether fio still logs the last window of a job is a matter of a millisecond, so each job's
-    logged time is looked at, of its iops and its bw log apart; a kind without a log stays without.
-    With t_j the time that job j did not log, every job gets the rate (total - sum logged) / sum t_j
-    in the seconds that it did not log, but at most
-
-    * the highest rate that its own log holds: fio rounds each window down and each second is
-      counted as a whole one, so the difference to the JSON has the rounding of the whole log in it
-      (a day at 3,000 IOPS ended in a second with 752,918), and windows lost in the middle as well;
-    * in IOPS, what the bytes of the same second make in I/Os of the mean size of the JSON.
-
-    What is left over is no part of any second. fio/audit.py says how far logs and JSON differ.
-    """
-    kinds = {"iops": (ios, 1), "bw": (size, 1024)}
-    tails: dict[str, dict[tuple[int, int], float]] = {}
-    for kind, (total, unit) in kinds.items():
-        tails[kind] = _tail(db, direction, kind=kind, total=total / unit, runtime_s=runtime_s)
-    for job, second in sorted({place for tail in tails.values() for place in tail}):
-        rate, kib = (tails[kind].get((job, second)) for kind in kinds)
-        if rate is not None and size:
-            known = kib if kib is not None else _logged_kib(db, direction, job, second)
-            if known is not None:
-                rate = min(rate, known * 1024 * ios / size)
-        db.execute(
-            "INSERT INTO counted VALUES (?, ?, ?, ?)",
-            [second, direction, rate, None if kib is None else kib * 1024],
-        )
-
-
-def _tail(
-    db: duckdb.DuckDBPyConnection, direction: int, *, kind: str, total: float, runtime_s: float
-) -> dict[tuple[int, int], float]:
-    """(job, second) that the logs of a kind leave out, with the rate there, in the log's unit."""
-    jobs = db.execute(
-        """
-        SELECT job, (max(time) - any_value(zero.ms)) / 1000, max(value)
-        FROM windows, zero WHERE direction = ? AND kind = ? GROUP BY job
-        """,
-        [direction, kind],
-    ).fetchall()
-    short = [(job, end, highest) for job, end, highest in jobs if runtime_s - end > SLIVER_S]
-    if not short:
-        return {}
-    column = "ios" if kind == "iops" else "bytes / 1024"
-    counted = db.execute(
-        f"SELECT coalesce(sum({column}), 0) FROM counted WHERE direction = ?", [direction]
-    ).fetchone()
-    logged = counted[0] if counted else 0.0
-    rate = max(total - logged, 0.0) / sum(runtime_s - end for _, end, _ in short)
-    rates = {}
-    for job, end, highest in short:
-        # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
-        # Where no second is left, what is missing lies in one that other windows stand for.
-        first, last = math.floor(end + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
-        for second in range(first, last):
-            rates[job, second] = min(rate, float(highest))
-    return rates
-
-
-def _logged_kib(
-    db: duckdb.DuckDBPyConnection, direction: int, job: int, second: int
-) -> float | None:
-    """KiB/s of one second in a job's bw log; None where it has no such log."""
-    row = db.execute(
-        """
-        SELECT count(*), coalesce(max(value) FILTER (second = ?), 0)
-        FROM spread WHERE kind = 'bw' AND job = ? AND direction = ?
-        """,
-        [second, job, direction],
-    ).fetchone()
-    return float(row[1]) if row and row[0] else None
+    counts: Counter[int] = Counter()  # few gaps differ, and all of a day would take 100 MB
+    for one in windows:
+        gaps, many = np.unique(np.diff(one.times), return_counts=True)
+        counts.update(dict(zip(gaps.tolist(), many.tolist(), strict=True)))
+    positive = np.array(sorted(gap for gap in counts if gap > 0))
+    if not positive.size:
+        return _USUAL_MS
+    reached = np.cumsum([counts[gap] for gap in positive.tolist()])
+    half = reached[-1] / 2
+    middle = positive[[np.searchsorted(reached, half, side) for side in ("left", "right")]].mean()
+    return max(int(np.floor(middle / 100 + 0.5)) * 100, 1)

@@ -28,10 +28,13 @@ def newest_matrix_named(database: Engine | Reader, name: str) -> str | None:
     return found[0][0] if found else None
 
 
-def known_labels(database: Engine | Reader) -> set[str]:
-    """The label keys of all runs."""
+def known_labels(database: Engine | Reader, *, newest: int | None = None) -> set[str]:
+    """The label keys of all runs, or of the `newest` ones by their ids."""
+    runs = f"SELECT labels FROM {RUN_TABLE}"  # noqa: S608 - our own names
+    if newest is not None:
+        runs += f" ORDER BY run_id DESC LIMIT {newest}"
     rows = reader_of(database).rows(
-        f"SELECT DISTINCT CAST(labels AS TEXT) FROM {RUN_TABLE}",  # noqa: S608 - our own names
+        f"SELECT DISTINCT CAST(labels AS TEXT) FROM ({runs}) AS labelled",  # noqa: S608
         (),
     )
     return {key for (labels,) in rows for key in json.loads(labels)}

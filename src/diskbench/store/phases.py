@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.changes import SHORTEST_S
 from diskbench.analysis.phases import step_phases
 from diskbench.model.phase import StepPhases
-from diskbench.plan.step_lookup import expected_of
 from diskbench.store.derived import derived_key, keep
 from diskbench.store.frames import SERIES_VERSION, closed_steps
 from diskbench.store.series_columns import SeriesColumns, series_columns
@@ -89,7 +88,7 @@ def _seconds(group: Sequence[Closed]) -> float:
 
 def _expected(plan: Plan | None, group: Sequence[Closed], run: int) -> Expectation | None:
     step = group[0][1].step
-    return expected_of(plan, step.index, of_round=step.round, run=run)
+    return plan.expected_of(step.index, of_round=step.round, run=run) if plan else None
 
 
 def _phases_of(

@@ -83,7 +83,7 @@ def _included(name: str, path: Path, depth: int) -> str:
     file = (folder / name).resolve()
     if not file.is_relative_to(folder):
         raise ProfileError(
-            f"{path.name} includes {name!r}, which lies outside its directory",
+            f"{path.name} includes {name!r}, which is outside its directory",
             advice="copy the file beside the job file",
         )
     try:

@@ -8,14 +8,13 @@ opens the file of a database itself, where that is a SQLite file with today's sc
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.run import RUN_FIELDS, Run
-from diskbench.store.revisions import HEAD, VERSION_TABLE
-from diskbench.store.urls import database_file
+from diskbench.store.sqlite_file import open_sqlite, sqlite_rows
+from diskbench.store.urls import database_file, printable
 from diskbench.store.where import (
     OF_RUNS,
     RUN_TABLE,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 
-_BUSY_S = 30.0
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
 FLAGS = frozenset(name for name, kind in OF_RUNS.items() if kind == "bool")
@@ -73,28 +71,12 @@ def open_reader(url: str) -> Reader | None:
     file = database_file(url)
     if file is None or "?" in url:
         return None
-    try:
-        uri = f"{file.absolute().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S)
-        found = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()  # noqa: S608
-        if found != [(HEAD,)]:
-            connection.close()
-            return None
-    except (sqlite3.Error, OSError, ValueError):
+    connection = open_sqlite(file)
+    if connection is None:
         return None
 
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
-        try:
-            return connection.execute(query, tuple(values)).fetchall()
-        except sqlite3.Error as error:
-            from diskbench.errors import StoreUnavailable
-            from diskbench.store.urls import printable
-
-            raise StoreUnavailable(
-                f"database {printable(url)}: {error}",
-                advice="check the file with 'diskbench doctor', or choose another with "
-                "--database-url",
-            ) from error
+        return sqlite_rows(connection, printable(url), query, values)
 
     return Reader("sqlite", rows, connection.close)
 

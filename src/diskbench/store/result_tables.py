@@ -1,8 +1,20 @@
 """Tables of results: they follow from the evidence alone, and can be rebuilt from it."""
 
+from secrets import randbits
+
 import sqlalchemy as sa
 
 from diskbench.store.columns import COUNT, JSON, PREFIX, REAL, metadata, run_id, text
+
+_STAMP_BITS = 48
+"""Of random numbers, of which the sum over 32,768 runs of a trial is still a 64-bit integer."""
+
+
+def _stamp() -> int:
+    return randbits(_STAMP_BITS)
+
+
+STAMP = "stamp"
 
 campaign = sa.Table(
     f"{PREFIX}campaign",
@@ -90,7 +102,10 @@ run = sa.Table(
     sa.Column("provisioned_iops", COUNT),
     sa.Column("provisioned_bytes_per_s", REAL),
     text("host_cache"),
-    sa.Index(None, "trial_id"),
+    # another one at every write: what was made of a run is out of date where its stamp is another;
+    # 0 where it was written before there were stamps. It is no field of a run.
+    sa.Column(STAMP, COUNT, nullable=False, server_default="0", default=_stamp, onupdate=_stamp),
+    sa.Index(None, "trial_id", STAMP),
     sa.Index(None, "measured_at", "created_at", "run_id"),
     sa.Index(None, "state"),
     sa.Index(None, "profile", "created_at"),

@@ -5,6 +5,7 @@ transaction, and raises StoreUnavailable when the database fails.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -178,7 +179,7 @@ def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]
 def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:
     """The finished steps of each run, in order, as they were saved."""
     results: dict[str, tuple[StepResult, ...]] = {}
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         for chunk in _chunks(run_ids):
             rows = [
                 _by_run(connection, table, chunk)
@@ -192,22 +193,34 @@ def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult,
 def _results(
     steps: Sequence[Row], measurements: Sequence[Row], warnings: Sequence[Row]
 ) -> tuple[StepResult, ...]:
+    measured: dict[int, list[Measurement]] = {}
+    for row in measurements:
+        measured.setdefault(row["step_index"], []).append(_measurement(row))
+    doubts: dict[int, list[Warning]] = {}
+    for row in warnings:
+        doubts.setdefault(row["step_index"], []).append(Warning(**_fields(Warning, row)))
     return tuple(
         StepResult(
             **_fields(StepResult, step),
-            measurements=tuple(
-                Measurement(**_fields(Measurement, row))
-                for row in measurements
-                if row["step_index"] == step["step_index"]
-            ),
-            warnings=tuple(
-                Warning(**_fields(Warning, row))
-                for row in warnings
-                if row["step_index"] == step["step_index"]
-            ),
+            measurements=tuple(measured.get(step["step_index"], ())),
+            warnings=tuple(doubts.get(step["step_index"], ())),
         )
         for step in steps
     )
+
+
+_MEASURED = set(Measurement.model_fields)
+_WORDS = frozenset({"run_id", "step", "role", "scope", "job", "direction", "rw", "quantiles_of"})
+
+
+def _measurement(row: Row) -> Measurement:
+    """The row of a measurement, as it was checked when it was written. All rows share the set of
+    their fields' names, and their words: apart these were 4 KB a row, most of its memory."""
+    values = {name: row[name] for name in _MEASURED}
+    for name in _WORDS:
+        if (word := values[name]) is not None:
+            values[name] = intern(word)
+    return Measurement.model_construct(_MEASURED, **values)
 
 
 def _fields(noun: type[Frozen], row: Row) -> dict[str, Any]:
@@ -252,17 +265,13 @@ def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
     }
 
 
-def run_times(database: Engine, run_id: str) -> tuple[str | None, tuple[int, ...]]:
-    """When a run began, and the indexes of its steps that have rows."""
-    with transaction(database) as connection:
-        began = connection.execute(
-            sa.select(schema.run.c.started_at).where(schema.run.c.run_id == run_id)
-        ).scalar_one_or_none()
-        steps = _by_run(connection, schema.step, [run_id]).get(run_id, [])
-    return (
-        began or (steps[0]["started_at"] if steps else None),
-        tuple(step["step_index"] for step in steps),
-    )
+def run_began(database: Engine, run_id: str) -> str | None:
+    """When a run began; None for one that has not."""
+    run = schema.run
+    query = sa.select(run.c.started_at).where(run.c.run_id == run_id)
+    with one_statement(database) as connection:
+        began: str | None = connection.execute(query).scalar_one_or_none()
+    return began
 
 
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from diskbench.model.run import RUN_FIELDS
 from diskbench.model.spec import Plan
-from diskbench.store import schema
 from diskbench.store.bought import bought, bought_by_others
 from diskbench.store.clock import ulid_time
 from diskbench.store.manifest import ImportRecord, Manifest
@@ -130,7 +130,7 @@ def imported_run_row(
         "parser_version": PARSER_VERSION,
         **bought_by_others(manifest.labels),
     }
-    return {name: known.get(name) for name in schema.run.c.keys()}  # noqa: SIM118 - names
+    return {name: known.get(name) for name in RUN_FIELDS}
 
 
 def marks(row: Mapping[str, Any]) -> dict[str, bool]:

@@ -30,14 +30,26 @@ from diskbench.store.log_histograms import (
     read_histograms,
 )
 from diskbench.store.log_late import late_by_latencies, late_by_total
-from diskbench.store.log_scan import Log, database, literal, open_logs, run, scan, union
-from diskbench.store.log_windows import fill_tail, rate_windows, read_windows
+from diskbench.store.log_rates import axis_of, second_latencies, second_rates
+from diskbench.store.log_scan import (
+    Log,
+    database,
+    insert_seconds,
+    literal,
+    open_logs,
+    run,
+    scan,
+    union,
+)
+from diskbench.store.log_tail import fill_tail
+from diskbench.store.log_windows import read_windows
 
 if TYPE_CHECKING:
     import duckdb
 
     from diskbench.fio.totals import Total
     from diskbench.model.result import Direction
+    from diskbench.store.log_windows import Windows
 
 SERIES_COLUMNS = (
     "second",
@@ -69,9 +81,6 @@ def write_series(
     logs = open_logs(paths)
     with database(logs) as db:
         _collect(db, logs, totals or {})
-        if any(log.layout and log.layout.averaged for log in logs):
-            for number, total in _logged(db, totals or {}):
-                fill_tail(db, number, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s)
         _finish(db, logs)
         db.execute(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
@@ -84,7 +93,7 @@ def write_series(
 def _collect(
     db: duckdb.DuckDBPyConnection, logs: Sequence[Log], totals: Mapping[Direction, Total]
 ) -> None:
-    """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero_ms`."""
+    """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero`."""
     db.execute("CREATE TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)")
     db.execute(
         "CREATE TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, lat_mean_ns DOUBLE, "
@@ -92,43 +101,70 @@ def _collect(
     )
     values = [log for log in logs if log.layout]
     single = [log for log in values if log.layout and not log.layout.averaged]
-    windows = [log for log in values if log.layout and log.layout.averaged]
-    if windows:
-        read_windows(db, windows)
+    windows = read_windows(db, [log for log in values if log.layout and log.layout.averaged])
     read_histograms(db, [log for log in logs if log.name.kind == "hist"])
-    zero_ms = _zero(db, single, windows)
+    zero_ms = _zero(db, values, single, windows)
     db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
     if single:
         _read_single(db, single, zero_ms)
     if windows:
-        _refuse_years(db, "SELECT (max(time) - min(time)) / 1000 FROM windows")
-        late_by_latencies(db)
-        for number, total in _logged(db, totals):
-            seconds = total.runtime_s
-            late_by_total(db, number, kind="iops", total=total.ios, runtime_s=seconds)
-            late_by_total(db, number, kind="bw", total=total.bytes / 1024, runtime_s=seconds)
-        rate_windows(db, skip_latency=bool(single))
+        _count_windows(db, windows, totals, zero_ms, skip_latency=bool(single))
     add_histogram_quantiles(db)
 
 
-def _logged(
-    db: duckdb.DuckDBPyConnection, totals: Mapping[Direction, Total]
-) -> list[tuple[int, Total]]:
-    """The totals of those directions that the averaged logs have a window of, by fio's number."""
-    found = {row[0] for row in db.execute("SELECT DISTINCT direction FROM windows").fetchall()}
-    numbered = ((_DIRECTIONS.index(one), totals[one]) for one in _DIRECTIONS if one in totals)
-    return [(number, total) for number, total in numbered if number in found]
+def _count_windows(
+    db: duckdb.DuckDBPyConnection,
+    windows: Sequence[Windows],
+    totals: Mapping[Direction, Total],
+    zero_ms: int,
+    *,
+    skip_latency: bool,
+) -> None:
+    """Add averaged logs to `counted`, and unless `skip_latency` to `latency`."""
+    windows = late_by_latencies(windows)
+    logged = {one.direction for one in windows}
+    expected = [
+        (number, totals[name])
+        for number, name in enumerate(_DIRECTIONS)
+        if name in totals and number in logged
+    ]
+    for number, total in expected:
+        kinds: tuple[tuple[LogKind, float], ...] = (("iops", total.ios), ("bw", total.bytes / 1024))
+        for kind, counted in kinds:
+            windows = late_by_total(
+                windows,
+                number,
+                kind=kind,
+                total=counted,
+                runtime_s=total.runtime_s,
+                zero_ms=zero_ms,
+            )
+    axis = axis_of(windows, zero_ms)
+    for rated in second_rates(windows, axis):
+        columns = {"ios": rated.rates.get("iops"), "bytes": rated.rates.get("bw")}
+        insert_seconds(db, "counted", axis.first, rated.direction, rated.logged, columns)
+    if not skip_latency:
+        for one in second_latencies(windows, axis):
+            found = {"lat_mean_ns": one.mean_ns, "lat_max_ns": one.max_ns}
+            insert_seconds(db, "latency", axis.first, one.direction, one.logged, found)
+    for number, total in expected:
+        ours = [one for one in windows if one.direction == number]
+        fill_tail(db, ours, zero_ms, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s)
 
 
-def _zero(db: duckdb.DuckDBPyConnection, single: Sequence[Log], windows: Sequence[Log]) -> int:
+def _zero(
+    db: duckdb.DuckDBPyConnection,
+    logs: Sequence[Log],
+    single: Sequence[Log],
+    windows: Sequence[Windows],
+) -> int:
     """Time zero in ms: 0, or with Unix times when the first window or I/O began."""
-    if not any(log.layout and log.layout.epoch for log in (*single, *windows)):
+    if not any(log.layout and log.layout.epoch for log in logs):
         return 0
     if windows:
-        row = db.execute("SELECT min(time - width) FROM windows").fetchone()
-    else:
-        source = " UNION ALL ".join(scan(log) for log in single)
-        row = db.execute(f"SELECT min(time) FROM ({source})").fetchone()
+        return min(int((one.times - one.widths).min()) for one in windows)
+    source = " UNION ALL ".join(scan(log) for log in single)
+    row = db.execute(f"SELECT min(time) FROM ({source})").fetchone()
     return int(row[0]) if row and row[0] is not None else 0
 
 

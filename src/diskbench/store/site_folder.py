@@ -1,43 +1,31 @@
 """A folder that holds a published site: what is in it by our hand, written whole or not at all.
 
-`diskbench-site.json` names every file of ours, what it was made of (a digest), and what other pages
-quote from it. A file is named there before it is written, so that no kill leaves one that nobody
-knows; only named files are ever overwritten or deleted. Of a named file without a digest nothing is
-known: it is made again.
+The manifest (store/site_manifest.py) names every file of ours, what it was made of (a digest), and
+what other pages quote from it. A file is named there before it is written, so that no kill leaves
+one that nobody knows; only named files are ever overwritten or deleted. Of a named file without a
+digest nothing is known: it is made again.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue
+from diskbench.store.site_manifest import FORMER, MANIFEST, Entry, SiteManifest, open_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-MANIFEST = "diskbench-site.json"
-FORMAT = 1
+__all__ = ["MANIFEST", "Entry", "SiteFolder", "open_site"]
 _PART = ".part"
 _SAVE_EVERY_S = 10.0
 """A killed build makes no more than this again."""
-
-
-@dataclass
-class Entry:
-    """One file: `digest` of what it was made of (None: not written yet), its size, and `told`:
-    what other pages quote from it (JSON)."""
-
-    digest: str | None = None
-    bytes: int = 0
-    told: dict[str, Any] | None = None
 
 
 @dataclass
@@ -45,7 +33,7 @@ class SiteFolder:
     """The folder and its manifest. Made by `open_site`; nobody else writes there meanwhile."""
 
     path: Path
-    entries: dict[str, Entry] = field(default_factory=dict)
+    manifest: SiteManifest
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     _saved_at: float = 0.0
@@ -55,7 +43,7 @@ class SiteFolder:
 
         Raises InvalidValue where somebody else's file has such a name.
         """
-        new = [name for name in names if name not in self.entries]
+        new = [name for name in names if self.manifest.entry(name) is None]
         foreign = [name for name in new if os.path.lexists(self.path / name)]
         if foreign:
             raise InvalidValue(
@@ -63,62 +51,57 @@ class SiteFolder:
                 advice="move it away, or publish into another folder",
             )
         if new:
-            self.entries |= {name: Entry() for name in new}
+            self.manifest.add(new)
             self.save()
 
     def fresh(self, name: str, digest: str) -> Entry | None:
         """The entry of a file that is there and was made of the same; else None."""
-        entry = self.entries.get(name)
-        if entry is None or entry.digest != digest:
-            return None
+        entry = self.manifest.entry(name)
+        return entry if entry is not None and self.is_fresh(name, entry, digest) else None
+
+    def is_fresh(self, name: str, entry: Entry, digest: str) -> bool:
+        """Whether the file of an entry is there and was made of the same."""
+        if entry.digest != digest:
+            return False
         try:
-            size = (self.path / name).stat().st_size
+            return (self.path / name).stat().st_size == entry.bytes
         except OSError:
-            return None
-        return entry if size == entry.bytes else None
+            return False
 
     def has(self, name: str) -> bool:
         """Whether a file of ours is there."""
-        return name in self.entries and (self.path / name).is_file()
+        return self.manifest.entry(name) is not None and (self.path / name).is_file()
 
     def write(
         self, name: str, data: bytes, digest: str, told: dict[str, Any] | None = None
     ) -> None:
         """Put a claimed file in its place, whole or not at all; the same bytes are left alone."""
-        entry = self.entries[name]
         with _as_invalid(self.path / name, "write"):
             if _replaced(self.path / name, data):
                 self.written.append(name)
-        entry.digest, entry.bytes, entry.told = digest, len(data), told
+        self.manifest.put(name, Entry(digest, len(data), told))
         if monotonic() - self._saved_at > _SAVE_EVERY_S:
             self.save()
 
-    def keep_only(self, names: Iterable[str]) -> None:
-        """Delete all files of ours but these, and folders that this leaves empty."""
-        gone = sorted(set(self.entries) - set(names))
+    def keep_only(self, names: Iterable[str] = ()) -> None:
+        """Delete all files of ours but these and those that were named as wanted
+        (`manifest.want`), and folders that this leaves empty."""
+        self.manifest.want(names)
+        gone = self.manifest.unwanted()
         for name in gone:
             path = self.path / name
             with _as_invalid(path, "delete"):
                 for old in (path, _part(path)):
                     old.unlink(missing_ok=True)
                 _remove_empty(path.parent, self.path)
-            del self.entries[name]
             self.removed.append(name)
         if gone:
+            self.manifest.forget(gone)
             self.save()
 
     def save(self) -> None:
-        """Write the manifest; unchanged, it is left alone."""
-        # A line for each file, each written by the encoder in C: `indent` would take the one in
-        # Python, five times as slow.
-        lines = (
-            f"{json.dumps(name)}: {json.dumps(vars(entry))}"
-            for name, entry in sorted(self.entries.items())
-        )
-        text = f'{{"format": {FORMAT}, "files": {{\n' + ",\n".join(lines) + "\n}}\n"
-        path = self.path / MANIFEST
-        with _as_invalid(path, "write"):
-            _replaced(path, text.encode())
+        """Make what is noted in the manifest last, whatever happens to this process."""
+        self.manifest.commit()
         self._saved_at = monotonic()
 
 
@@ -139,46 +122,28 @@ def open_site(path: Path) -> Iterator[SiteFolder]:
             raise InvalidValue(
                 f"{path}: another diskbench publishes there", advice="wait until it has ended"
             ) from None
-        folder = SiteFolder(path, _entries(path))
-        try:
-            yield folder
-        finally:
-            folder.save()
+        _refuse_foreign(path)
+        with open_manifest(path) as manifest:
+            folder = SiteFolder(path, manifest)
+            try:
+                yield folder
+            finally:
+                folder.save()
     finally:
         os.close(lock)
 
 
-def _entries(path: Path) -> dict[str, Entry]:
-    manifest = path / MANIFEST
-    if not manifest.exists():
-        stray = next((child for child in sorted(path.iterdir()) if child != _part(manifest)), None)
-        if stray is not None:
-            raise InvalidValue(
-                f"{path} is not a site of diskbench's, and holds {stray.name}",
-                advice="name an empty folder, or one that does not exist",
-            )
-        return {}
-    try:
-        document = json.loads(manifest.read_bytes())
-        version = document["format"]
-        entries = {str(name): Entry(**values) for name, values in document["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a folder that is not empty and holds no manifest."""
+    if (path / MANIFEST).exists() or (path / FORMER).exists():
+        return
+    ours = {_part(path / FORMER)}
+    stray = next((child for child in sorted(path.iterdir()) if child not in ours), None)
+    if stray is not None:
         raise InvalidValue(
-            f"{manifest} cannot be read: {error}", advice="publish into another folder"
-        ) from error
-    if version != FORMAT:
-        raise InvalidValue(
-            f"{manifest} is of format {version}, this diskbench knows {FORMAT}",
-            advice="use the diskbench that made it, or publish into another folder",
+            f"{path} is not a site of diskbench's, and holds {stray.name}",
+            advice="name an empty folder, or one that does not exist",
         )
-    for name in entries:
-        parts = PurePosixPath(name).parts
-        if name.startswith("/") or ".." in parts or not parts:
-            raise InvalidValue(
-                f"{manifest} names {name!r}, which is not inside the site",
-                advice="another program changed it: publish into another folder",
-            )
-    return entries
 
 
 def _replaced(path: Path, data: bytes) -> bool:

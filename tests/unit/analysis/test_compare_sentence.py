@@ -35,7 +35,7 @@ def said(finding, ratio, low=None, high=None, metric="iops"):
         (
             said("small", 1.03, 1.01, 1.06),
             (
-                "B does 3.0 % more IOPS than A, which is under the 5 % that count "
+                "B does 3.0 % more IOPS than A, which is below the 5 % that count "
                 "(+1.0 % to +6.0 %, n = 8)"
             ),
         ),
@@ -46,8 +46,8 @@ def said(finding, ratio, low=None, high=None, metric="iops"):
         (
             said("too few", 0.9),
             (
-                "B/A is 0.90; no interval (n = 8): six independent pairs are the least that tell a "
-                "difference from noise"
+                "B/A is 0.90; no interval (n = 8): at least six independent pairs are needed to "
+                "tell a difference from noise"
             ),
         ),
     ],

@@ -6,7 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, bench_compare, bench_read, bench_rows, bench_table, overhead
+from benchmarks import (
+    bench,
+    bench_compare,
+    bench_read,
+    bench_rows,
+    bench_run,
+    bench_table,
+    cells_chart,
+    curves,
+    overhead,
+)
 from benchmarks.bench_compare import Span, is_worse, ratios, span
 from benchmarks.bench_read import Measured
 from benchmarks.bench_rows import Bench, Row
@@ -64,6 +74,7 @@ def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
 
     assert bench_read.site_printed(text) == [
         Measured("publish", "s", (41.0,)),
+        Measured("publish, CPU", "s", (39.1,)),
         Measured("publish, memory", "MB", (250.0,)),
         Measured("site, size", "MB", (31.2,)),
     ]
@@ -77,7 +88,32 @@ def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> N
     assert bench_read.cells_written(cells)[0] == Measured("wall", "s", (200.5,))
     assert bench_read.stored_written(stored) == [
         Measured("list", "s", (0.3,), (0.2,)),
+        Measured("list, CPU", "s", (0.2,)),
         Measured("list, memory", "MB", (80.0,)),
+    ]
+
+
+def test_the_curve_over_hosts_keeps_a_row_and_its_floor_without_their_number() -> None:
+    found = Measured("8 hosts, beyond fio", "s", (5.0, 4.0, 6.0), (2.0, 1.0, 3.0))
+
+    assert curves.figures(curves.CURVES["hosts"], found) == {
+        "beyond_fio_s": 5.0,
+        "beyond_fio_floor_s": 2.0,
+    }
+
+
+@pytest.mark.parametrize("curve", curves.CURVES.values(), ids=curves.CURVES.keys())
+def test_the_picture_of_a_curve_is_drawn_from_lines_that_may_lack_figures(
+    curve: curves.Curve,
+) -> None:
+    fields = [field for panel in curve.panels.values() for field in panel]
+    lines = [{curve.x: size} | dict.fromkeys(fields, 1.0 * size) for size in curve.sizes]
+    del lines[0][fields[0]]
+
+    document = cells_chart.chart(lines, curve.panels, curve.x, curve.x_title)
+
+    assert [len(panel["data"]["values"]) for panel in document["hconcat"]] == [
+        len(panel) * len(lines) - (fields[0] in panel) for panel in curve.panels.values()
     ]
 
 
@@ -98,7 +134,7 @@ def declared(path: str, *, at_most: float | None = None) -> Bench:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench.Files:
-    monkeypatch.setattr(bench, "yardstick", lambda: 0.5)
+    monkeypatch.setattr(bench_run, "yardstick", lambda: 0.5)
     return bench.Files(
         tmp_path / "baseline.json", tmp_path / "measured.json", tmp_path / "README.md"
     )
@@ -156,7 +192,41 @@ def test_the_table_names_value_range_floor_and_machine(
 
     (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
     assert "2.10 s (2.00–2.20, n 3) | ≤ 3 s | a floor: 1.00 s (× 2.10)" in line
-    assert bench.machine() in line
+    assert bench_run.machine() in line
+
+
+def test_a_benchmark_runs_until_each_row_has_the_values_that_are_asked_for(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
+    one = declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))
+
+    assert bench.run_all([one], everything=True, write=True, files=files, at_least=5) == 0
+
+    (kept,) = json.loads(files.measured.read_text()).values()
+    assert (kept["n"], kept["low"], kept["high"], kept["ratio"]) == (6, 2.0, 2.2, 2.1)
+
+
+def test_the_rows_of_one_benchmark_are_written_beside_those_that_are_there(
+    files: bench.Files, tmp_path: Path
+) -> None:
+    files.measured.write_text(json.dumps({"other: speed": {"n": 1}}))
+
+    write(files, declared(script(tmp_path, [row([2.0], [1.0])])))
+
+    assert set(json.loads(files.measured.read_text())) == {"other: speed", "one: speed"}
+
+
+def test_the_table_says_that_the_machine_was_loaded(
+    files: bench.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = declared(script(tmp_path, [row([2.0], [1.0])]))
+    monkeypatch.setattr(bench_table, "BENCHES", (one,))
+    monkeypatch.setattr(bench.os, "getloadavg", lambda: (99.0, 0.0, 0.0))
+    write(files, one)
+
+    (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
+    assert line.endswith(", loaded |")
 
 
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(

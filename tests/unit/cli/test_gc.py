@@ -99,7 +99,7 @@ def test_the_document_sums_the_costs_of_what_went_and_meets_its_schema(capsys):
     assert "not searched: aws eu-south-2" in err
     gc._print(document, "text")
     out, _ = capsys.readouterr()
-    assert out.splitlines()[-1] == "in all about $4.50, and 1 without a price"
+    assert out.splitlines()[-1] == "total about $4.50, and 1 without a price"
 
 
 def test_where_there_is_nothing_that_is_said_on_stderr(capsys):

@@ -247,8 +247,8 @@ def test_a_block_that_cannot_be_measured_is_told_and_the_others_are_planned(tmp_
 @pytest.mark.parametrize(
     ("limits", "warning"),
     [
-        ("deadline: 10m", "the deadline comes before the end"),
-        ("budget: 0.01", "the budget does not cover all"),
+        ("deadline: 10m", "the deadline is too early for all cells"),
+        ("budget: 0.01", "the budget does not cover all cells"),
         ("max_cell_time: 60", "1 of the blocks take longer than max_cell_time"),
     ],
 )

@@ -74,12 +74,12 @@ def test_ten_replicates_are_a_median_with_its_interval(database, call):
 def test_below_six_there_are_the_words_and_how_many_make_ten(database, call):
     measured(database, drawn(5), labels=[("disk", "gp2")])
     assert "no interval (n = 5)" in (out := call("show", "disk=gp2").out)
-    assert "5 more machines make ten" in " ".join(out.split())
+    assert "measure 5 more machines, ten in all" in " ".join(out.split())
 
 
 def test_noise_is_told_with_the_replicates_that_are_missing(database, call):
     measured(database, drawn(10, sd=0.1), labels=[("disk", "gp2")])
-    assert "more for ±5 %" in " ".join(call("show", "disk=gp2").out.split())
+    assert "±5 % needs 71 more machines" in " ".join(call("show", "disk=gp2").out.split())
 
 
 def test_an_outlier_is_named_and_stays_in(database, call):

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from diskbench.cli.lazy import load
-from diskbench.cli.main import app
+from diskbench.cli.main import app, main
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import own_options
 from diskbench.plugins import plugin, plugin_names
@@ -77,6 +77,23 @@ def test_an_unknown_provider_gets_the_nearest_one():
 
 def test_an_option_that_nobody_has_is_refused_by_the_parser():
     assert "No such option" in told("--provider", "aws", "--cachee", "x")
+
+
+@pytest.mark.parametrize(
+    ("typed", "other"),
+    [
+        (("run", "--path", ".", "--offline"), "diskbench plan"),
+        (("compare", "last", "last~1", "--junit", "x"), "diskbench run"),
+        (("status", "--cron", "@daily"), "diskbench schedule add"),
+    ],
+)
+def test_an_option_of_another_command_is_answered_with_that_command(
+    typed: tuple[str, ...], other: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(typed) == 2
+    said = capsys.readouterr().err
+    assert f"is an option of: {other}" in said
+    assert "Possible options" not in said
 
 
 def test_values_of_an_option_are_proposed_by_completion():

@@ -37,7 +37,7 @@ def test_add_says_when_it_is_due_and_who_begins_it(call):
     assert "  next  Sun " in out
     assert " 03:30 CE" in out
     assert out.endswith("  last  none yet\n")
-    assert err == "weekly is kept; workers begin it\n"
+    assert err == "weekly is added; workers start it when it is due\n"
     assert call("schedule", "add", "weekly", "nightly.yaml", *WEEKLY)[2].startswith(
         "weekly is changed"
     )

@@ -61,8 +61,8 @@ class TestStores:
 
     def test_what_is_not_there_yet_is_not_made(self, tmp_path):
         found = self.stores(tmp_path)
-        assert "the first run makes it" in of(found, "database").told
-        assert "the first run makes it" in of(found, "evidence").told
+        assert "the first run creates it" in of(found, "database").told
+        assert "the first run creates it" in of(found, "evidence").told
         assert list(tmp_path.iterdir()) == []
 
     def test_stores_that_are_there_are_well_and_stay_as_they_are(self, tmp_path):
@@ -70,7 +70,7 @@ class TestStores:
         (tmp_path / "evidence").mkdir()
         found = self.stores(tmp_path)
         assert of(found, "database").told.endswith(f"reached, schema {HEAD}")
-        assert of(found, "evidence").told.endswith("written to and read from")
+        assert of(found, "evidence").told.endswith("readable and writable")
         assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
 
     def test_an_older_schema_is_told_and_not_migrated(self, tmp_path):
@@ -126,7 +126,7 @@ class TestStores:
 
 def test_a_provider_that_rents_nothing_has_nothing_to_examine():
     (found,) = examine_provider(provider("ssh"), Scope(provider="ssh"))
-    assert (found.state, found.told) == ("ok", "nothing to examine: it rents nothing")
+    assert (found.state, found.told) == ("ok", "nothing to check: it rents nothing")
 
 
 VCPUS = Quota(kind="vcpus", name="vCPUs", region="r1", limit=64, used=60)

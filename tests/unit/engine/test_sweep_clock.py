@@ -76,7 +76,7 @@ class TestNamed:
     def test_a_lease_of_others_goes_that_may_go_whatever_the_time(self, session, silent):
         (left,) = leave("theirs", expires=an_hour_on())
         ((swept,), _) = sweep_provider(session, FAKE, ["theirs"], dry_run=False, not_mine=True)
-        assert (swept.outcome, swept.reason) == ("gave-back", "it was named")
+        assert (swept.outcome, swept.reason) == ("gave-back", "you named it")
         assert not left.exists()
         assert silent.asked == 0
 

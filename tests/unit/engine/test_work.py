@@ -60,7 +60,7 @@ def test_a_cell_that_waits_for_its_first_turn_is_cancelled(database):
 
 
 def test_nothing_is_asked_when_one_of_several_is_refused(database):
-    with pytest.raises(InvalidValue, match="is gone"):
+    with pytest.raises(InvalidValue, match="has died"):
         cancel(database, [OF_CELL, ALONE])
     assert not load_cells(database, CAMPAIGN)[0].cancel
     assert not asked_to_stop(database, "dead")

@@ -21,9 +21,11 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "fio-options.md"
 BEGIN, END = "<!-- options -->\n", "<!-- end of options -->"
 HEADINGS = {
-    "passes": "Passes with any value that holds no quote, `$`, backtick or backslash",
-    "checked": "Passes with values that stay on the target, or that fio and diskbench read alike",
-    "retargeted": "Put onto your target, or taken out",
+    "passes": "Allowed with any value that has no quote, `$`, backtick or backslash",
+    "checked": (
+        "Allowed with values that stay on the target and that fio and diskbench read the same way"
+    ),
+    "retargeted": "Changed to your target, or removed",
     "ours": "Set by diskbench",
     "refused": "Refused",
 }

@@ -70,7 +70,7 @@ def test_a_cell_that_would_pass_the_budget_is_refused_with_both_sums():
     ((position, problem),) = decision.refuse
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
-    assert "$2.50 are left" in problem.message
+    assert "$2.50 of the budget" in problem.message
 
 
 def test_while_others_run_a_cell_waits_for_what_they_really_cost():

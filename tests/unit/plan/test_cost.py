@@ -8,8 +8,7 @@ from diskbench.catalog.prices.hourly import disk_part, machine_part
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop, Plan, Step
-from diskbench.plan.cost import cost_of_plan
-from diskbench.plan.duration import RENTING_S, renting_s
+from diskbench.plan.cost import RENTING_S, cost_of_plan, renting_s
 from diskbench.units import MIB
 
 HDD = DiskSpec(type="Standard_LRS", size_gib=256)

@@ -282,7 +282,7 @@ def test_a_matrix_comes_back_from_json_as_it_was():
 def as_run_has_it(monkeypatch_target: list[object], words: list[str]) -> None:
     """Type `diskbench run` and keep the request it makes instead of beginning it."""
     with patch(
-        "diskbench.cli.start.start", lambda request, *_, **__: monkeypatch_target.append(request)
+        "diskbench.cli.run._start", lambda request, *_, **__: monkeypatch_target.append(request)
     ):
         assert main.main(["run", *words]) == 0
 

@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell, Step, TargetSpec
-from diskbench.plan.passes import cold_and_warm, has_host_cache
+from diskbench.plan.passes import cold_and_warm
 from diskbench.providers.azure.options import AzureOptions
 
 FILL = Step(index=0, name="fill", role="fill", job="[fill]", expected_s=10)
@@ -23,12 +23,12 @@ def cell(cache: str | None) -> Cell:
     ("cache", "on"), [(None, False), ("none", False), ("None", False), ("readonly", True)]
 )
 def test_a_host_cache_is_on_where_it_was_asked_for(cache: str | None, on: bool) -> None:
-    assert has_host_cache(cell(cache)) is on
+    assert cell(cache).has_host_cache is on
 
 
 def test_a_disk_of_nobody_has_no_host_cache() -> None:
     own = Cell(provider="local", target=TargetSpec(kind="device", path="/dev/x"), profile="quick")
-    assert not has_host_cache(own)
+    assert not own.has_host_cache
 
 
 def test_each_measurement_is_done_cold_and_then_warm_and_the_fill_once() -> None:

@@ -1,7 +1,6 @@
 """Replicates until the interval is narrow (MR-7): how many begin, and what is spared."""
 
 import pytest
-from tests.rigs.matrix_rows import cell_row
 
 from diskbench.model.matrix import Limits
 from diskbench.plan.until import MOST_FAILURES, BlockStanding, Turn, turn_of
@@ -10,14 +9,12 @@ LIMITS = Limits(until_ci=0.05, max_replicates=30)
 
 
 def block(**states):
-    """Cells of a block by their states, thirty in all: the rest waits."""
-    made = [state for state, count in states.items() for _ in range(count)]
-    made += ["waiting"] * (30 - len(made))
-    return [cell_row(n, state=state) for n, state in enumerate(made)]
+    """How many cells of a block are in each state, thirty in all: the rest waits."""
+    return states | {"waiting": 30 - sum(states.values())}
 
 
-def turn(cells, standing=None):
-    return turn_of(cells, standing or BlockStanding(0), LIMITS)
+def turn(count, standing=None):
+    return turn_of(count, standing or BlockStanding(0), LIMITS)
 
 
 def test_ten_begin_whatever_they_show():

@@ -4,7 +4,7 @@ import pytest
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
-from diskbench.results.compare_runs import compare_metrics, compare_selections
+from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.replicate_set import main_figures
 from diskbench.store.database import open_database
 
@@ -47,7 +47,7 @@ def test_more_trials_and_runs_send_no_more_statements(database):
 def test_metrics_together_are_compared_as_each_alone(database):
     trials(database, 3)
     both = compare_metrics(database, "s=a", "s=b", metrics=METRICS[:2])
-    alone = [compare_selections(database, "s=a", "s=b", metric=metric) for metric in METRICS[:2]]
+    alone = [compare_metrics(database, "s=a", "s=b", metrics=[metric]) for metric in METRICS[:2]]
     assert both.compared == tuple(line for one in alone for line in one.compared)
     assert (both.a, both.b) == (alone[0].a, alone[0].b)
 

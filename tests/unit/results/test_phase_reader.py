@@ -5,7 +5,7 @@ from tests.rigs.coursed import coursed
 from tests.rigs.statements import statements_of
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
-from diskbench.results.compare_runs import compare_selections
+from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.history import find_regressions
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
@@ -48,7 +48,7 @@ def test_a_level_without_a_cliff_is_the_steps_own_mean(database, evidence):
 def test_a_latency_over_both_levels_is_no_figure_and_compare_says_so(database, evidence):
     coursed(database, evidence, BURST, labels=[("s", "a")])
     coursed(database, evidence, BURST, disk="gp3", number=1, labels=[("s", "b")])
-    found = compare_selections(database, "s=a", "s=b", metric="lat_mean_ns")
+    found = compare_metrics(database, "s=a", "s=b", metrics=["lat_mean_ns"])
     assert found.compared == ()
     assert "span a cliff" in found.not_compared[0].why
     assert find_regressions(database, [], metric="lat_mean_ns").histories == ()
@@ -60,7 +60,7 @@ def test_compare_sets_level_beside_level_and_says_whose_it_is(database, evidence
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
         series = flat(110, 300, Noise(sd=0.01), seed=number)
         coursed(database, evidence, series, number=number, disk="gp3", labels=[("s", "b")])
-    (one,) = compare_selections(database, "s=a", "s=b").compared
+    (one,) = compare_metrics(database, "s=a", "s=b", metrics=["iops"]).compared
     assert one.ratio == pytest.approx(1.1, rel=0.05)
     assert (
         "of 2 of 2 trials of A the level after the cliff counts (baseline), no mean over both"

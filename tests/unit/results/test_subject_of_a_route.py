@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diskbench.results.trial_figures import _rented
+from diskbench.results.subject import _rented
 
 
 def test_a_disk_reached_by_a_tunnel_is_the_same_subject() -> None:

@@ -3,7 +3,8 @@ from tests.rigs.replicates import measured
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import common_fields, trial_figures, words
+from diskbench.results.subject import common_fields, words
+from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 from diskbench.store.query import Filter
 

@@ -1,6 +1,7 @@
 import pytest
 from tests.rigs.measured import TIMES, measure
 
+from diskbench.errors import StoreUnavailable
 from diskbench.model.outcome import Problem
 from diskbench.store import archive
 from diskbench.store.claims import unfinished_trials
@@ -65,3 +66,18 @@ def test_saved_steps_are_read_back_as_they_were(database, measured, fio_files):
     saved = load_results(database, run_id)[run_id]
     assert saved[0] == step_result(step, run_id, files, measured.facts, **TIMES)
     assert [result.step for result in saved] == ["write", "read"]
+
+
+def test_no_row_says_finished_before_its_evidence_is_on_the_disk(
+    database, evidence, measured, monkeypatch
+):
+    def full(prefix):
+        assert archive.read_manifest(evidence, measured.run_ids[0]) is not None
+        assert prefix == archive.run_prefix(measured.run_ids[0])
+        raise StoreUnavailable("no room", advice="make some")
+
+    monkeypatch.setattr(evidence, "settle", full)
+    with pytest.raises(StoreUnavailable):
+        finish_run(database, evidence, measured, 0, "done", None)
+    [row] = [r for r in find_runs(database) if r.run_id == measured.run_ids[0]]
+    assert row.state != "done"

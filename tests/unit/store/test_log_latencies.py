@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
 from diskbench.store.evidence import open_evidence
+from diskbench.store.frames import series_frame
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
 from diskbench.store.log_latencies import BUCKETS_A_DOUBLING, latency_seconds, write_latencies
@@ -98,3 +99,19 @@ def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
         if ".log" in key:
             (tmp_path / "evidence" / key).unlink()
     assert latency_seconds(evidence, manifest.run_id).equals(first)
+
+
+def test_only_logs_of_latencies_are_read(tmp_path):
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "disk_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
+    (logs / "disk_clat.1.log").write_text("1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n")
+    (logs / "disk_clat_hist.1.log").write_text(histogram_row(1000, [100_000] * 3))
+    [source] = read_sources(sorted(logs.iterdir())).sources
+    [manifest] = import_source(evidence, source, labels={}, version="0")
+    series_frame(evidence, manifest.run_id)
+    for key in evidence.list("runs"):
+        if ".log" in key and "hist" not in key:
+            (tmp_path / "evidence" / key).unlink()
+    assert latency_seconds(evidence, manifest.run_id)["count"].to_list() == [3]

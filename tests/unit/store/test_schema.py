@@ -12,6 +12,7 @@ from diskbench.store.claims import Executor
 from diskbench.store.database import create, migrate
 from diskbench.store.leases import Lease
 from diskbench.store.migrations.filters import ours
+from diskbench.store.result_tables import STAMP
 from diskbench.store.run_row import run_row
 from diskbench.store.schema import PREFIX, REVISIONS, VERSION_TABLE, metadata
 
@@ -42,7 +43,7 @@ def test_executors_have_the_fields_of_their_table():
 
 
 def test_the_row_of_a_run_fills_every_column():
-    assert set(run_row(make_plan(), 0, "file:///e")) == set(schema.run.c.keys())
+    assert {*run_row(make_plan(), 0, "file:///e"), STAMP} == set(schema.run.c.keys())
 
 
 def test_every_table_of_ours_is_told_from_those_of_dbos():

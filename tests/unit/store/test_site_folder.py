@@ -1,11 +1,14 @@
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.store.site_folder import MANIFEST, open_site
+from diskbench.store.site_manifest import FORMER
 
 
 def fill(path, files, *, only=None):
@@ -94,7 +97,7 @@ def test_a_build_that_was_killed_is_taken_up(tmp_path):
 
 
 def test_a_kill_before_the_manifest_is_whole_leaves_a_folder_that_can_be_used(tmp_path):
-    (tmp_path / f"{MANIFEST}.part").write_text("{")
+    (tmp_path / MANIFEST).write_bytes(b"")
     assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], [])
 
 
@@ -111,9 +114,19 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path, name):
     site, thesis = tmp_path / "site", tmp_path / "thesis.txt"
     thesis.write_text("mine")
     fill(site, {"index.html": "x"})
-    document = json.loads((site / MANIFEST).read_text())
-    document["files"][name] = {"digest": "d", "bytes": 4, "told": None}
-    (site / MANIFEST).write_text(json.dumps(document))
+    with closing(sqlite3.connect(site / MANIFEST)) as manifest, manifest:
+        manifest.execute("INSERT INTO file VALUES (?, 'd', 4, NULL)", (name,))
+    with pytest.raises(InvalidValue, match="not inside the site"):
+        fill(site, {"index.html": "x"})
+    assert thesis.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../thesis.txt", "/etc/passwd", "runs/../../thesis.txt"])
+def test_a_former_manifest_that_names_files_elsewhere_is_refused(tmp_path, name):
+    site, thesis = tmp_path / "site", tmp_path / "thesis.txt"
+    thesis.write_text("mine")
+    site.mkdir()
+    (site / FORMER).write_text(json.dumps({"format": 1, "files": {name: {}}}))
     with pytest.raises(InvalidValue, match="not inside the site"):
         fill(site, {"index.html": "x"})
     assert thesis.read_text() == "mine"
@@ -124,14 +137,39 @@ def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path, name):
     [
         ("{", "cannot be read"),
         ("[]", "cannot be read"),
-        ('{"format": 1, "files": {"a": 1}}', "cannot be read"),
-        ('{"format": 2, "files": {}}', "of format 2"),
+        ('{"format": 1, "files": 1}', "cannot be read"),
+        ('{"format": 3, "files": {}}', "of format 3"),
     ],
 )
-def test_a_manifest_that_nobody_can_read_is_told(tmp_path, text, told):
-    (tmp_path / MANIFEST).write_text(text)
+def test_a_former_manifest_that_nobody_can_read_is_told(tmp_path, text, told):
+    (tmp_path / FORMER).write_text(text)
     with pytest.raises(InvalidValue, match=told):
         fill(tmp_path, {"index.html": "x"})
+    assert (tmp_path / FORMER).read_text() == text
+
+
+def test_a_manifest_that_is_no_database_is_told(tmp_path):
+    (tmp_path / MANIFEST).write_text("a manifest of somebody else, long enough to be a header" * 9)
+    with pytest.raises(InvalidValue, match="cannot be read or written"):
+        fill(tmp_path, {"index.html": "x"})
+
+
+def test_a_manifest_of_a_later_format_is_told(tmp_path):
+    fill(tmp_path, {"index.html": "x"})
+    with closing(sqlite3.connect(tmp_path / MANIFEST)) as manifest:
+        manifest.execute("PRAGMA user_version = 3")
+    with pytest.raises(InvalidValue, match="of format 3, this diskbench knows 2"):
+        fill(tmp_path, {"index.html": "x"})
+
+
+def test_the_files_of_a_former_manifest_are_ours_and_made_again(tmp_path):
+    (tmp_path / "index.html").write_text("former")
+    (tmp_path / "gone.html").write_text("former")
+    known = {"digest": "x", "bytes": 6, "told": None}
+    document = {"format": 1, "files": {"index.html": known, "gone.html": known}}
+    (tmp_path / FORMER).write_text(json.dumps(document))
+    assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], ["gone.html"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "index.html"]
 
 
 def test_two_do_not_publish_into_one_folder_at_once(tmp_path):

@@ -19,9 +19,8 @@ from diskbench.model.disk import CUSTOM
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.entry import (
-        Catalogue,
-        DiskEntry,
+    from diskbench.catalog.limits.entry import Catalogue, DiskEntry
+    from diskbench.catalog.limits.sourced_figures import (
         FigureSource,
         LatencyFigure,
         Place,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.entry import RatioLimit
+    from diskbench.catalog.limits.sourced_figures import RatioLimit
 
 
 def check_ratio(

@@ -17,8 +17,9 @@ from diskbench.errors import InvalidValue, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.catalog.limits.entry import DiskEntry, OnDemandBurst, Tiers
+    from diskbench.catalog.limits.entry import DiskEntry
     from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.limits.sourced_figures import OnDemandBurst, Tiers
 
 
 def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLimits:

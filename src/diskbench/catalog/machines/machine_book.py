@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.limits.entry import Accounting, FigureSource, SourcedFigure
+from diskbench.catalog.limits.sourced_figures import Accounting, FigureSource, SourcedFigure
 from diskbench.catalog.overlay import MACHINES
 from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.limits.entry import FigureSource, SourcedFigure
+from diskbench.catalog.limits.sourced_figures import FigureSource, SourcedFigure
 from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen
 from diskbench.units import KIB

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.limits.entry import FigureSource, SourcedFigure
+from diskbench.catalog.limits.sourced_figures import FigureSource, SourcedFigure
 from diskbench.catalog.overlay import PRICES
 from diskbench.catalog.yaml_loader import check_sources, parse_book, shipped_book
 from diskbench.model.base import Frozen

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 
-UNKNOWN = "it is not known whether it expired: its cloud did not report its time"
+UNKNOWN = "it may have expired or not: its cloud did not report the time"
 
 
 def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:

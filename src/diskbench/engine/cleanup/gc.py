@@ -146,7 +146,7 @@ def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> st
     until = expires_at(lease)
     if until is not None and until < now.timestamp():
         return f"it expired at {lease.expires_at}"
-    return "it was named" if named else None
+    return "you named it" if named else None
 
 
 def _swept(

@@ -64,7 +64,7 @@ def sweep_provider(
     renter = session.providers.renter(scope.provider)
     if renter is None:
         raise InvalidValue(
-            f"--provider {scope.provider} rents nothing that could be left",
+            f"--provider {scope.provider} rents nothing, so nothing can be left there",
             advice="without --provider, gc removes what runs left on their hosts",
             field="provider",
         )
@@ -155,7 +155,7 @@ def _deleted(
             problem = problem_of(error)
     update = {
         "resources": (resource,),
-        "reason": f"it was named; it {NOT_OURS}",
+        "reason": f"you named it; it {NOT_OURS}",
         "outcome": outcome(dry_run=dry_run, failed=problem is not None),
         "problem": problem,
     }
@@ -250,9 +250,9 @@ def _verdict(
     if busy:
         return False, "a process is using it"
     if named:
-        return True, "it was named"
+        return True, "you named it"
     if lease is not None and lease.state == "released":
-        return True, f"it was given back at {lease.released_at}, and is there again"
+        return True, f"it was given back at {lease.released_at}, but exists again"
     until = _expiry(found, lease)
     if until is None:
         return False, "it does not say when it expires"

@@ -1,4 +1,10 @@
-"""A cell, of a matrix or of a run, as a durable workflow: its stations, each a step of DBOS.
+"""A cell, of a matrix or of a run, as a durable workflow: the order of its stations.
+
+    open ──▶ rent ──▶ prepare ──▶ for each run: measure step by step, finish ──▶ settle
+
+There is a checkpoint where the machine is ready, and one after each measured step. The stations
+between two checkpoints are repeated after a crash and find what they made; the end of a run is its
+manifest and the end of a cell its row, so neither needs a checkpoint.
 
 The workflow's id is the trial's. A killed controller's cell continues, in another process, at the
 station where it stood. The four properties in docs/design.md#durable-execution shape this file: the
@@ -8,168 +14,126 @@ application version is fixed, and a stop is a message that stations obey, never 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from dbos import DBOS, SetWorkflowID
-
-from diskbench.engine.durable.at_work import working_on
-from diskbench.engine.durable.process import move_here, own_queue
-from diskbench.engine.trial.order import run_trial
-from diskbench.errors import Suspended
-from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd
-from diskbench.model.spec import Step
+from diskbench.engine.durable.bare_dbos import DBOS, SetWorkflowID
+from diskbench.engine.durable.process import move_here, own_queue, suspensions, working_on
+from diskbench.errors import MeasurementFailed
+from diskbench.model.base import Frozen
+from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
+from diskbench.plan.sequence import next_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from diskbench.engine.trial.order import Stations
+    from diskbench.engine.matrix.cell_steps import LiveCells
+    from diskbench.model.result import RunState, StepResult
     from diskbench.model.spec import Plan
 
 _TAKEOVER_POLL_S = 0.1
-suspensions: dict[str, Suspended] = {}
-"""Why this process suspended a cell, by trial id. Its workflow in the database is unchanged."""
-_cells: CellStations | None = None
-_trials: Stations | None = None
+_bound_cells: LiveCells | None = None
 
 
-class CellStations(Protocol):
-    """The checkpointed steps around a trial. Each is idempotent."""
-
-    def plan(self, trial_id: str) -> Plan:
-        """The plan of a trial; needs no checkpoint."""
-        ...
-
-    def open(self, trial_id: str) -> Outcome:
-        """Plan the trial and write its rows, lease first; nothing is rented."""
-        ...
-
-    def rent(self, trial_id: str) -> Outcome:
-        """Acquire the machine, or connect to the one that exists."""
-        ...
-
-    def settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
-        """Release everything, and write into the cell's row how it ended or when it is retried.
-        `rented`: whether renting was begun."""
-        ...
+def bind(cells: LiveCells) -> None:
+    """Give this process's workflows their stations; called once, before launch."""
+    global _bound_cells
+    _bound_cells = cells
 
 
-def bind(cells: CellStations, trials: Stations) -> None:
-    """Give this process's workflows their adapters; called once, before launch."""
-    global _cells, _trials
-    _cells, _trials = cells, trials
-
-
-def _bound() -> tuple[CellStations, Stations]:
-    if _cells is None or _trials is None:
+def _cells() -> LiveCells:
+    if _bound_cells is None:
         raise RuntimeError("bind() was not called before the workflow ran")
-    return _cells, _trials
+    return _bound_cells
 
 
-@DBOS.step(name="open_cell")
-def _open(trial_id: str) -> dict[str, Any]:
-    cells, _ = _bound()
-    return cells.open(trial_id).model_dump(mode="json")
+class _Begun(Frozen):
+    """A cell up to its first measurement; `prepared` is None where its machine is not there, for
+    the problem in `ready`."""
 
-
-@DBOS.step(name="rent_cell")
-def _rent(trial_id: str) -> dict[str, Any]:
-    cells, _ = _bound()
-    return cells.rent(trial_id).model_dump(mode="json")
-
-
-@DBOS.step(name="prepare")
-def _prepare(trial_id: str) -> dict[str, Any]:
-    cells, trials = _bound()
-    return trials.prepare(cells.plan(trial_id)).model_dump(mode="json")
-
-
-@DBOS.step(name="measure")
-def _measure(trial_id: str, run_index: int, step: dict[str, Any]) -> dict[str, Any]:
-    cells, trials = _bound()
-    outcome = trials.measure(cells.plan(trial_id), run_index, Step.model_validate(step))
-    return outcome.model_dump(mode="json")
-
-
-@DBOS.step(name="finish_run")
-def _finish_run(trial_id: str, end: dict[str, Any], prepared: dict[str, Any]) -> None:
-    cells, trials = _bound()
-    trials.finish_run(
-        cells.plan(trial_id), RunEnd.model_validate(end), Outcome.model_validate(prepared)
-    )
-
-
-@DBOS.step(name="settle_cell")
-def _settle(
-    trial_id: str, end: dict[str, Any] | None, problem: dict[str, Any] | None, *, rented: bool
-) -> None:
-    cells, _ = _bound()
-    cells.settle(
-        trial_id,
-        TrialEnd.model_validate(end) if end else None,
-        Problem.model_validate(problem) if problem else None,
-        rented=rented,
-    )
-
-
-class _Checkpointed:
-    """The stations of a trial, each behind its checkpoint; only JSON goes in and out."""
-
-    def prepare(self, plan: Plan) -> Outcome:
-        return Outcome.model_validate(_prepare(plan.trial_id))
-
-    def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
-        return Outcome.model_validate(
-            _measure(plan.trial_id, run_index, step.model_dump(mode="json"))
-        )
-
-    def finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        _finish_run(plan.trial_id, end.model_dump(mode="json"), prepared.model_dump(mode="json"))
+    ready: Outcome
+    prepared: Outcome | None = None
 
 
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
-    """Run one attempt of a cell: open, rent, the trial (engine/trial/order.py), settle.
+    """Run one attempt of a cell: open, rent, the trial, settle.
 
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
-    ended."""
-    with _at_work(trial_id):
-        ready, rented = Outcome.model_validate(_open(trial_id)), False
-        if ready.state == "done":
-            ready, rented = Outcome.model_validate(_rent(trial_id)), True
-        if ready.state == "done":
-            _settle(trial_id, _measured(trial_id), None, rented=True)
-        else:
-            problem = ready.problem.model_dump(mode="json") if ready.problem else None
-            _settle(trial_id, None, problem, rented=rented)
-
-
-@DBOS.workflow(name="trial")
-def trial(trial_id: str) -> dict[str, Any]:
-    """A run that diskbench 0.1 began, whose workflow had no other stations: it is only resumed."""
-    with _at_work(trial_id):
-        end = _measured(trial_id)
-        _settle(trial_id, end, None, rented=True)
-        return end
-
-
-def _measured(trial_id: str) -> dict[str, Any]:
-    """Run the trial of a cell that is rented; how it ended, as JSON."""
-    cells, _ = _bound()
-    return run_trial(cells.plan(trial_id), _Checkpointed()).model_dump(mode="json")
-
-
-@contextmanager
-def _at_work(trial_id: str) -> Iterator[None]:
+    ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
+    cells = _cells()
     with working_on(trial_id):
+        begun = _Begun.model_validate(DBOS.run_step({"name": "begin_cell"}, _begin, trial_id))
+        if begun.prepared is None:
+            cells.settle(trial_id, None, begun.ready.problem)
+        else:
+            cells.settle(trial_id, _run_trial(trial_id, begun.prepared), None)
+
+
+def _begin(trial_id: str) -> _Begun:
+    """Open, rent and prepare. Each finds what it made before, so one checkpoint is enough for all:
+    it keeps what the preparation was, which only its first call knows."""
+    cells = _cells()
+    ready = cells.open(trial_id)
+    if ready.state == "done":
+        ready = cells.rent(trial_id)
+    if ready.state != "done":
+        return _Begun(ready=ready)
+    return _Begun(ready=ready, prepared=cells.trials.prepare(cells.plan(trial_id)))
+
+
+def _run_trial(trial_id: str, ready: Outcome) -> TrialEnd:
+    """Measure all runs of a prepared trial in order; the first that does not end well ends it.
+
+    What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
+    a trial may be cancelled or crash, and its lease outlives it."""
+    cells = _cells()
+    plan = cells.plan(trial_id)
+    failed = None if ready.state == "done" else _end_state(ready)
+    problem = ready.problem
+    ends: list[RunEnd] = []
+    for run_index, run_id in enumerate(plan.run_ids):
+        if failed is None:
+            state, problem = _run(plan, run_index)
+            failed = None if state == "done" else state
+        elif not ends:
+            state = failed
+        else:
+            state, problem = "cancelled", _not_started(run_index, ends[-1])
+        end = RunEnd(run_id=run_id, run_index=run_index, state=state, problem=problem)
+        cells.trials.finish_run(plan, end, ready)
+        ends.append(end)
+    return TrialEnd(trial_id=plan.trial_id, runs=tuple(ends))
+
+
+def _run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
+    """Measure one run step by step: what comes next depends on the steps so far."""
+    trials = _cells().trials
+    finished: list[StepResult] = []
+    while True:
         try:
-            yield
-        except Suspended as suspended:
-            suspensions[trial_id] = suspended
-            raise
+            step = next_step(plan, finished)
+        except MeasurementFailed as error:  # a rate that depends on a step without a result
+            return "failed", problem_of(error)
+        if step is None:
+            return "done", None
+        outcome = Outcome.model_validate(
+            DBOS.run_step({"name": "measure"}, trials.measure, plan, run_index, step)
+        )
+        if outcome.result is None or outcome.state != "done":
+            return _end_state(outcome), outcome.problem
+        finished.append(outcome.result)
+
+
+def _end_state(outcome: Outcome) -> RunState:
+    return "interrupted" if outcome.state == "stopped" else "failed"
+
+
+def _not_started(run_index: int, before: RunEnd) -> Problem:
+    return Problem(
+        kind="NotStarted",
+        message=f"run {run_index + 1} was not started: the run before it was {before.state}",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""DBOS in this process: launch, take over a dead process's cell, stop.
+"""DBOS in this process: launch, take over a dead process's cell, stop; and which trials its threads
+work on.
 
 Each process has a fresh executor id and listens to its own queue at most, so that no bystander
 ever runs another's trials (docs/design.md#takeover). Only public calls of DBOS are used.
@@ -8,19 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from dbos import DBOS
-
 from diskbench.engine.durable import schedules as clocks
-from diskbench.engine.durable.at_work import none_at_work
+from diskbench.engine.durable.bare_dbos import DBOS
 from diskbench.engine.durable.serializer import JsonSerializer
+from diskbench.errors import Suspended
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-    from dbos import WorkflowHandle
+    from collections.abc import Iterator
 
-APPLICATION_VERSION = "1"
+    import sqlalchemy as sa
+
+    from diskbench.engine.durable.bare_dbos import WorkflowHandle
+
+APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of stations changes; runs of another version are released."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
@@ -29,6 +34,11 @@ _NOTIFIED_S = 0.05
 that DBOS is stopped."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
 _own_poll_s: float | None = None
+suspensions: dict[str, Suspended] = {}
+"""Why this process suspended a trial, by its id. Its workflow in the database is unchanged."""
+_threads: Counter[str] = Counter()
+"""How many threads of this process work on each trial."""
+_changed = threading.Condition()
 _LEAVES_WITHIN_S = 5.0
 """How long the end of a process waits for its workflows to be suspended; a step that follows fio
 notices within a second. Our choice."""
@@ -85,7 +95,7 @@ def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
     """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
     Returns whether none runs any more. DBOS can be launched again in the same process."""
-    idle = none_at_work(within_s)
+    idle = _none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()
     logger = logging.getLogger("dbos")
@@ -93,3 +103,34 @@ def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
         if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
             logger.removeHandler(handler)
     return idle
+
+
+@contextlib.contextmanager
+def working_on(trial_id: str) -> Iterator[None]:
+    """Inside the block, count this thread as working on a trial, and keep why it was suspended."""
+    with _changed:
+        _threads[trial_id] += 1
+    try:
+        yield
+    except Suspended as suspended:
+        suspensions[trial_id] = suspended
+        raise
+    finally:
+        with _changed:
+            _threads[trial_id] -= 1
+            if not _threads[trial_id]:
+                del _threads[trial_id]
+            _changed.notify_all()
+
+
+def at_work(trial_id: str) -> bool:
+    """Whether a thread of this process works on a trial."""
+    with _changed:
+        return trial_id in _threads
+
+
+def _none_at_work(within_s: float) -> bool:
+    """Wait at most `within_s` seconds until no thread works on any trial; returns whether that is
+    so."""
+    with _changed:
+        return _changed.wait_for(lambda: not _threads, within_s)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dbos import DBOS, DBOSClient
-
+from diskbench.engine.durable.bare_dbos import DBOS, DBOSClient
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.store.database import as_unavailable
 
@@ -29,7 +28,8 @@ QUEUE = "schedules"
 """Where due occurrences wait for a worker."""
 POLL_S = 10.0
 """Seconds between a worker's checks for schedules that were added, changed, paused or removed."""
-_QUEUE_POLL_S = 1.0
+_QUEUE_POLL_S = 5.0
+"""Seconds between a worker's looks for occurrences; DBOS fires them up to 10 s late itself."""
 _WORKFLOW = "occurrence"
 _PAUSED = "PAUSED"
 

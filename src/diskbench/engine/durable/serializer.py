@@ -3,16 +3,19 @@
 import json
 from datetime import datetime
 
-from dbos import Serializer
+from pydantic import BaseModel
+
+from diskbench.engine.durable.bare_dbos import Serializer
 
 
 class JsonSerializer(Serializer):
-    """Serializes to JSON. Exceptions are written as type and text, the scheduled time that DBOS
-    passes to a workflow as ISO 8601 with its offset."""
+    """Serializes to JSON. Models are written as their documents, which the reader validates;
+    exceptions as type and text, the scheduled time that DBOS passes to a workflow as ISO 8601 with
+    its offset."""
 
     def serialize(self, data: object) -> str:
         """`data` as JSON."""
-        return json.dumps(data, default=_as_text, separators=(",", ":"))
+        return json.dumps(data, default=_as_document, separators=(",", ":"))
 
     def deserialize(cls, serialized_data: str) -> object:  # noqa: N805 - DBOS names it so
         """The value that `serialize` wrote."""
@@ -23,7 +26,9 @@ class JsonSerializer(Serializer):
         return "diskbench_json"
 
 
-def _as_text(value: object) -> object:
+def _as_document(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if isinstance(value, BaseException):
         return {"error": type(value).__name__, "text": str(value)}
     if isinstance(value, datetime):

@@ -7,7 +7,7 @@ admitted but not yet queued, because its process died in between, is queued by t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow, Locked
     from diskbench.store.machines import MachineRecord
 
-_PAGE = 100
-"""Number of waiting cells that are read together; our choice."""
+_FIRST_PAGE, _PAGE = 8, 100
+"""Number of waiting cells that are read together, first and at most; our choice. Mostly one place
+is free, and the next cell may have it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def feed(
     keep: Callable[[CampaignRow], None] = lambda _: None,
     machines: Collection[MachineRecord] | None = None,
     partitions: Collection[str] = (),
+    is_free: bool = False,
 ) -> Fed:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. With `admits` False no cell is admitted, because the process is about to end. Only
@@ -66,6 +68,7 @@ def feed(
     fill all places. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read). `partitions` are all
     of the matrix, where they are known: waiting cells are then not read while each of them is full.
+    `is_free`: a cell of this process has just ended, so that it locks without looking first.
 
     Raises what `keep` raises; the matrix then ends at a later call.
     """
@@ -73,10 +76,10 @@ def feed(
     seen: Mapping[str, BlockStanding] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
-        before = load_cells(database, campaign.campaign_id)
+        before = load_cells(database, campaign.campaign_id, tried=True)
         seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
-        before = load_cells(database, campaign.campaign_id)
+        before = load_cells(database, campaign.campaign_id, tried=True)
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, before, assumed)
     if machines is None:
@@ -90,13 +93,15 @@ def feed(
         rooms = _rooms(held, seen)
         return _decide(held, standing, reaches, (over, live), rooms, partitions)
 
-    with looked(database, campaign) as look:
-        left = decide(look)
-        by_time |= any(cell.not_before is not None for cell in left)
-        if not look.changed and not look.is_over():
-            return Fed(campaign, left=bool(left), by_time=by_time)
+    if not is_free:
+        with looked(database, campaign) as look:
+            left = decide(look)
+            by_time |= any(cell.not_before is not None for cell in left)
+            if not look.changed and not look.is_over():
+                return Fed(campaign, left=bool(left), by_time=by_time)
     with locked(database, campaign.campaign_id) as held:
         left = decide(held)
+        by_time |= any(cell.not_before is not None for cell in left)
         if not held.is_over():
             return Fed(held.campaign, begun=held.changed, left=bool(left), by_time=by_time)
         change = {"state": "done", "finished_at": iso(held.now())}
@@ -139,16 +144,17 @@ def _decide(
         machines=tuple(cell for cell in around if cell.machine in standing),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
-    after = -1
+    after, most = -1, _FIRST_PAGE
     left: list[CellRow] = []
     while standing or now.ends or _live(running) < limits.max_parallel:
         nowhere = set[str]() if standing or now.ends else full(running, limits)
         if partitions and all(_is_in(name, nowhere) for name in partitions):
             return []
-        page = held.waiting(after=after, most=_PAGE, but_in=nowhere)
+        blocks = None if rooms is None or now.ends else rooms.open
+        page = held.waiting(after=after, most=most, but_in=nowhere, blocks=blocks)
         if not page:
             return left
-        after = page[-1].position
+        after, most = page[-1].position, min(2 * most, _PAGE)
         waiting = {
             cell.position: cell
             for cell in (page if now.ends else _in_turn(page, rooms))
@@ -182,6 +188,11 @@ class _Rooms:
     left: dict[str, int]
     further: frozenset[str]
 
+    @property
+    def open(self) -> set[str]:
+        """The blocks of which a cell may begin."""
+        return {block for block, count in self.left.items() if count > 0}
+
 
 def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
     """How many cells of each block may begin now, where replicates are added until an interval is
@@ -189,24 +200,16 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
         return None
-    blocks: dict[str, list[CellRow]] = defaultdict(list)
-    for cell in held.cells():
-        blocks[cell.block].append(cell)
-    left = {}
-    for name, cells in blocks.items():
-        turn = turn_of(cells, seen.get(name, BlockStanding(0)), campaign.limits)
+    left, blocks = {}, held.counts()
+    for name, count in blocks.items():
+        turn = turn_of(count, seen.get(name, BlockStanding(0)), campaign.limits)
         left[name] = turn.may_begin
-        for cell in cells if turn.spare else ():
-            if cell.state == "waiting":
-                _spare(held, cell.position, turn.spare)
+        for position in held.waiting_in(name) if turn.spare else ():
+            _spare(held, position, turn.spare)
     least = campaign.limits.min_replicates
     return _Rooms(
         left,
-        frozenset(
-            name
-            for name, cells in blocks.items()
-            if sum(cell.state == "done" for cell in cells) >= least
-        ),
+        frozenset(name for name, count in blocks.items() if count.get("done", 0) >= least),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ulid import ULID
@@ -11,10 +10,10 @@ from ulid import ULID
 from diskbench.engine.matrix.machine_reuse import placed
 from diskbench.engine.trial.draft import check_rentable, draft_of
 from diskbench.engine.trial.prepare import plan_on_host
-from diskbench.engine.trial.probe import check_parses
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.engine.trial.save import save
 from diskbench.errors import DiskbenchError
+from diskbench.hosts.connect import host_at
 from diskbench.model.campaign import LIVE
 from diskbench.plan.cell_outcome import zone_of
 from diskbench.plan.trial import TrialIds
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.spec import Cell, Plan
-    from diskbench.ports import Host
 
 
 def plan_cell(session: Session, row: CellRow) -> Plan:
@@ -37,11 +35,10 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
     names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
     renter = session.providers.renter(row.cell.provider)
     if renter is None:
-
-        def parses(host: Host, plan: Plan) -> None:
-            session.parsed.check(plan, partial(check_parses, host, plan))
-
-        plan, host = plan_on_host(row.cell, profile, names, books, install_fio=False, parses=parses)
+        host = host_at(row.cell.address or "")
+        plan = plan_on_host(
+            host, row.cell, profile, names, books, install_fio=False, parsed=session.parsed
+        )
         try:
             plan = queued_behind(plan, _measured_now(session, row))
         except DiskbenchError:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.errors import StoreUnavailable
 from diskbench.store.wishes import asked_to_stop
 
@@ -21,24 +20,8 @@ WISHES_LISTENING_S = 30.0
 """The same while notices are heard (store/notices.py): no request should ever wait for a poll."""
 
 
-def stations_of(cells: LiveCells) -> LiveStations:
-    """The stations of the trials of `cells`."""
-    session = cells.session
-    return LiveStations(
-        database=session.database,
-        evidence_of=session.evidence_of,
-        connect=session.connect,
-        watcher=cells.watcher,
-        stop=cells.stop,
-        retry=cells.retry,
-        timing=session.timing,
-        renter=session.renter,
-    )
-
-
 def launch_cells(
     cells: LiveCells,
-    stations: LiveStations,
     *,
     poll_s: float | None = None,
     schedules: bool = False,
@@ -49,7 +32,7 @@ def launch_cells(
     from diskbench.engine.durable import process
 
     session = cells.session
-    durable_cells.bind(cells, stations)
+    durable_cells.bind(cells)
     session.ends_work = process.stop
     follow_wishes(session, cells.stop)
     session.keep_running(lambda over: session.notices.follow(session.database, over))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.cell_plan import plan_cell
@@ -17,17 +18,18 @@ from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
 from diskbench.engine.trial.rent import Onlooker, rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
+from diskbench.engine.trial.trial_steps import LiveStations
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.plan.cell_outcome import after
-from diskbench.plan.duration import renting_s
+from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
-from diskbench.store.clock import database_time, iso
-from diskbench.store.leases import load_lease
-from diskbench.store.rows import find_plan, load_plan
+from diskbench.store.clock import iso, present
+from diskbench.store.leases import lease_and_time, load_lease
+from diskbench.store.rows import find_plan, load_plan, load_results
 from diskbench.store.runs import end_run_cell
 from diskbench.store.wishes import asked_to_stop
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.campaign import CellRow
+    from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.store.campaigns import CampaignRow
 
@@ -88,16 +91,24 @@ class LiveCells:
     """The problem to record for each trial that was stopped because it took too long."""
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
+    _drafts: dict[str, Plan] = field(default_factory=dict)
+    """The drafts that this process opened and does not rent yet."""
 
-    def know(self, plan: Plan) -> None:
-        """Keep the plan of a trial, so that it is not read again, unless it is a draft."""
-        if not plan.is_draft:
-            self.plans[plan.trial_id] = plan
+    @property
+    def retry(self) -> RetryPolicy:
+        """What this process does after an error that is not a result."""
+        return RetryPolicy(self.stop, self.noted, waits=self.waits)
+
+    @cached_property
+    def trials(self) -> LiveStations:
+        """The stations of their trials."""
+        return LiveStations(self.session, self.stop, self.watcher, self.retry)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""
         plan = self.plans.get(trial_id) or load_plan(self.session.database, trial_id)
-        self.know(plan)
+        if not plan.is_draft:
+            self.plans[trial_id] = plan
         return plan
 
     def open(self, trial_id: str) -> Outcome:
@@ -108,15 +119,13 @@ class LiveCells:
         """Acquire the machine; what was made where that fails is released by `settle`."""
         return self.retry.through(trial_id, lambda: self._rent(trial_id), _failed)
 
-    def settle(
-        self, trial_id: str, end: TrialEnd | None, problem: Problem | None, *, rented: bool
-    ) -> None:
+    def settle(self, trial_id: str, end: TrialEnd | None, problem: Problem | None) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
         ending = CellEnding(trial_id, end, problem)
         try:
             ending = self.retry.through(
                 trial_id,
-                lambda: self._settle(ending, rented=rented),
+                lambda: self._settle(ending),
                 lambda fault: self._unsettled(ending, fault.message),
             )
         except Suspended as suspended:
@@ -159,25 +168,34 @@ class LiveCells:
             trial_id,
             states={"queued", "renting"},
             state="renting" if plan.is_draft else "measuring",
-            started_at=row.started_at or iso(database_time(database)),
+            started_at=row.started_at or present(),
             expected_s=plan.expected_s + renting_s(plan),
             hourly_usd=plan.rental.hourly_usd if plan.rental else None,
         )
+        if plan.is_draft:
+            self._drafts[trial_id] = plan
         return Outcome(state="done")
 
     def _rent(self, trial_id: str) -> Outcome:
-        plan = self.plans.get(trial_id)
+        # A draft is taken once: a second try of the renting reads what the first one left.
+        plan = self.plans.get(trial_id) or self._drafts.pop(trial_id, None)
         if plan is None:
             plan = load_plan(self.session.database, trial_id)
             if not plan.is_draft:  # the process that wrote it may have died before it was evidence
                 write_plan(self.session.evidence_of(trial_id), plan)
         if not plan.is_draft:
-            self.know(plan)
+            self.plans[trial_id] = plan
             self.watcher.measuring(plan)
             return Outcome(state="done")
         if self.stop.of(trial_id).is_set():
             return Outcome(state="stopped", problem=BY_USER)
-        onlooker = Onlooker(self.session, trial_id, self.stop, self.noted)
+        onlooker = Onlooker(
+            trial_id=trial_id,
+            asked=self.stop.of(trial_id),
+            note=partial(self.noted, trial_id),
+            secret=self.session.secret,
+            timing=self.session.timing,
+        )
         try:
             plan = rent(self.session, plan, onlooker)
         except StoreUnavailable:
@@ -185,12 +203,12 @@ class LiveCells:
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back
             problem = problem_of(error)
             return Outcome(state="stopped" if problem.is_stop else "failed", problem=problem)
-        self.know(plan)
+        self.plans[trial_id] = plan
         update_cell(self.session.database, trial_id, states=LIVE, state="measuring", note=None)
         self.watcher.measuring(plan)
         return Outcome(state="done")
 
-    def _settle(self, ending: CellEnding, *, rented: bool) -> CellEnding:
+    def _settle(self, ending: CellEnding) -> CellEnding:
         database, trial_id = self.session.database, ending.trial_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
@@ -209,20 +227,28 @@ class LiveCells:
         if campaign.is_run:  # the command that waits for it judges it
             end_run_cell(database, trial_id)
         else:
-            judge_trial(self.session, trial_id)
-            self._save_ending(row, campaign, ending, rented=rented)
+            results = load_results(database, *plan.run_ids) if plan is not None else {}
+            judge_trial(self.session, trial_id, results)
+            self._save_ending(row, campaign, ending, (plan, results))
         return ending
 
     def _save_ending(
-        self, row: CellRow, campaign: CampaignRow, ending: CellEnding, *, rented: bool
+        self,
+        row: CellRow,
+        campaign: CampaignRow,
+        ending: CellEnding,
+        measured: tuple[Plan | None, Mapping[str, Sequence[StepResult]]],
     ) -> None:
-        """Write into the row of a matrix's cell how it ended, or when it is tried again."""
+        """Write into the row of a matrix's cell how it ended, or when it is tried again. `measured`
+        is its plan, with the results of its runs."""
         database, trial_id = self.session.database, ending.trial_id
         problem = self.too_long.pop(trial_id, ending.problem)
-        moment = iso(database_time(database))
+        lease, now = lease_and_time(database, trial_id)
+        moment = iso(now)
         values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
-        spent = spent_on(database, trial_id) if rented else 0.0
+        # A cell that was opened is no longer queued: renting was begun, by whichever process.
+        spent = spent_on(lease, *measured, now=now) if row.state != "queued" else 0.0
         columns = {
             **values,
             "note": ending.not_released.message if ending.not_released else None,
@@ -231,7 +257,7 @@ class LiveCells:
             "finished_at": moment if over else None,
         }
         # Evidence first: once the row of the last cell says that it ended, the process may exit.
-        keep_trial_rows(self.session, trial_id, row.model_copy(update=columns))
+        keep_trial_rows(self.session, trial_id, row.model_copy(update=columns), lease)
         update_cell(database, trial_id, states=LIVE, **columns)
         context = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
@@ -274,11 +300,6 @@ class LiveCells:
             self.watcher.note(trial_id, text)
         with contextlib.suppress(StoreUnavailable):  # the note may be about this very fault
             update_cell(self.session.database, trial_id, states=LIVE, note=text or None)
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """What this process does after an error that is not a result."""
-        return RetryPolicy(self.stop, self.noted, waits=self.waits)
 
 
 def _is_done(end: TrialEnd | None) -> bool:

@@ -19,7 +19,8 @@ from diskbench.store.cells import claim_cell
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from diskbench.engine.durable.cells import CellStations, WorkflowState
+    from diskbench.engine.durable.cells import WorkflowState
+    from diskbench.engine.matrix.cell_steps import LiveCells
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
 
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 def take(
     session: Session,
-    stations: CellStations,
+    stations: LiveCells,
     cell: CellRow,
     workflow: WorkflowState | None,
     alive: Collection[str],
@@ -55,15 +56,15 @@ def take(
             prolong(session, cell.trial_id)
         except InvalidValue as error:  # its machine would end first: it is tried again on a new one
             short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
-            stations.settle(cell.trial_id, None, problem_of(short), rented=True)
+            stations.settle(cell.trial_id, None, problem_of(short))
         process.move_here(cell.trial_id, me)
     return True
 
 
-def settle_broken(stations: CellStations, trial_id: str, workflow: WorkflowState) -> None:
+def settle_broken(stations: LiveCells, trial_id: str, workflow: WorkflowState) -> None:
     """Settle a cell of this process whose workflow ended without doing so."""
     fault = f"a fault in diskbench ended its workflow: {workflow.state}"
-    stations.settle(trial_id, None, Problem(kind="Broken", message=fault), rented=True)
+    stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
 
 
 def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:

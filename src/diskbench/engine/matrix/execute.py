@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.cell_process import launch_cells, stations_of
+from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
 from diskbench.engine.matrix.claim_cell import settle_broken
 from diskbench.errors import (
@@ -74,36 +74,34 @@ def execute(
     watcher: Watcher,
     stop: Stop,
     *,
+    meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
 
-    Returns one report per plan, in order. `take_over` continues cells that another process began.
+    Returns one report per plan, in order. `meanwhile` is called while the first steps begin on
+    their hosts. `take_over` continues cells that another process began.
     """
-    endings: dict[str, CellEnding] = {}
-
-    def over(ending: CellEnding) -> None:
-        endings[ending.trial_id] = ending
-
-    cells = LiveCells(session, stop, watcher, over, waits=False)
-    stations = stations_of(cells)
-    for plan in () if take_over else plans:
-        cells.know(plan)
-    early = [] if take_over else [_spawn(_begin, stations, plan) for plan in plans]
+    settled: list[CellEnding] = []
+    own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
+    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
+    early = [_spawn(_begin, cells.trials, plan) for plan in own.values()]
+    meanwhile()
     with session.timing.span("launch"), as_unavailable(session.database):
-        launch_cells(cells, stations, poll_s=_OWN_POLL_S if take_over else None)
+        launch_cells(cells, poll_s=_OWN_POLL_S if take_over else None)
     for beginning in early:
         beginning.join()
     reports = [TrialEnding(plan) for plan in plans]
-    begun = [plan.trial_id for plan in plans] if take_over else []
+    waits = _continued(cells, plans) if take_over else _started(plans)
     threads = [
         _spawn(_to_its_end, session, report, wait)
-        for report, wait in zip(reports, _started(cells, plans, begun), strict=True)
+        for report, wait in zip(reports, waits, strict=True)
     ]
     for thread in threads:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
+    endings = {ending.trial_id: ending for ending in settled}
     for report in reports:
         trial_id = report.plan.trial_id
         report.stopped = stop.asked(trial_id)
@@ -113,17 +111,23 @@ def execute(
     return reports
 
 
-def _started(
-    stations: LiveCells, plans: Sequence[Plan], begun: Sequence[str]
-) -> Iterator[Callable[[], object]]:
-    """Start the cell of each plan, or continue it where it is among `begun`; functions that wait
-    for their ends."""
+def _started(plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
+    """Start the cell of each plan; functions that wait for their ends."""
     from diskbench.engine.durable import cells
 
-    workflows = cells.known(begun)
+    for plan in plans:
+        yield cells.start(plan.trial_id)
+
+
+def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
+    """Continue the cell of each plan, which another process began; functions that wait for their
+    ends."""
+    from diskbench.engine.durable import cells
+
+    workflows = cells.known([plan.trial_id for plan in plans])
     for plan in plans:
         trial_id, workflow = plan.trial_id, workflows.get(plan.trial_id)
-        if workflow is None:  # also one that was killed between its row and its workflow
+        if workflow is None:  # killed between its row and its workflow
             yield cells.start(trial_id)
         elif workflow.is_over:
             yield partial(settle_broken, stations, trial_id, workflow)
@@ -132,16 +136,14 @@ def _started(
 
 
 def _begin(stations: LiveStations, plan: Plan) -> None:
-    """Start the first step while this process still imports its workflow engine (half a second).
+    """Start the first step while this process still imports and launches its workflow engine.
 
     The trial's rows are written, and preparing and starting are idempotent: the workflow finds
     what was begun here, and says what went wrong if something did.
     """
-    if plan.is_draft:
-        return
     with (
         contextlib.suppress(DiskbenchError, Suspended),
-        stations.timing.span("begin", plan.trial_id),
+        stations.session.timing.span("begin", plan.trial_id),
     ):
         stations.begin(plan)
 

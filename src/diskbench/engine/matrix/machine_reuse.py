@@ -21,7 +21,7 @@ from diskbench.engine.trial.release import clean
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
-from diskbench.plan.duration import longest_s
+from diskbench.plan.cost import longest_s
 from diskbench.plan.route import EVERYWHERE, serves
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.cells import load_cells

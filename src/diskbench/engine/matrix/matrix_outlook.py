@@ -14,9 +14,8 @@ from diskbench.engine.trial.draft import draft, resolve_rental
 from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
-from diskbench.plan.cost import cost_of_plan
+from diskbench.plan.cost import cost_of_plan, renting_s
 from diskbench.plan.credit import credit_of
-from diskbench.plan.duration import renting_s
 from diskbench.plan.error_field import in_fields
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand

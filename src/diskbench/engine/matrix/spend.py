@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.prices.cost import cost_of_lease, spent_usd
 from diskbench.store.clock import database_time
-from diskbench.store.leases import leases_of_campaign, load_lease
+from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import leases_by_machine
-from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     import sqlalchemy as sa
 
     from diskbench.model.campaign import CellRow
+    from diskbench.model.result import StepResult
+    from diskbench.model.spec import Plan
+    from diskbench.store.leases import Lease
+
+    Results = Mapping[str, Sequence[StepResult]]
 
 
-def spent_on(database: sa.Engine, trial_id: str) -> float:
-    """The known cost of one trial in US dollars, transactions included."""
-    lease, plan = load_lease(database, trial_id), find_plan(database, trial_id)
+def spent_on(lease: Lease | None, plan: Plan | None, results: Results, *, now: datetime) -> float:
+    """The known cost of one trial in US dollars until `now`, transactions included."""
     if lease is None or plan is None or plan.rental is None:
         return 0.0
-    done = load_results(database, *plan.run_ids)
-    rows = [row for run in done.values() for step in run for row in step.measurements]
-    return cost_of_lease(lease, rows, plan.rental, now=database_time(database)).known_usd
+    rows = [row for run in results.values() for step in run for row in step.measurements]
+    return cost_of_lease(lease, rows, plan.rental, now=now).known_usd
 
 
 def spent_by(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], assumed: float | None
 ) -> tuple[float, dict[str, float]]:
     """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
-    running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
+    running attempt, by trial id. `cells` are at least those that had an attempt. Where no price is
+    known, an hour costs `assumed`."""
     newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
     now, over, live = database_time(database), 0.0, {}
     for lease in leases_of_campaign(database, campaign_id):

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.durable.at_work import at_work
+from diskbench.engine.durable import cells, process
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cell_process import launch_cells, stations_of
+from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.matrix.claim_cell import take
 from diskbench.engine.matrix.database_clock import DatabaseClock
@@ -30,7 +30,7 @@ from diskbench.engine.matrix.stuck_cells import Vanished
 from diskbench.engine.schedule.watch import ScheduleWatch
 from diskbench.engine.trial.keep_records import keep_begun, keep_ending
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.watch import RowWatcher, Silent
+from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
@@ -87,8 +87,7 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        watcher = RowWatcher(self.session.database, Silent(self.note))
-        self.cells = LiveCells(self.session, self.stop, watcher, self._over)
+        self.cells = LiveCells(self.session, self.stop, Silent(self.note), self._over)
         self.session.notices.wake(self.wake, "cells")
         self._ended = False
         self._by_time = True
@@ -108,7 +107,7 @@ class Worker:
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
             watch.bind()
-        launch_cells(self.cells, stations_of(self.cells), poll_s=OWN_POLL_S, schedules=schedules)
+        launch_cells(self.cells, poll_s=OWN_POLL_S, schedules=schedules)
         if schedules:
             watch.start()
 
@@ -155,7 +154,7 @@ class Worker:
             if self._is_served(campaign)
         ]
         machines = list_machines(database) if served else []
-        fed = [self._feed(campaign, machines) for campaign in served]
+        fed = [self._feed(campaign, machines, is_free=ended) for campaign in served]
         open_ones = [turn.campaign for turn in fed]
         self._by_time = any(turn.by_time for turn in fed) or bool(machines)
         untaken = self._check_cells({one.campaign_id: one for one in open_ones}) if served else 0
@@ -186,7 +185,10 @@ class Worker:
         return any(cell.owner == me or self.own == cell.campaign_id for cell in live)
 
     def sweep(self) -> None:
-        """Release what outlived its lease, as far as this worker reaches it."""
+        """Release what outlived its lease, as far as this worker reaches it, and remove what nobody
+        reads again."""
+        from diskbench.engine.durable.retention import forget_ended
+
         patterns = self.serves if self.own is None else EVERYWHERE
         try:
             self.swept(
@@ -198,10 +200,13 @@ class Worker:
                 )
             )
             forget_dead(self.session.database)
+            forget_ended(self.session.database)
         except DiskbenchError as error:
             log.warning("%s", error.message)
 
-    def _feed(self, campaign: CampaignRow, machines: Sequence[MachineRecord]) -> Fed:
+    def _feed(
+        self, campaign: CampaignRow, machines: Sequence[MachineRecord], *, is_free: bool
+    ) -> Fed:
         name = campaign.campaign_id
         if name not in self._partitions:
             self._partitions[name] = partitions_of(self.session.database, name)
@@ -212,6 +217,7 @@ class Worker:
             reaches=self._reaches(campaign),
             keep=lambda ending: keep_ending(self.session, ending),
             machines=machines,
+            is_free=is_free,
             partitions=self._partitions[name],
         )
 
@@ -226,8 +232,6 @@ class Worker:
     def _check_cells(self, campaigns: dict[str, CampaignRow]) -> int:
         """Take the cells that this process may take, and look after its own; returns how many that
         it reaches are left without a process."""
-        from diskbench.engine.durable import cells, process
-
         database, me = self.session.database, self.session.executor_id
         mine = [
             cell
@@ -241,10 +245,14 @@ class Worker:
             cell.trial_id
             for cell in mine
             if cell.trial_id is not None
-            and (at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
+            and (process.at_work(cell.trial_id) if cell.owner == me else cell.owner in alive)
         }
-        # Of cells that somebody works on nothing needs to be asked.
-        asked = [cell.trial_id for cell in mine if cell.trial_id and cell.trial_id not in in_hand]
+        # Of cells that somebody works on, or that nobody had yet, nothing needs to be asked.
+        asked = [
+            cell.trial_id
+            for cell in mine
+            if cell.trial_id and cell.owner is not None and cell.trial_id not in in_hand
+        ]
         workflows = cells.known(asked)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
@@ -280,15 +288,13 @@ class Worker:
 
     def _find_cell(self, trial_id: str) -> None:
         """Restart the workflow of a cell of this process that no thread works on."""
-        from diskbench.engine.durable import process
-
-        state = self._vanished.look(trial_id, at_work=at_work(trial_id))
+        state = self._vanished.look(trial_id, at_work=process.at_work(trial_id))
         if state == "again":
             log.warning("resumes a cell that no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)
         elif state == "broken":
             fault = Problem(kind="Broken", message="a fault in diskbench ended its thread")
-            self.cells.settle(trial_id, None, fault, rented=True)
+            self.cells.settle(trial_id, None, fault)
 
     @property
     def _silence(self) -> float:

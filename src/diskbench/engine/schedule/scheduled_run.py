@@ -20,6 +20,7 @@ from diskbench.engine.matrix.campaign import begin_campaign, check_prices
 from diskbench.engine.matrix.matrix_file import read_matrix
 from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.errors import DiskbenchError, StoreUnavailable
+from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
 from diskbench.plan.occurrence import OccurrenceMoment, becomes
@@ -213,7 +214,7 @@ def _seed(file: MatrixFile, campaign_id: str) -> int:
 def _busy(held: LockedSchedule) -> str | None:
     running = held.open_campaign()
     if running is not None:
-        return f"matrix {running} still ran"
+        return f"matrix {short(running)} was still running"
     if held.occurrences():
-        return "an earlier one was still waiting"
+        return "an earlier due time was still waiting"
     return None

@@ -172,7 +172,7 @@ def backfill(
     if last > now:
         raise InvalidValue(
             f"--until {end} is in the future",
-            advice="leave --until out: a worker runs that time when it comes",
+            advice="leave --until out: a worker starts that time when it is due",
         )
     if first > last:
         raise InvalidValue(
@@ -187,7 +187,7 @@ def backfill(
     ]
     if len(wanted) > MOST_AT_ONCE:
         raise InvalidValue(
-            f"it was missed more than {MOST_AT_ONCE} times", advice="choose a shorter time"
+            f"it was missed more than {MOST_AT_ONCE} times", advice="choose a shorter range"
         )
     by_key = {iso(moment): moment for moment in wanted}
     with locked_schedule(database, name) as held:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from diskbench.hosts.jobs import UnitExit
     from diskbench.hosts.unit import Unit
 
-_ADVICE = "what was finished is kept; look at the machine's log (journalctl, dmesg), then run again"
+_ADVICE = "finished steps are kept; look at the machine's log (journalctl, dmesg), then run again"
 
 
 def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, bytes]) -> None:
@@ -33,7 +33,7 @@ def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, b
             f"fio hung in step {unit.name}: "
             + (hung if end.limit == "kill" else f"it was still running after {limit:.0f} s")
             + last_words(files),
-            advice="what it left is in the evidence; look at the disk (dmesg), or try a newer fio",
+            advice="its files are in the evidence; look at the disk (dmesg), or try a newer fio",
         )
 
 

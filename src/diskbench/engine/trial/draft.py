@@ -13,7 +13,7 @@ from diskbench import __version__
 from diskbench.catalog.prices.hourly import priced_region
 from diskbench.catalog.regions import check_region
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.probe import check_profile_suits
+from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.plan.burst_time import drain_s, time_scale_notes

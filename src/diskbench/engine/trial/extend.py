@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import LeaseEnd
-from diskbench.plan.duration import left_s, longest_s, renting_s
+from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.clock import database_time, iso
-from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.leases import extend_lease, lease_and_time, load_lease
 from diskbench.store.rows import load_results
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
     from diskbench.ports import RentWatch
+    from diskbench.store.leases import Lease
 
 GRACE = timedelta(hours=1)
 """A lease lasts twice the longest time of its runs, and this much longer; our choice."""
@@ -111,20 +112,20 @@ def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = No
     )
 
 
-def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
-    """Renew a draft's lease before its machine is rented, where the lease ends before its work can.
-    What was made under the old end, which was passed to the guest at its first boot, is released
-    first; nothing was measured on it. A lease that lasts long enough is unchanged.
+def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
+    """Renew a draft's lease before its machine is rented, where the lease ends before its work can;
+    returns the lease. What was made under the old end, which was passed to the guest at its first
+    boot, is released first; nothing was measured on it. A lease that lasts long enough stays.
 
     Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
     """
-    ends, renter = ends_at(session, draft.lease_id), session.renter(draft)
+    lease, now = lease_and_time(session.database, draft.lease_id)
+    ends, renter = _end_of(lease), session.renter(draft)
     assert draft.rental is not None
     assert renter is not None
     needed = timedelta(seconds=longest_s(draft) + renting_s(draft))
-    now = database_time(session.database)
     if ends is None or now + needed <= ends:
-        return
+        return lease
     reason = (
         f"the lease ends at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}) and "
         f"{_minutes(needed.total_seconds())} are needed"
@@ -134,16 +135,20 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> None:
             f"the machine that cells share cannot be used: {reason}",
             advice="the cell is tried again on a new machine",
         )
-    onlooker.note(f"{reason}: what was made for it is given back, and rented anew")
+    onlooker.note(f"{reason}: its resources are given back and rented again")
     renter.release(draft.lease_id, draft.rental.scope)
     until = expiry(session.database, draft)
     for lease_id in {draft.lease_id, draft.trial_id}:
         extend_lease(session.database, lease_id, until)
+    return load_lease(session.database, draft.lease_id)
 
 
 def ends_at(session: Session, lease_id: str) -> datetime | None:
     """The end of a lease according to its row; None where the row has none."""
-    lease = load_lease(session.database, lease_id)
+    return _end_of(load_lease(session.database, lease_id))
+
+
+def _end_of(lease: Lease | None) -> datetime | None:
     text = lease.expires_at if lease else None
     return datetime.fromisoformat(text) if text else None
 

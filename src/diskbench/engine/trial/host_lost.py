@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -13,15 +14,17 @@ if TYPE_CHECKING:
     from diskbench.ports import Renter
 
 
+@dataclass
 class Absence:
     """Called after every failed attempt to reach a machine; asks its provider each time.
 
     A machine that was not rented is never known to be gone.
     """
 
-    def __init__(self, plan: Plan, renter: Renter | None, note: Callable[[str], None]) -> None:
-        self._plan, self._renter, self._note = plan, renter, note
-        self._reason: str | None = None
+    plan: Plan
+    renter: Renter | None
+    note: Callable[[str], None]
+    _reason: str | None = None
 
     @property
     def is_final(self) -> bool:
@@ -30,13 +33,13 @@ class Absence:
 
     def noted(self, text: str) -> None:
         """Pass on the error `text`, and ask the provider whether the machine is gone."""
-        self._note(text)
-        if self._renter is None or self._plan.rental is None or self.is_final:
+        self.note(text)
+        if self.renter is None or self.plan.rental is None or self.is_final:
             return
         try:
-            self._reason = self._renter.gone(self._plan.lease_id, self._plan.rental.scope)
+            self._reason = self.renter.gone(self.plan.lease_id, self.plan.rental.scope)
         except DiskbenchError as error:
-            self._note(f"its provider does not say whether it is still there: {error.message}")
+            self.note(f"its provider does not say whether it is still there: {error.message}")
 
     def noted_or_raise(self, text: str) -> None:
         """As `noted`; raises RentalFailed once the machine is known to be gone."""
@@ -48,5 +51,5 @@ class Absence:
         if self._reason is not None:
             raise RentalFailed(
                 f"the machine is gone: {self._reason}",
-                advice="what was finished is kept; start the run again",
+                advice="finished steps are kept; start the run again",
             )

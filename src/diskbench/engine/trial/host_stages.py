@@ -9,7 +9,7 @@ TOLD_AFTER_S = 3.0
 """Seconds after which a stage gets a note; our choice."""
 _WORDS = {
     "start": "the step is being started on the host",
-    "check": "the host looks at the disk once more",
+    "check": "the host checks the disk again",
     "sync": "the host writes out older data (sync); fio starts after that",
     "cache-drop": "the host drops its page cache; fio starts after that",
     "canary": "the canary runs: a short checksum, and fio without a disk",

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 from diskbench.store.query import Filter, find_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from diskbench.engine.session import Session
+    from diskbench.model.result import StepResult
 
 log = logging.getLogger(__name__)
 
 
-def judge_trial(session: Session, trial_id: str) -> None:
+def judge_trial(
+    session: Session, trial_id: str, results: Mapping[str, Sequence[StepResult]] | None = None
+) -> None:
     """Judge the runs of a trial, so that `results list` shows their figure and trust at once.
+    `results` are their steps, where the caller has them.
 
     An error is logged and not raised: the trial is measured, and each later read judges it again.
     """
@@ -24,6 +30,6 @@ def judge_trial(session: Session, trial_id: str) -> None:
         runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
         if runs:
             evidence = session.evidence_of(trial_id)
-            trial_verdicts(session.database, evidence, runs, books=session.books)
+            trial_verdicts(session.database, evidence, runs, books=session.books, results=results)
     except Exception as error:  # noqa: BLE001 - whatever it is, the trial has ended well
         log.warning("no verdict yet: %s", error, extra={"trial": trial_id})

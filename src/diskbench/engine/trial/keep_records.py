@@ -7,15 +7,16 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.store.clock import database_time, iso
+from diskbench.store.clock import iso
 from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
-from diskbench.store.leases import load_lease, release_lease
+from diskbench.store.leases import lease_and_time, load_lease, release_lease
 from diskbench.store.machines import find_machine
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.leases import Lease
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,8 @@ def mark_released(session: Session, lease_id: str) -> None:
     release has happened already.
     """
     database = session.database
-    moment = iso(database_time(database))
-    lease = load_lease(database, lease_id)
+    lease, now = lease_and_time(database, lease_id)
+    moment = iso(now)
     if lease is not None and lease.state == "open":
         change = {"state": "released", "error": None, "released_at": moment}
         try:
@@ -41,12 +42,15 @@ def mark_released(session: Session, lease_id: str) -> None:
     release_lease(database, lease_id, at=moment)
 
 
-def keep_trial_rows(session: Session, trial_id: str, cell: CellRow | None = None) -> None:
+def keep_trial_rows(
+    session: Session, trial_id: str, cell: CellRow | None = None, lease: Lease | None = None
+) -> None:
     """Write the lease, timings and cell of a trial that has ended to the evidence, as they are in
-    its rows; `cell` is the cell's row as it is about to be, where the caller has it."""
+    its rows; `cell` is the cell's row as it is about to be, and `lease` its lease, where the caller
+    has them."""
     try:
         evidence = session.evidence_of(trial_id)
-        lease = load_lease(session.database, trial_id)
+        lease = lease or load_lease(session.database, trial_id)
         if lease is not None:
             keep_lease(evidence, lease)
         keep_trial(session.database, evidence, trial_id, cell)

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.ids import new_id
-from diskbench.engine.trial.parsed_once import ParsedOnce
-from diskbench.engine.trial.probe import Probed, check_parses, check_profile_suits, probe
-from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
-from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plugins import plugins
 from diskbench.providers.registry import provider
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
+    from diskbench.engine.trial.probe import ParsedOnce
     from diskbench.engine.trial.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
+    from diskbench.plan.trial import TrialIds
     from diskbench.ports import Host
 
 AT_ONCE = 32
 """Hosts that are examined at the same time; most of the time is spent waiting for them."""
+_NEEDED_TO_PLAN = (
+    "diskbench.engine.trial.probe",
+    "diskbench.engine.trial.same_machine",
+    "jinja2.sandbox",
+    "diskbench.plan.trial",
+    "diskbench.plan.expectation",
+)
+"""Imported while the hosts are connected to, and by one thread: two that import jinja2 at once can
+find half of it."""
 
 
 @dataclass
@@ -60,11 +68,21 @@ class Preparation:
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
+        connected = [self._pool.submit(self._connected, cell, new_id()) for cell in cells]
+        for name in _NEEDED_TO_PLAN:
+            import_module(name)
+        from diskbench.engine.trial.probe import ParsedOnce
+
         self._parsed = ParsedOnce()
-        self._found = [self._pool.submit(self._probed, cell) for cell in cells]
+        plugins()  # they say which cloud a host is in
+        self._found = [
+            self._pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
+        ]
 
     def result(self) -> Prepared:
         """Plans in the order of the cells."""
+        from diskbench.engine.trial.same_machine import queued_behind
+
         prepared = Prepared()
         for cell, future in zip(self._cells, self._found, strict=True):
             try:
@@ -83,43 +101,56 @@ class Preparation:
         self._pool.shutdown(wait=False)
         return prepared
 
-    def _probed(self, cell: Cell) -> tuple[Plan, Host]:
+    def _connected(self, cell: Cell, trial_id: str) -> tuple[str, Host]:
+        """The id of the cell's trial, and its host, connected."""
+        host = host_at(cell.address or "")
+        with self._timing.span("connect and look", trial_id):
+            host.connect()
+        return trial_id, host
+
+    def _examined(self, cell: Cell, connected: Future[tuple[str, Host]]) -> tuple[Plan, Host]:
+        from diskbench.plan.trial import TrialIds
+
+        trial_id, host = connected.result()  # runs already: it was submitted before
         names = TrialIds(
             campaign_id=self._campaign_id,
-            trial_id=new_id(),
+            trial_id=trial_id,
             run_ids=tuple(new_id() for _ in range(cell.runs)),
         )
         with self._timing.span("connect and look", names.trial_id):
-            return plan_on_host(
+            plan = plan_on_host(
+                host,
                 cell,
                 self._profile,
                 names,
                 self._books,
                 install_fio=self._install_fio,
-                parses=lambda host, plan: self._parsed.check(
-                    plan, partial(check_parses, host, plan)
-                ),
+                parsed=self._parsed,
             )
+        return plan, host
 
 
 def plan_on_host(
+    host: Host,
     cell: Cell,
     profile: Profile,
     names: TrialIds,
     books: Books,
     *,
     install_fio: bool,
-    parses: Callable[[Host, Plan], None] = check_parses,
-) -> tuple[Plan, Host]:
-    """The plan of `cell` on its existing machine, and the connected host. Raises UserError for a
-    reason why it cannot be measured."""
-    host = host_at(cell.address or "")
+    parsed: ParsedOnce,
+) -> Plan:
+    """The plan of `cell` on its existing machine, which stays connected. Raises UserError for a
+    reason why it cannot be measured, with the connection closed."""
+    from diskbench.engine.trial.probe import probe
+    from diskbench.plan.expectation import expectation_of
+    from diskbench.plan.trial import make_plan
+
     try:
-        probed: Probed = probe(host, cell, install_fio=install_fio)
+        probed = probe(host, cell, install_fio=install_fio)
         plan = make_plan(cell, profile, probed.facts, names, version=__version__)
-        parses(host, plan)
+        parsed.check(host, plan)
     except BaseException:
         host.close()
         raise
-    expectation = expectation_of(plan, books)
-    return plan.model_copy(update={"expectation": expectation}), host
+    return plan.model_copy(update={"expectation": expectation_of(plan, books)})

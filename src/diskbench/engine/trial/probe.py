@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
-from diskbench.fio.overrides import check_override
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
 from diskbench.hosts.facts import gather, gather_and_look
 from diskbench.hosts.install import install_fio as install
 from diskbench.hosts.parse_only import parse_only
 from diskbench.model.facts import DiskFacts
-from diskbench.plan.several_disks import check_several
 
 if TYPE_CHECKING:
-    from diskbench.fio.profiles import Profile
     from diskbench.model.facts import HostFacts
     from diskbench.model.spec import Cell, Plan, TargetSpec
     from diskbench.ports import Host
@@ -89,19 +88,6 @@ def _check_free(cell: Cell, facts: HostFacts) -> None:
         )
 
 
-def check_parses(host: Host, plan: Plan) -> None:
-    """Have the target's own fio parse every step; raises ProfileError with fio's words."""
-    parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
-
-
-def check_profile_suits(profile: Profile, cell: Cell) -> None:
-    """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
-    disks than it can be for; needs no machine."""
-    check_several(profile, cell)
-    for key, text in cell.parameters:
-        check_override(profile, key, text)
-
-
 NEEDED_TOOLS = ("awk", "tar", "sha256sum", "setsid", "mkfifo")
 """What a unit needs on its host beside fio and a POSIX shell."""
 
@@ -128,3 +114,44 @@ def _check_fio(facts: HostFacts, name: str) -> None:
             f"{name} has {facts.fio_version}; diskbench reads fio 3.16 and newer",
             advice="install a newer fio there",
         )
+
+
+@dataclass
+class ParsedOnce:
+    """Has fio parse a plan's job files once for all hosts with the same fio and the same jobs.
+    Those of replicates differ in their paths alone. Threads that need the same check wait for the
+    first."""
+
+    _parsed: dict[str, Future[bool]] = field(default_factory=dict)
+
+    def check(self, host: Host, plan: Plan) -> None:
+        """Have the target's own fio parse every step, unless the same fio has parsed the same jobs
+        before. Raises ProfileError with fio's words."""
+        key, first = _key(plan), Future[bool]()
+        known = self._parsed.setdefault(key, first)
+        if known is not first and known.result():
+            return
+        try:
+            parse_only(host, [(step.name, stand_in(step).job) for step in plan.steps])
+        except BaseException:
+            first.set_result(False)  # the other hosts then run the check with their own fio
+            if known is first:
+                del self._parsed[key]
+            raise
+        first.set_result(True)
+
+
+def _key(plan: Plan) -> str:
+    facts = plan.facts
+    text = (facts.fio_version, facts.fio_engines, _jobs_without_paths(plan))
+    return hashlib.sha256(repr(text).encode()).hexdigest()
+
+
+def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
+    """The job files without the trial's own path: the part that is equal on every host."""
+    target = plan.target
+    own = [target.work_dir or target.device or target.path, *(d.device for d in target.others)]
+    jobs = [step.job for step in plan.steps]
+    for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
+        jobs = [job.replace(path, "") for job in jobs]
+    return tuple(jobs)

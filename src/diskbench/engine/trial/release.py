@@ -120,7 +120,7 @@ def release(session: Session, plan: Plan) -> None:
     except DiskbenchError as error:
         raise ReleaseFailed(
             f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
-            advice=f"when it answers again: diskbench gc {plan.trial_id}",
+            advice=f"when that is possible again: diskbench gc {plan.trial_id}",
         ) from error
     mark_released(session, plan.trial_id)
 

@@ -7,14 +7,14 @@ failure the caller releases what was made (engine/matrix/cell_steps.py).
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
 from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.host_lost import Absence
-from diskbench.engine.trial.probe import check_parses, probe
+from diskbench.engine.trial.probe import probe
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.hosts.connect import host_at
 from diskbench.hosts.patience import patiently
@@ -27,7 +27,6 @@ from diskbench.plan.expectation import expectation_of
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
-from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
 
@@ -39,14 +38,15 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.parsed_once import ParsedOnce
-    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.probe import ParsedOnce
+    from diskbench.engine.trial.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Plan
     from diskbench.ports import Host, Renter, RentWatch
+    from diskbench.store.leases import Lease
 
 
 def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
@@ -63,9 +63,9 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
             f"profile {draft.cell.profile!r} is not the one that this run was planned with",
             advice="start a new run; what was rented for this one is given back",
         )
-    renew(session, draft, onlooker)
+    lease = renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
-        acquired = _acquired(renter, _claim(session, draft), draft.rental, onlooker)
+        acquired = _acquired(renter, _claim(session, draft, lease), draft.rental, onlooker)
     if onlooker.stopping():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
@@ -130,7 +130,7 @@ def _plan_on_machine(
             "notes": draft.notes,
         }
     )
-    parsed.check(plan, partial(check_parses, host, plan))
+    parsed.check(host, plan)
     expectation = expectation_of(plan, books)
     return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
 
@@ -191,8 +191,7 @@ def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> H
     return facts.model_copy(update={"cloud": facts.cloud.model_copy(update={"verified": proven})})
 
 
-def _claim(session: Session, plan: Plan) -> Claim:
-    lease = load_lease(session.database, plan.lease_id)
+def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
     assert lease is not None
     assert lease.expires_at is not None
     return Claim(
@@ -204,22 +203,16 @@ def _claim(session: Session, plan: Plan) -> Claim:
     )
 
 
+@dataclass(frozen=True)
 class Onlooker:
-    """The callbacks that a provider gets while it rents (ports.RentWatch)."""
+    """The callbacks that a provider gets while it rents: see ports.RentWatch."""
 
-    def __init__(
-        self, session: Session, trial_id: str, stop: Stop, note: Callable[[str, str], None]
-    ) -> None:
-        self._session, self._trial_id, self._stop, self._note = session, trial_id, stop, note
-
-    @property
-    def asked(self) -> threading.Event:
-        """The event that is set when this trial should stop."""
-        return self._stop.of(self._trial_id)
-
-    def note(self, text: str) -> None:
-        """See ports.RentWatch.note."""
-        self._note(self._trial_id, text)
+    trial_id: str
+    asked: threading.Event
+    """The event that is set when this trial should stop."""
+    note: Callable[[str], None]
+    secret: Callable[[], SecretBytes]
+    timing: Timing
 
     def stopping(self) -> bool:
         """See ports.RentWatch.stopping."""
@@ -227,12 +220,8 @@ class Onlooker:
 
     def span(self, name: str) -> AbstractContextManager[None]:
         """See ports.RentWatch.span."""
-        return self._session.timing.span(f"rent: {name}", self._trial_id)
+        return self.timing.span(f"rent: {name}", self.trial_id)
 
     def host(self, access: SshAccess, address: str) -> Host:
         """See ports.RentWatch.host."""
         return host_at(address, access.config)
-
-    def secret(self) -> SecretBytes:
-        """See ports.RentWatch.secret."""
-        return self._session.secret()

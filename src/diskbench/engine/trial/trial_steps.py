@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 from diskbench.engine.trial.broken_step import raise_if_broken
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.host_stages import Stages
-from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.step_unit import unit_of
-from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.timing import Timing
-from diskbench.engine.trial.watch import Watcher
+from diskbench.engine.trial.watch import ProgressRow
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -43,11 +40,13 @@ from diskbench.store.parse_step import step_result
 from diskbench.store.rows import begin_run, save_step
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
+    from diskbench.engine.session import Session
+    from diskbench.engine.trial.retry import RetryPolicy
+    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.trial.watch import Watcher
     from diskbench.hosts.unit import Unit
+    from diskbench.model.result import Tick
     from diskbench.model.spec import Plan, Step
-    from diskbench.ports import EvidenceStore, Host, Renter
     from diskbench.store.archive import KeptStep
 
 T = TypeVar("T")
@@ -61,15 +60,10 @@ class LiveStations:
     workflow unfinished, so that another process can continue it.
     """
 
-    database: sa.Engine
-    evidence_of: Callable[[str], EvidenceStore]
-    """The store of a trial, by its id."""
-    connect: Callable[[Plan], Host]
-    watcher: Watcher
+    session: Session
     stop: Stop
+    watcher: Watcher
     retry: RetryPolicy
-    renter: Callable[[Plan], Renter | None] = lambda _: None
-    timing: Timing = field(default_factory=Timing)
     _made: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The commands of the workspaces that `begin` made, by trial id, until `prepare` takes them."""
 
@@ -81,7 +75,7 @@ class LiveStations:
         """Prepare, and start the first step without waiting for it; the workflow repeats both."""
         first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
         if first is not None and not asked.is_set():
-            host, unit = self.connect(plan), unit_of(plan, 0, first)
+            host, unit = self.session.connect(plan), unit_of(plan, 0, first)
             if plan.target.filesystem == "none" and not unit.root:  # one round trip for both
                 self._hold_credit(plan, first)
                 if start(host, unit, first=directories_script(plan.target)):
@@ -111,7 +105,7 @@ class LiveStations:
             return Outcome(state="done", commands=made)  # a moment ago, by `begin`
         try:
             commands = self._patiently(
-                plan, lambda: make_workspace(self.connect(plan), plan.target, asked.is_set)
+                plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
             )
         except Interrupted:
             return self._stopped(plan)
@@ -128,10 +122,10 @@ class LiveStations:
             return Outcome(state="failed", problem=problem_of(error))
 
     def _finish_run(self, plan: Plan, end: RunEnd, prepared: Outcome) -> None:
-        with self.timing.span("store", plan.trial_id):
+        with self.session.timing.span("store", plan.trial_id):
             finish_run(
-                self.database,
-                self.evidence_of(plan.trial_id),
+                self.session.database,
+                self.session.evidence_of(plan.trial_id),
                 plan,
                 end.run_index,
                 end.state,
@@ -144,13 +138,12 @@ class LiveStations:
 
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
-        begin_run(self.database, run_id)
+        begin_run(self.session.database, run_id)
         self._hold_credit(plan, step)
-        self.watcher.step_started(plan.trial_id, run_index, step)
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped or kept is None:
             return self._stopped(plan)
-        with self.timing.span("store", plan.trial_id):
+        with self.session.timing.span("store", plan.trial_id):
             result = step_result(
                 step,
                 run_id,
@@ -159,23 +152,31 @@ class LiveStations:
                 started_at=kept.record.started_at,
                 finished_at=kept.record.finished_at,
             )
-            save_step(self.database, run_id, result)
+            save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
 
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
         came before anything was started), and whether the step was stopped."""
-        host, unit = self.connect(plan), unit_of(plan, run_index, step)
+        progress = ProgressRow(self.session.database, plan.run_ids[run_index], step)
+
+        def tick(measured: Tick) -> None:
+            self.watcher.tick(plan.trial_id, measured)
+            progress.write(measured)
+
+        progress.write(None)
+        self.watcher.step_started(plan.trial_id, run_index, step)
+        host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
 
         try:
-            with self.timing.span("start and watch", plan.trial_id):
+            with self.session.timing.span("start and watch", plan.trial_id):
                 end = start_and_watch(
                     host,
                     unit,
-                    on_tick=lambda tick: self.watcher.tick(plan.trial_id, tick),
+                    on_tick=tick,
                     should_stop=lambda: asked.is_set() or absence.is_final,
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                     on_lost=absence.noted,
@@ -192,7 +193,7 @@ class LiveStations:
             raise type(error)(error.message + words, advice=error.advice) from error
         if not end.began:
             return None, True
-        self.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
+        self.session.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)
         times = (end.started_unix_s, end.ended_unix_s)
         if not end.started_unix_s:  # fio never ran
             times = (time.time(), time.time())
@@ -214,20 +215,20 @@ class LiveStations:
         stopped: bool,
     ) -> KeptStep:
         """Fetch the files of a unit and write them to the evidence store."""
-        host, run_id = self.connect(plan), plan.run_ids[run_index]
+        host, run_id = self.session.connect(plan), plan.run_ids[run_index]
 
         def note(text: str) -> None:
             self.watcher.note(plan.trial_id, text)
 
         with tempfile.TemporaryDirectory(prefix="diskbench-") as directory:
-            with self.timing.span("collect", plan.trial_id):
+            with self.session.timing.span("collect", plan.trial_id):
                 paths = self._patiently(
                     plan, lambda: collect(host, unit, Path(directory), on_note=note)
                 )
             started, finished = (_iso(t) for t in times)
-            with self.timing.span("store", plan.trial_id):
+            with self.session.timing.span("store", plan.trial_id):
                 return write_step_evidence(
-                    self.evidence_of(plan.trial_id),
+                    self.session.evidence_of(plan.trial_id),
                     run_id,
                     step,
                     {path.name: path for path in paths},
@@ -245,12 +246,14 @@ class LiveStations:
             raise undelivered(error) from error
 
     def _absence(self, plan: Plan) -> Absence:
-        return Absence(plan, self.renter(plan), lambda text: self.watcher.note(plan.trial_id, text))
+        return Absence(
+            plan, self.session.renter(plan), lambda text: self.watcher.note(plan.trial_id, text)
+        )
 
     def _hold_credit(self, plan: Plan, step: Step) -> None:
         """Switch the disk's credit off while it is filled, where the provider can do that, so that
         filling uses up none (docs/design.md#lab)."""
-        renter: object = self.renter(plan)
+        renter: object = self.session.renter(plan)
         if isinstance(renter, HoldsCredit):
             renter.set_credit(plan.lease_id, on=step.role != "fill")
 

@@ -79,7 +79,7 @@ TABLE: ErrorTable = (
         codes=("(Filter|Tag)LimitExceeded", "RequestResourceCountExceeded"),
     ),
     ErrorRow(
-        InvalidValue, "the machine takes no more disks: {told}",
+        InvalidValue, "the machine supports no more disks: {told}",
         "choose a larger --instance-type, or a smaller --count",
         codes=("AttachmentLimitExceeded",),
     ),

@@ -57,12 +57,12 @@ def find_volume(
     disk = named[0]
     if not nvme and before is None:
         raise RentalFailed(
-            f"{disk.node} was there before it could be seen to appear, and has no serial",
+            f"{disk.node} existed before diskbench could see it appear, and has no serial",
             advice="nothing was written; start a new run",
         )
     if known & disk.keys:
         raise RentalFailed(
-            f"{disk.node} answers to {volume.id} but was there before that was attached",
+            f"{disk.node} answers to {volume.id} but existed before the attachment",
             advice="nothing was written; report this image: its disks have misleading names",
         )
     if disk.size_bytes != volume.size_bytes:

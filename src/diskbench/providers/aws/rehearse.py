@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _ALLOWED = "DryRunOperation"
 _ADVICE = "allow it: diskbench doctor --print-policy aws has all that is needed"
 _UNTRIED = (
-    "what changes or deletes (AttachVolume, AuthorizeSecurityGroupIngress, TerminateInstances …), "
-    "which needs something that carries the lease's tag; and whether there is capacity, which EC2 "
-    "does not tell"
+    "calls that change or delete (AttachVolume, AuthorizeSecurityGroupIngress, "
+    "TerminateInstances …), because they need a resource with the lease's tag; and capacity, which "
+    "EC2 does not report"
 )
 
 

@@ -116,7 +116,7 @@ TABLE: ErrorTable = (
         statuses=(401,),
     ),
     ErrorRow(
-        AccessDenied, "the subscription does not use {name} yet: {told}",
+        AccessDenied, "the subscription is not registered for {name}: {told}",
         "az provider register --namespace {name} --wait",
         codes=(
             "MissingSubscriptionRegistration", "SubscriptionNotRegistered",

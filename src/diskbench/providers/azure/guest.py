@@ -47,13 +47,13 @@ def find_lun(
     disk = named[0]
     if before is None:
         raise RentalFailed(
-            f"{disk.node} was there before it could be seen to appear",
+            f"{disk.node} existed before diskbench could see it appear",
             advice="nothing was written; start a new run",
         )
     known = {key for disk in before for key in keys(disk)}
     if known & keys(disk):
         raise RentalFailed(
-            f"{disk.node} answers to LUN {lun} but was there before that was attached",
+            f"{disk.node} answers to LUN {lun} but existed before the attachment",
             advice="nothing was written; report this image: its disks have misleading names",
         )
     if disk.size_bytes != size_bytes:

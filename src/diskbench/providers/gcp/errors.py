@@ -33,8 +33,8 @@ _BUSY = (
 CONSTRAINTS = {
     "compute.vmExternalIpAccess": "add --iap (IAP TCP forwarding), or --no-public-ip where the "
     "machine's private address is reached",
-    "compute.requireOsLogin": "diskbench does not use OS Login, as the lease's own key is the only "
-    "one that is let in: rent in a project that is exempt",
+    "compute.requireOsLogin": "diskbench does not use OS Login, because a machine accepts only the "
+    "lease's own key: rent in a project that is exempt",
     "compute.requireShieldedVm": "choose an --image that is UEFI_COMPATIBLE, as ubuntu is",
 }
 """Constraint of an organisation → what to do. Compute Engine names it in the message alone."""
@@ -71,7 +71,7 @@ TABLE: ErrorTable = (
         found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
     ),
     ErrorRow(
-        AccessDenied, "the project does not use the Compute Engine API: {told}",
+        AccessDenied, "the Compute Engine API is not enabled in the project: {told}",
         "gcloud services enable compute.googleapis.com",
         codes=("accessNotConfigured", "SERVICE_DISABLED", "unknownApi"),
     ),

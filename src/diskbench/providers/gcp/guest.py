@@ -48,7 +48,7 @@ def find_disk(
     known = {key for disk in before or () for key in disk.keys}
     if known & disk.keys:
         raise RentalFailed(
-            f"{disk.node} answers to {device_name} but was there before that was attached",
+            f"{disk.node} answers to {device_name} but existed before the attachment",
             advice="nothing was written; report this image: its disks have misleading names",
         )
     _check_size(disk, device_name, size_bytes)

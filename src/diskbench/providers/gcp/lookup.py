@@ -203,8 +203,8 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
             advice="choose one with --instance-type, or another --region",
         )
     raise InvalidValue(
-        f"no machine in the catalogue lets all of {here.wanted.count} × {here.wanted.type} of "
-        f"{size_gib:,} GiB through",
+        f"no machine in the catalogue supports the full rate of {here.wanted.count} × "
+        f"{here.wanted.type} of {size_gib:,} GiB",
         advice="choose one with --instance-type: its limit is measured then",
     )
 
@@ -246,7 +246,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
         raise InvalidValue(
             f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
-            advice="add --security-group TAG, a network tag that a rule there lets SSH in for",
+            advice="add --security-group TAG, a network tag for which a rule there allows SSH",
             field="subnet",
         )
     return GcpNetwork(network=network, subnetwork=_path(str(subnet["selfLink"])))

@@ -98,7 +98,7 @@ def acquire(
         record = read_record(here)
         if record is not None and not _same(record.request, request):
             raise InvalidValue(
-                f"lease {lease_id} is of a lab host that was asked for otherwise",
+                f"lease {lease_id} belongs to a lab host with another request",
                 advice=f"give it back first: diskbench gc {lease_id}",
             )
         if record is not None and record.acquired and revive(here, groups):

@@ -40,4 +40,4 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
     if spec.spot:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
-        yield f"SSH is open to everybody ({spec.ssh_cidr}); only the lease's key gets in"
+        yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"

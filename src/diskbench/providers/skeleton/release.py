@@ -71,7 +71,7 @@ def _listing(lease_id: str, where: str) -> Iterator[None]:
         yield
     except DiskbenchError as error:
         raise ReleaseFailed(
-            f"not given back in {where}: what is there of {lease_id} could not be listed: "
+            f"not given back in {where}: the resources of {lease_id} could not be listed: "
             f"{error.message}",
             advice=_then_gc(error, lease_id),
         ) from error

@@ -42,12 +42,12 @@ TABLE: ErrorTable = (
         codes=("InvalidLogin", "NoSubjectName", "PasswordExpired", "InvalidLocale"),
     ),
     ErrorRow(
-        RentalFailed, "the datastore {datastore} has no room at {action}: {told}",
+        RentalFailed, "the datastore {datastore} has no free space at {action}: {told}",
         "give a smaller --size, another --datastore, or --provisioning thin",
         codes=("NoDiskSpace", "InsufficientStorageSpace", "DatastoreNotWritableOnHost"),
     ),
     ErrorRow(
-        NoCapacity, "vSphere has no room for the machine at {action}: {told}",
+        NoCapacity, "vSphere has no capacity for the machine at {action}: {told}",
         "give fewer --vcpus or less --memory, another --cluster or --host, or wait",
         codes=(
             "InsufficientResourcesFault", "InsufficientMemoryResourcesFault",

@@ -81,7 +81,7 @@ def _by_appearance(
     """The new NVMe disks; their order does not matter, since all are equal."""
     if before is None:
         raise RentalFailed(
-            "the disk was there before it could be seen to appear, and has no identifier",
+            "the disk existed before diskbench could see it appear, and has no identifier",
             advice="nothing was written; start a new run, or use --controller pvscsi",
         )
     known = {key for disk in before for key in _places(disk)}
@@ -114,7 +114,7 @@ def _is(disk: GuestDisk, one: VirtualDisk) -> bool:
 def _check(disk: GuestDisk, one: VirtualDisk, known: frozenset[str] | set[str]) -> None:
     if known & disk.keys:
         raise RentalFailed(
-            f"{disk.node} answers to {one.uuid} but was there before that was attached",
+            f"{disk.node} answers to {one.uuid} but existed before the attachment",
             advice="nothing was written; report this template: its disks have misleading names",
         )
     if disk.size_bytes != one.size_bytes:

@@ -84,4 +84,4 @@ def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
     if wanted.controller == "nvme" and version is not None and version < _NVME_HARDWARE:
         yield f"virtual hardware {version} of {details.template.name} has no NVMe controller"
     if wanted.size_gib * GIB > details.free_bytes // 2:
-        yield f"the disk takes more than half of what is free on {details.datastore.name}"
+        yield f"the disk needs more than half of the free space on {details.datastore.name}"

@@ -15,7 +15,7 @@ class VsphereOptions(Options):
         None, "Datastore that the disk is made on.", metavar="NAME", in_key="disk"
     )
     storage_policy: str | None = option(
-        None, "Storage policy, in place of a datastore.", metavar="NAME", in_key="disk"
+        None, "Storage policy, instead of a datastore.", metavar="NAME", in_key="disk"
     )
     provisioning: str | None = option(
         None,
@@ -28,7 +28,7 @@ class VsphereOptions(Options):
     )
     iops_limit: int | None = option(
         None,
-        "IOPS the host lets the disk do; a request above 32 KiB counts as several.",
+        "IOPS limit of the host for the disk; a request above 32 KiB counts as several.",
         metavar="N",
         ge=16,
     )
@@ -50,7 +50,7 @@ class VsphereOptions(Options):
     )
     esxi_host: str | None = option(
         None,
-        "ESXi host to run on, in place of a cluster.",
+        "ESXi host to run on, instead of a cluster.",
         flag="--host",
         metavar="NAME",
         in_key="no",

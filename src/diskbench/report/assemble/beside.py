@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class BesideRow:
     """One step and direction of one subject. `measured` has no unit for IOPS; `n` is the number of
-    machines behind it; `ratio` is measured over promised, None where nothing is promised. What is
+    machines behind it; `ratio` is measured over promised, None where nothing is promised;
+    `on_credit`: it is burst credit that was measured, and what was promised of it. What is
     judged of the whole step stands with its first direction and is empty with the others."""
 
     step: str
@@ -35,6 +36,7 @@ class BesideRow:
     ratio: float | None = None
     limit: str = ""
     trust: str = ""
+    on_credit: bool = False
 
 
 def rows_of_views(named: Iterable[tuple[str, TrialView]]) -> tuple[BesideRow, ...]:
@@ -88,6 +90,7 @@ def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict], *, first: b
         ratio=here.ratio,
         limit=short_limit(here.limiter.name),
         trust=trust_of(verdicts),
+        on_credit=here.kind == "burst",
     )
 
 
@@ -104,6 +107,7 @@ def _of_replicates(name: str, line: ReplicateLine) -> BesideRow:
         ratio=verdict.ratio if verdict else None,
         limit=short_limit(verdict.limiter.name) if verdict else "",
         trust=verdict.trust if verdict else "",
+        on_credit=verdict is not None and verdict.kind == "burst",
     )
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.plan.step_lookup import expected_of, place_of
-
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
@@ -107,7 +105,8 @@ def courses(
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
-        expected = expected_of(plan, index, of_round=of_round, run=run) or (said or {}).get(index)
+        expected = plan.expected_of(index, of_round=of_round, run=run) if plan else None
+        expected = expected or (said or {}).get(index)
         steps.append(
             StepCourse(
                 run_id=str(first["run_id"][0]),
@@ -207,7 +206,7 @@ def _predicted(
     if expected is None or not expected.bursts:
         return None
     foreseen = plan.expectation if plan else None
-    step = foreseen.step(place_of(plan, index), run) if plan and foreseen else None
+    step = foreseen.step(plan.place_of(index), run) if plan and foreseen else None
     gone = [
         credit
         for credit in (foreseen.credits if foreseen else ())

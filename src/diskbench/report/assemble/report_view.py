@@ -49,7 +49,8 @@ class Report:
     `left_out` says what was not drawn or read, and why. `folded`: each of several trials has its
     own section. `published`: the readers did not measure it, so they get no next step. `common` is
     the part of the subject that all groups share, which their short names leave out. `chart` names
-    the only requested chart; empty: all."""
+    the only requested chart; empty: all. `matrix` is the name and title of the matrix that all
+    trials belong to; empty: there is none."""
 
     asked: str
     groups: tuple[Group, ...]
@@ -62,6 +63,7 @@ class Report:
     published: bool = False
     common: str = ""
     chart: str = ""
+    matrix: str = ""
 
     @property
     def trials(self) -> tuple[TrialView, ...]:
@@ -81,9 +83,11 @@ class Report:
 
     @property
     def title(self) -> str:
-        """The title of its trial, or `7 trials with 12 runs: disk=gp2`."""
+        """The title of its trial; that of the matrix; or `7 trials with 12 runs: disk=gp2`."""
         if self.single is not None:
             return self.single.subject.title
+        if self.matrix:
+            return self.matrix
         runs = f" with {counted(self.runs, 'run')}" if self.runs != len(self.trials) else ""
         asked = f": {self.asked}" if self.asked else ""
         return f"{counted(len(self.trials), 'trial')}{runs}{asked}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import trust_words
+from diskbench.report.assemble.large_blocks import in_large_blocks
 from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.charts.measure import title
 from diskbench.report.charts.point import ChartPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.report_view import Group
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepValue:
-    """The IOPS of one step of one trial, and of each run; `kind` is the kind of its level."""
+    """The rate of one step of one trial, and of each run: bytes per second for large blocks, else
+    IOPS; `kind` is the kind of its level."""
 
     step: str
     direction: str
+    metric: Literal["iops", "bytes_per_s"]
     values: tuple[float, ...]
     run_ids: tuple[str, ...]
     value: float
@@ -37,41 +41,49 @@ def step_values(view: TrialView) -> list[StepValue]:
     if not trial.verdicts:
         ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
         return [
-            StepValue(line.step, line.direction, line.by_run, ids, line.iops.median)
+            StepValue(line.step, line.direction, "iops", line.by_run, ids, line.iops.median)
             for line in view.lines
             if line.iops is not None and line.runs == len(ids) and min(line.by_run)
         ]
     values = []
     for step, verdicts in verdicts_by_step(trial.verdicts).items():
+        main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
+        large = in_large_blocks(main.iops or 0.0, main.bytes_per_s or 0.0)
+        metric: Literal["iops", "bytes_per_s"] = "bytes_per_s" if large else "iops"
         rates = {
-            verdict.run_id: verdict.stands_for.iops
+            verdict.run_id: rate
             for verdict in verdicts
-            if verdict.stands_for.iops
+            if (rate := getattr(verdict.stands_for, metric))
         }
         if rates:
-            main = shown([verdict for verdict in verdicts if verdict.run_id in rates]).stands_for
+            value, kind = getattr(main, metric), main.kind or ""
             figures, ids = tuple(rates.values()), tuple(rates)
-            values.append(StepValue(step, "total", figures, ids, main.iops or 0.0, main.kind or ""))
+            values.append(StepValue(step, "total", metric, figures, ids, value, kind))
     return values
 
 
 def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
     """Steps of `least` trials or more, by step and direction, a point per trial; labels leave out
     the words that all of them share."""
-    steps: dict[tuple[str, str], list[ChartPoint]] = {}
+    steps: dict[tuple[str, str, str], list[ChartPoint]] = {}
     for group in groups:
         for view in group.trials:
             for value in step_values(view):
-                steps.setdefault((value.step, value.direction), []).append(
-                    _point(group, view, value)
-                )
+                key = value.step, value.direction, value.metric
+                steps.setdefault(key, []).append(_point(group, view, value))
     return {
-        step
-        if direction == "total" or direction in step
-        else f"{step} {direction}": _distinct_labels(of)
-        for (step, direction), of in steps.items()
+        _heading(step, direction, metric, steps): _distinct_labels(of)
+        for (step, direction, metric), of in steps.items()
         if len(of) >= least
     }
+
+
+def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str, ...]]) -> str:
+    """The step, with what distinguishes it: its direction, and its unit if trials measured a step
+    of this name in small and in large blocks."""
+    name = step if direction == "total" or direction in step else f"{step} {direction}"
+    units = {other for of, way, other in known if (of, way) == (step, direction)}
+    return name if len(units) == 1 else f"{name}, {title(metric)}"
 
 
 def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
@@ -93,7 +105,7 @@ def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
     several = len(value.values) > 1
     return ChartPoint(
         label=group.name,
-        metric="iops",
+        metric=value.metric,
         value=value.value,
         direction=value.direction,
         key=trial.trial_id,

@@ -6,7 +6,7 @@ import contextlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from diskbench import __version__
 from diskbench.errors import UserError
@@ -19,17 +19,16 @@ from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import read_trial
-from diskbench.results.trial_figures import common_fields, subject_of, words
+from diskbench.results.stored_trial import read_trial, read_trials
+from diskbench.results.subject import common_fields, subject_of, words
+from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
-from diskbench.store.rows import load_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.report.assemble.report_view import Group
     from diskbench.report.assemble.summary_text import LastingFall
@@ -37,10 +36,12 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.trial_view import TrialView
     from diskbench.results.run_evidence import OpenStore
     from diskbench.results.selection import Selection
-    from diskbench.results.stored_trial import StoredTrial
+    from diskbench.results.stored_trial import ReadTrial, StoredTrial
 
-_RUNS_AT_ONCE = 500
-"""Runs whose steps are loaded together, in as many statements as of one run."""
+Row = TypeVar("Row")
+RUNS_AT_ONCE = 64
+"""Runs whose rows and evidence are read together: fio's reports on their steps are in memory, which
+may be some 100 KB each."""
 
 
 class ReportReader:
@@ -58,6 +59,7 @@ class ReportReader:
         self.evidence = EvidenceOfRuns(open_store, evidence_url)
         self._is_suspended = is_suspended
         self._books = open_books()
+        self._ready: dict[str, ReadTrial] = {}
 
     def read(
         self, runs: Sequence[Run], shown: Callable[[TrialFacts], TrialFacts] | None = None
@@ -70,10 +72,10 @@ class ReportReader:
             rows_of[row.trial_id].append(row)
         stored: dict[str, StoredTrial] = {}
         groups: dict[Any, list[TrialFacts]] = defaultdict(list)
-        for trial_id, rows, steps in self._with_steps(rows_of):
+        for trial_id, rows, ready in self._prepared(rows_of):
             suspended = any(row.state != "done" for row in rows) and self._is_suspended(trial_id)
             trial = read_trial(
-                self.database, rows, self.evidence, self._books, steps=steps, suspended=suspended
+                self.database, rows, self.evidence, self._books, ready=ready, suspended=suspended
             )
             stored[trial_id] = replace(trial, steps={}, audits=())  # what is drawn needs neither
             facts = trial_facts(trial)
@@ -95,20 +97,19 @@ class ReportReader:
         )
         return ReadReport(views, stored, words(common))
 
-    def _with_steps(
+    def prepare(self, rows_of: Mapping[str, Sequence[Run]]) -> None:
+        """Read what is stored of trials that are read one by one afterwards. A caller names few
+        runs at a time: all of them are in memory."""
+        self._ready |= read_trials(self.database, rows_of, self.evidence)
+
+    def _prepared(
         self, rows_of: Mapping[str, Sequence[Run]]
-    ) -> Iterator[tuple[str, Sequence[Run], Mapping[str, Sequence[StepResult]]]]:
-        """Trials with their runs and the steps of these, so few at a time that the steps of many
-        runs are not in memory together."""
-        waiting: list[str] = []
-        for number, trial_id in enumerate(rows_of, 1):
-            waiting.append(trial_id)
-            ids = [row.run_id for one in waiting for row in rows_of[one]]
-            if len(ids) >= _RUNS_AT_ONCE or number == len(rows_of):
-                steps = load_results(self.database, *ids)
-                for one in waiting:
-                    yield one, rows_of[one], {row.run_id: steps[row.run_id] for row in rows_of[one]}
-                waiting = []
+    ) -> Iterator[tuple[str, Sequence[Run], ReadTrial]]:
+        """Trials with their runs and what is stored of them, as many at a time as RUNS_AT_ONCE."""
+        for few in few_at_a_time(rows_of):
+            self.prepare({one: rows for one, rows in few.items() if one not in self._ready})
+            for trial_id, rows in few.items():
+                yield trial_id, rows, self._ready.pop(trial_id)
 
     def _read_ahead(self, runs: Sequence[Run]) -> None:
         """Make the series of runs that have none yet, such as imported ones: all at once is faster
@@ -120,6 +121,19 @@ class ReportReader:
             store = self.evidence.store(rows[0])
             if store is not None:
                 read_series_ahead(store, [row.run_id for row in rows])
+
+
+def few_at_a_time(rows_of: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Sequence[Row]]]:
+    """Trials in their order, each with its runs, together as many as have RUNS_AT_ONCE runs; at
+    least one trial."""
+    few: dict[str, Sequence[Row]] = {}
+    for trial_id, rows in rows_of.items():
+        if few and sum(map(len, few.values())) + len(rows) > RUNS_AT_ONCE:
+            yield few
+            few = {}
+        few[trial_id] = rows
+    if few:
+        yield few
 
 
 def _view(trial: TrialFacts, *, alone: bool) -> TrialView:
@@ -161,10 +175,21 @@ def stored_report(
         inside_of=str(run.run_id),
         common=read.common,
         made=f"made {now} by diskbench {__version__}",
+        matrix=_matrix(reader.database, runs),
     )
     if chart is not None:
         return replace(report, over=drawn_alone(chart, data, PAGE), chart=chart)
     return with_charts(report, data)
+
+
+def _matrix(database: Engine, runs: Sequence[Run]) -> str:
+    """`nightly: gp2 beside gp3` when all runs are of one matrix; empty for others."""
+    ids = {run.campaign_id for run in runs}
+    known = find_matrix(database, ids.pop()) if len(ids) == 1 else None
+    if known is None:
+        return ""
+    title = known.spec.get("title")
+    return f"{known.name}: {title}" if title else known.name
 
 
 def with_charts(report: Report, data: ChartData) -> Report:

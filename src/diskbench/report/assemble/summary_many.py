@@ -51,11 +51,11 @@ def counted(count: int, noun: str) -> str:
 def _counted(report: Report) -> str:
     trials = [trial.trial for trial in report.trials]
     machines = len({trial.machine or trial.trial_id for trial in trials})
-    of = counted(len(report.groups), "subject")
-    return (
-        f"{counted(report.runs, 'run')} in {counted(len(report.trials), 'trial')} on "
-        f"{counted(machines, 'machine')} measured {of}."
-    )
+    what = counted(len(report.groups), "configuration")
+    trials_run = counted(len(trials), "trial")
+    if report.runs != len(trials):
+        trials_run += f" with {counted(report.runs, 'run')}"
+    return f"{what} measured in {trials_run} on {counted(machines, 'machine')}."
 
 
 def _apart(report: Report) -> str:

@@ -38,7 +38,7 @@ BECAUSE: dict[LimiterName, str] = {
     "vm-cached-iops": "that is the machine's limit on cached operations a second, not the disk's",
     "vm-cached-throughput": "that is the machine's limit on cached bytes a second, not the disk's",
     "latency": "each I/O takes its time, and the queue depth limits how many run at once",
-    "offered": "the load asked for no more",
+    "offered": "the load requested no more",
     "credit": "its burst credit was used up",
     "client": "the load generator used up its CPU, so the disk may be faster",
     "other-process": "another program used the CPU of the load generator's machine, so the disk "
@@ -179,7 +179,7 @@ def _bought(trial: TrialFacts) -> str:
 def _gave(verdicts: Sequence[Verdict]) -> str:
     if fall := fall_of(verdicts):
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
-        first = f"It gave {_figure(fall.before)} for {fall.lasted}"
+        first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
         return f"{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
     verdict = telling(verdicts)
     if verdict is None:
@@ -190,14 +190,14 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
-        return f"It gave less than promised in {_of(short, steps)}, at worst {such}."
+        return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
     if kept and len(kept) == len(steps):
         every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
-        return f"It gave what is promised{every} {such}."
+        return f"It delivered what is promised{every} {such}."
     if kept:
-        asked = f"in every step that asked for it ({_of(kept, steps)}), for example"
-        return f"It gave what is promised {asked} {such}."
-    return f"It gave {such}."
+        asked = f"in every step that requested it ({_of(kept, steps)}), for example"
+        return f"It delivered what is promised {asked} {such}."
+    return f"It delivered {such}."
 
 
 def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:

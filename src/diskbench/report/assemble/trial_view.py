@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import verdict_warnings
+from diskbench.model.ids import short
 from diskbench.report.assemble.dates import utc_moment
 from diskbench.report.assemble.footnotes import footnotes
 from diskbench.report.assemble.headline import headline
@@ -196,7 +197,7 @@ def _missing(trial: TrialFacts) -> str:
 def _summary(trial: TrialFacts) -> str:
     """`2026-11-21 10:00 UTC · 3 runs · 10.0.0.7: 2 × EPYC … · done`."""
     count = len(trial.runs)
-    runs = f"run {trial.runs[0].run_id}" if count == 1 else counted(count, "run")
+    runs = f"run {short(trial.runs[0].run_id)}" if count == 1 else counted(count, "run")
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
     subject = trial.subject
     what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]

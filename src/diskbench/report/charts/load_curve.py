@@ -169,7 +169,7 @@ def _subtitle(curve: LoadCurve) -> str:
     )
     parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
     if any(point.saturated for point in curve.points):
-        parts.append("hollow: saturated, more load brings only latency")
+        parts.append("hollow: saturated, more load only adds latency")
     return "; ".join([*parts, runs])
 
 
@@ -188,7 +188,7 @@ def _sentence(curve: LoadCurve) -> str:
 
 @chart(
     "load",
-    title="latency against throughput: where more load brings only latency",
+    title="latency against throughput: the load beyond which only latency grows",
     needs="the evidence of one run",
     rank=60,
 )

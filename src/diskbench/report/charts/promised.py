@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from diskbench.report.charts.palette import Palette
 
-WIDTH = 220
+WIDTH = 190
 ROW = 30
 
 

@@ -118,7 +118,7 @@ def cdf_chart(
     drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
     return ChartFigure(
         title=title,
-        subtitle=f"share of I/Os that took at most so long; {_counts(spread, of)}",
+        subtitle=f"share of I/Os that took at most a given time; {_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
         id=_id("cdf", spread),
         alt=_sentence(spread, names),
@@ -299,7 +299,7 @@ def _id(kind: str, spread: Sequence[Distribution]) -> str:
 
 @chart(
     "percentiles",
-    title="latency up to each percentile, the tail drawn out",
+    title="latency up to each percentile, with the tail stretched",
     needs="the evidence of one run",
     rank=40,
 )
@@ -310,7 +310,7 @@ def _percentiles(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
 
 @chart(
     "cdf",
-    title="the share of I/Os that took at most so long",
+    title="the share of I/Os that took at most a given time",
     needs="the evidence of one run",
     rank=50,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
+from diskbench.report.assemble.large_blocks import in_large_blocks
 from diskbench.report.assemble.result_rows import trial_name
 from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.point import ChartPoint
@@ -21,15 +22,22 @@ if TYPE_CHECKING:
     from diskbench.report.charts.palette import Palette
 
 
-@chart("promised", title="each step beside what was promised", needs="one trial", rank=20)
+@chart("promised", title="each step and what was promised", needs="one trial", rank=20)
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single is None:
         return
     trial = data.single.trial
     shown_verdicts = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
     held = [beside for verdict in shown_verdicts if (beside := _held(trial, verdict)) is not None]
-    if len(held) > 1:  # one bar is no chart
-        yield promised_chart(held, palette, name="promised", heading="Measured against promised")
+    if len(held) < 2:
+        return
+    # A rate of large blocks and one of small ones have no axis in common.
+    for metric, name, heading in (
+        ("iops", "promised", "IOPS against promised"),
+        ("bytes_per_s", "promised-throughput", "Throughput against promised"),
+    ):
+        if of_metric := [beside for beside in held if beside.point.metric == metric]:
+            yield promised_chart(of_metric, palette, name=name, heading=heading)
 
 
 def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
@@ -41,10 +49,12 @@ def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
     burst = next(
         (stretch.promised for stretch in verdict.stretches if stretch.kind == "burst"), None
     )
+    large = in_large_blocks(main.iops, main.bytes_per_s or 0.0)
+    scale = figures.bytes_per_s / figures.iops if large else 1.0
     point = ChartPoint(
         label=verdict.step,
-        metric="iops",
-        value=main.iops,
+        metric="bytes_per_s" if large else "iops",
+        value=(main.bytes_per_s or 0.0) if large else main.iops,
         step=verdict.step,
         run_ids=(verdict.run_id,),
         n=1,
@@ -54,10 +64,10 @@ def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
         machine=trial.machine,
     )
     promise = ChartPromise(
-        value=figures.iops,
-        low=figures.low_iops,
-        high=figures.high_iops,
-        burst=burst.iops if burst else None,
+        value=figures.iops * scale,
+        low=figures.low_iops * scale,
+        high=figures.high_iops * scale,
+        burst=burst.iops * scale if burst else None,
         source=figures.source,
     )
     return FigureBesidePromise(point, promise, on_credit=main.kind == "burst")

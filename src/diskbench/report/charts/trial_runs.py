@@ -22,7 +22,10 @@ MOST_STEPS = 2
 
 
 @chart(
-    "runs", title="a step run after run, and the run in which it fell", needs="one trial", rank=10
+    "runs",
+    title="a step run after run, and the run in which it dropped",
+    needs="one trial",
+    rank=10,
 )
 def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     numbers = {row.run_id: row.number for row in data.runs}
@@ -33,7 +36,7 @@ def _of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for number, step_value in enumerate(values[:MOST_STEPS]):
         line = ChartRunLine(
             label=step_value.step,
-            metric="iops",
+            metric=step_value.metric,
             origin="measured",
             direction=step_value.direction,
             values=tuple(

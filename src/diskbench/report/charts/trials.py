@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.chart_data import MOST_STEPS
 from diskbench.report.assemble.step_values import points_by_step
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.price import Priced, price_chart
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from diskbench.report.charts.point import ChartPoint
     from diskbench.report.charts.spread import By
 
+MOST_STEPS = 8
+"""The most steps with a chart each: those of the shipped profiles, and no page without end."""
+MOST_APART = 3
+"""The most steps that are drawn again by region and by hour."""
 MOST_BARS = 40
 """The most subjects with a bar each; beyond, the chart shows their spread."""
 LEAST_APART = 4
@@ -41,7 +44,7 @@ def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
             yield spread_chart(groups_of(points, "label"), palette, name=name, heading=step)
 
 
-@chart("prices", title="what disks cost beside what they gave", needs="several trials", rank=20)
+@chart("prices", title="what disks cost and what they delivered", needs="several trials", rank=20)
 def _by_price(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     prices = {trial.trial.trial_id: trial.trial.price for trial in data.trials}
     usd = {key: price.total_usd for key, price in prices.items() if price and price.total_usd}
@@ -68,7 +71,7 @@ def _by_hour(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
 
 
 def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[ChartFigure]:
-    for number, (step, points) in _steps(data):
+    for number, (step, points) in _steps(data, MOST_APART):
         groups = groups_of(points, by) if len(points) >= LEAST_APART else ()
         if len(groups) > 1:
             yield spread_chart(
@@ -80,6 +83,8 @@ def _apart(data: ChartData, palette: Palette, by: By, words: str) -> Iterator[Ch
             )
 
 
-def _steps(data: ChartData) -> Iterator[tuple[int, tuple[str, list[ChartPoint]]]]:
+def _steps(
+    data: ChartData, most: int = MOST_STEPS
+) -> Iterator[tuple[int, tuple[str, list[ChartPoint]]]]:
     """The first steps that several trials share, numbered."""
-    yield from enumerate(islice(points_by_step(data.groups).items(), MOST_STEPS))
+    yield from enumerate(islice(points_by_step(data.groups).items(), most))

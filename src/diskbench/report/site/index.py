@@ -77,26 +77,31 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         more_changes=max(0, len(changed) - CHANGES_SHOWN),
         table=configurations_table(lines),
         foot=(
-            "IOPS are those that last, without burst: medians over n machines since the level last "
-            "changed, of the step with the most IOPS in that direction. The price is that of a "
-            "month of the disk when it was last measured; per 1,000 IOPS it is over the higher of "
-            "both figures."
+            "IOPS are those that last: medians over n machines since the level last changed, of "
+            "the step with the most IOPS in that direction. Burst: the run ended before the credit "
+            "did, so the lasting rate was not measured. The price is that of a month of the disk "
+            "when it was last measured; per 1,000 IOPS it is over the higher of both figures."
         ),
     )
 
 
-def runs_page(site: Site, lines: Sequence[SiteRunLine]) -> str:
-    """The page of all runs, newest first."""
+def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> str:
+    """The page of the newest runs, newest first, of all `runs` of the site."""
+    summary = _between([line.at for line in lines])
+    foot = "IOPS are those of the step with the most of them in that direction."
+    if runs > len(lines):
+        summary = f"the newest {len(lines):,} of {runs:,} runs, {summary}"
+        foot += " Older runs stand on the pages of their configurations."
     return render(
         "site_index.html.j2",
         site,
         here="runs",
-        heading="All runs",
-        summary=_between([line.at for line in lines]),
+        heading="All runs" if runs == len(lines) else "The newest runs",
+        summary=summary,
         changes=(),
         more_changes=0,
         table=runs_table(lines),
-        foot="IOPS are those of the step with the most of them in that direction.",
+        foot=foot,
     )
 
 

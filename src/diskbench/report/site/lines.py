@@ -10,7 +10,7 @@ from diskbench.report.terminal.run_list import disk as disk_bought
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from diskbench.model.configuration import Configuration
     from diskbench.model.run import Mark, Run
@@ -40,6 +40,8 @@ def run_line(
         for verdict in (view.trial.verdicts if view is not None else ())
         if verdict.run_id == row.run_id
     ]
+    on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
+    lasting = {verdict.step for verdict in verdicts} - on_credit
     price = view.trial.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
@@ -61,8 +63,10 @@ def run_line(
         marks=tuple(mark for mark in _MARKS if row.has(mark)),
         trust=_worst(verdict.trust for verdict in verdicts),
         limiter=_limiter(verdicts),
-        read=_best(lines, "read"),
-        write=_best(lines, "write"),
+        on_credit=tuple(sorted(on_credit)),
+        lasting=tuple(sorted(lasting)),
+        read=_best(lines, "read", on_credit),
+        write=_best(lines, "write", on_credit),
         usd_a_month=price.total_usd if price is not None else None,
     )
 
@@ -73,6 +77,9 @@ def configuration_line(
     """The line of a configuration and of its `runs`, which are newest first. Levels are those of
     IOPS, oldest first."""
     trust = _worst(run.trust for run in runs)
+    # One run that lasted is enough: the median is then not of credit alone.
+    lasting = {step for run in runs for step in run.lasting}
+    on_credit = {step for run in runs for step in run.on_credit} - lasting
     fields = [(name, value) for name, value in configuration.fields if name not in _SHOWN]
     return ConfigurationLine(
         key=configuration.key,
@@ -84,8 +91,7 @@ def configuration_line(
         profile=configuration.profile,
         target=dict(configuration.fields).get("target", ""),
         rest=tuple(
-            (name.removeprefix("set."), value[:_DIGEST] if name == "job" else value)
-            for name, value in fields
+            (name.removeprefix("set."), _field_words(name, value)) for name, value in fields
         ),
         marks=configuration.marks,
         runs=len(configuration.runs),
@@ -93,8 +99,8 @@ def configuration_line(
         machines=configuration.machines,
         first=configuration.first,
         last=configuration.last,
-        read=_best_track(configuration, "read"),
-        write=_best_track(configuration, "write"),
+        read=_best_track(configuration, "read", on_credit),
+        write=_best_track(configuration, "write", on_credit),
         trust=trust,
         doubted=sum(run.trust == trust for run in runs) if trust in _DOUBT[1:] else 0,
         followed=any(track.history.visible is not None for track in configuration.tracks),
@@ -126,22 +132,41 @@ def _limiter(verdicts: Sequence[Verdict]) -> str:
     return named.most_common(1)[0][0] if named else ""
 
 
-def _best(lines: Sequence[StepLine], direction: str) -> Best | None:
-    bests = [
-        Best(value=line.iops.median, step=line.step)
+def _best(
+    lines: Sequence[StepLine], direction: str, on_credit: Collection[str] = ()
+) -> Best | None:
+    return _highest(
+        Best(value=line.iops.median, step=line.step, on_credit=line.step in on_credit)
         for line in lines
         if line.direction == direction and line.role != "fill" and line.iops is not None
-    ]
-    return max(bests, key=lambda best: best.value, default=None)
+    )
 
 
-def _best_track(configuration: Configuration, direction: str) -> Best | None:
-    bests = [
-        Best(value=track.now.median, step=track.history.step, n=track.now.machines)
+def _best_track(
+    configuration: Configuration, direction: str, on_credit: Collection[str]
+) -> Best | None:
+    return _highest(
+        Best(
+            value=track.now.median,
+            step=track.history.step,
+            n=track.now.machines,
+            on_credit=track.history.step in on_credit,
+        )
         for track in configuration.tracks
         if track.metric == "iops" and track.history.direction == direction
-    ]
-    return max(bests, key=lambda best: best.value, default=None)
+    )
+
+
+def _highest(bests: Iterable[Best]) -> Best | None:
+    """The highest figure that lasts; one on burst credit only where no step lasted."""
+    return max(bests, key=lambda best: (not best.on_credit, best.value), default=None)
+
+
+def _field_words(name: str, value: str) -> str:
+    """A field of a subject as a reader knows it: `1 GiB` for a size in bytes."""
+    if name == "job":
+        return value[:_DIGEST]
+    return format_bytes(int(value)) if name == "set.size" and value.isdigit() else value
 
 
 def _levels(configuration: Configuration) -> list[NewLevel]:

@@ -240,8 +240,13 @@ def usd_cell(usd: float | None, of: str = "") -> SiteCell:
 
 
 def best_cell(best: Best | None) -> SiteCell:
-    """The highest figure of a direction, with its step."""
-    return SiteCell(format_iops(best.value), best.value, small=best.step) if best else SiteCell("")
+    """The highest figure of a direction, with its step. A figure on burst credit is below all that
+    last, for who sorts and for who asks for a least value."""
+    if best is None:
+        return SiteCell("")
+    if best.on_credit:
+        return SiteCell(format_iops(best.value), -1, small=f"burst, {best.step}", tone="doubt")
+    return SiteCell(format_iops(best.value), best.value, small=best.step)
 
 
 def _table(

@@ -13,10 +13,11 @@ from diskbench.report.page.page import page
 from diskbench.report.site.in_site import Files, in_site
 from diskbench.report.site.lines import run_line
 from diskbench.report.site.private import private_trial, told_trial
+from diskbench.report.site.shown_runs import told_of
 from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -46,13 +47,18 @@ class TrialPage:
 class TrialPages:
     """Makes the pages of trials one by one."""
 
-    def __init__(
-        self, database: Engine, site: Site, shown_runs: Told, wishes: Wishes, open_store: OpenStore
-    ) -> None:
+    def __init__(self, database: Engine, site: Site, wishes: Wishes, open_store: OpenStore) -> None:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
-        self._shown_runs = shown_runs
         self._wishes = wishes
+        self._shown_runs = told_of((), anonymous=wishes.anonymous)
+
+    def prepare(self, shown_runs: Told, trials: Mapping[str, Sequence[AskedRun]]) -> None:
+        """Read what is stored of these trials, whose pages are made next, together."""
+        self._shown_runs = shown_runs
+        self._reader.prepare(
+            {trial_id: [row.run for row in rows] for trial_id, rows in trials.items()}
+        )
 
     def page(self, rows: Sequence[AskedRun], around: Around, copied: Sequence[str]) -> TrialPage:
         """The page of the trial of these runs; `copied` are the site's files of evidence."""

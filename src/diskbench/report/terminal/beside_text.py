@@ -50,7 +50,7 @@ def beside_table(rows: Sequence[BesideRow], what: str, *, width: int) -> Rendera
         cells = {
             "n": Text(str(row.n)),
             "p99": Text(row.p99 or NONE),
-            "of promise": Text(NONE if row.ratio is None else f"{row.ratio:.0%}"),
+            "of promise": Text(_ratio(row)),
             "limited by": Text(row.limit),
             "trust": Text(row.trust, _TRUST_STYLE.get(row.trust, "")),
         }
@@ -58,3 +58,10 @@ def beside_table(rows: Sequence[BesideRow], what: str, *, width: int) -> Rendera
         table.add_row(Text(lead[0], "bold"), lead[1], Text(row.name), row.measured, *shown)
     more = len(rows) - MOST_ROWS
     return Group(table, Text(f"and {more} more lines", "dim")) if more > 0 else table
+
+
+def _ratio(row: BesideRow) -> str:
+    """`102%`, or `102% of burst`: a burst that was not used up is no rate that lasts."""
+    if row.ratio is None:
+        return NONE
+    return f"{row.ratio:.0%} of burst" if row.on_credit else f"{row.ratio:.0%}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from diskbench.catalog.limits.entry import DiskEntry, Quantity
+    from diskbench.catalog.limits.entry import DiskEntry
+    from diskbench.catalog.limits.sourced_figures import Quantity
     from diskbench.catalog.listing import CatalogItem, MachineRow
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))

@@ -70,8 +70,10 @@ def compare_lines(
         for doubt, steps in _doubts(lines).items():
             yield from wrapped("! ", doubt if not steps else f"{', '.join(steps)}: {doubt}", width)
         if verbose:
+            # Of a figure measured once a side the table has said all.
             for line in lines:
-                yield from _in_words(line, width)
+                if line.a.trials > 1 or line.b.trials > 1:
+                    yield from _in_words(line, width)
     if signs:
         yield ""
         yield "   ".join(f"{sign} {_SIGN_WORDS[sign]}" for sign in _SIGN_WORDS if sign in signs)
@@ -187,8 +189,10 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
     if figure.more is None:
         parts.append("too noisy for ±5 %")
     elif figure.more:
-        what = "more for ±5 %" if figure.interval else "more machines make ten"
-        parts.append(f"{figure.more} {what}")
+        repeats = f"{figure.more} more machine{'s'[: figure.more != 1]}"
+        parts.append(
+            f"±5 % needs {repeats}" if figure.interval else f"measure {repeats}, ten in all"
+        )
     if figure.outliers:
         parts.append(f"far off: {', '.join(figure.outliers)}")
     return ", ".join(parts)

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from diskbench.model.ids import short
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _worries(seen: FleetDocument) -> list[str]:
     ]
     left = [lease.lease_id for lease in seen.leases if not lease.in_use]
     if left:
-        which = f"lease {left[0]}" if len(left) == 1 else f"{len(left)} leases"
+        which = f"lease {short(left[0])}" if len(left) == 1 else f"{len(left)} leases"
         lines.append(f"no process uses {which}: see 'diskbench gc --dry-run'")
     return lines
 
@@ -111,7 +112,7 @@ def _cells(cells: Sequence[CellSeen]) -> Table:
 def _leases(leases: Sequence[LeaseSeen]) -> Table:
     rows = (
         (
-            lease.lease_id,
+            short(lease.lease_id),
             f"{lease.provider} {lease.region or ''}".rstrip(),
             format_duration_s(lease.age_s),
             "unknown" if lease.usd is None else f"${lease.usd:,.2f}",

@@ -147,7 +147,7 @@ def _until_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     if limits.until_ci is not None:
         text = f"from {limits.min_replicates} to {limits.max_replicates} replicates of each block, "
         text += f"until the interval of every step is within {format_share(limits.until_ci)} of "
-        yield "until", f"{text}its median; what follows is of the most"
+        yield "until", f"{text}its median; figures below: the most"
 
 
 def _time(outlook: MatrixOutlook) -> str:

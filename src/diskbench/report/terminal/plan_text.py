@@ -21,7 +21,7 @@ _MOST_STEPS = 16
 _NAMES = frozenset(
     {
         *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
-        *("space", "time", "run", "runs", "note", "job file"),
+        *("space", "time", "runs", "note", "job file"),
     }
 )
 _MUCH_LONGER = 1.1
@@ -135,11 +135,16 @@ def _pairs(plan: Plan) -> list[tuple[str, str]]:
         pairs.append(("", _files_words(plan)))
     pairs.append(("space", _space(plan)))
     pairs.append(("time", _time(plan)))
-    runs = plan.run_ids
-    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += _runs(plan)
     pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
     return pairs
+
+
+def _runs(plan: Plan) -> list[tuple[str, str]]:
+    """How often fio is run; nothing for once. Ids are not shown: a plan stores nothing."""
+    count = len(plan.run_ids)
+    return [("runs", f"{count}, consecutive, on the same machine and disk")] if count > 1 else []
 
 
 def _files_words(plan: Plan) -> str:
@@ -161,8 +166,7 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
     pairs += [("space", _space(plan)), ("time", _time(plan))]
     pairs += expected_pairs(plan.expectation)
-    runs = plan.run_ids
-    pairs.append(("runs" if len(runs) > 1 else "run", ", ".join(runs)))
+    pairs += _runs(plan)
     pairs += _changed(plan)
     pairs += [("note", note) for note in plan.notes]
     return pairs

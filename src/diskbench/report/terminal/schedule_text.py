@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from diskbench.model.ids import short
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,17 +28,17 @@ def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
     if not seen.occurrences:
         yield "  last  none yet"
     if seen.waiting > 1 or (seen.waiting and seen.occurrences[0].state != "queued"):
-        yield f"  {seen.waiting} wait for a worker, or for the one that runs"
+        yield f"  {seen.waiting} wait for a worker or for the running matrix"
 
 
 def what_became(occurrence: OccurrenceStanding) -> str:
-    """`begun, matrix 01k… has ended: 3 of 4 done, 1 failed`, `skipped: matrix 01k… still ran`."""
+    """`matrix 9x01k3qz has ended: 3 of 4 done, 1 failed`, `skipped: matrix 9x01k3qz still ran`."""
     if occurrence.state != "begun":
         # The reason may have advice on further lines: join them.
         why = " ".join((occurrence.reason or "").split())
         return f"{occurrence.state}: {why}" if why else occurrence.state
     if occurrence.campaign_state is None:
-        return f"begun, matrix {occurrence.campaign_id}"
+        return f"begun, matrix {short(occurrence.campaign_id or '')}"
     total = sum(occurrence.counts.values())
     words = [f"{occurrence.counts.get('done', 0)} of {total} done"]
     words += [
@@ -44,7 +46,7 @@ def what_became(occurrence: OccurrenceStanding) -> str:
     ]
     verb = {"done": "has ended", "running": "runs", "cancelling": "is being cancelled"}
     became = verb[occurrence.campaign_state]
-    return f"begun, matrix {occurrence.campaign_id} {became}: {', '.join(words)}"
+    return f"matrix {short(occurrence.campaign_id or '')} {became}: {', '.join(words)}"
 
 
 def _marks(seen: ScheduleStanding) -> str:

@@ -65,7 +65,12 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
 
 
 def figure_words(headline: Headline) -> str:
-    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known."""
+    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known; `3,000 IOPS burst`
+    where the credit lasted to the end."""
+    return f"{_rate_words(headline)} burst" if headline.kind == "burst" else _rate_words(headline)
+
+
+def _rate_words(headline: Headline) -> str:
     iops, moved = headline.iops, headline.bytes_per_s
     if iops is not None and not (moved and round(moved / iops) >= _LARGE_BLOCK - 1):
         return f"{format_iops(iops)} IOPS"

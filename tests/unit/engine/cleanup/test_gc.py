@@ -196,7 +196,7 @@ class TestByProvider:
         release_lease(session.database, "again")
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
         assert swept.outcome == "gave-back"
-        assert "and is there again" in swept.reason
+        assert "but exists again" in swept.reason
         assert not left.exists()
 
     def test_a_run_that_was_gone_on_with_outlives_its_tags(self, session):
@@ -221,7 +221,7 @@ class TestByProvider:
         with pytest.raises(InvalidValue, match="has not expired"):
             sweep_provider(session, FAKE, ["young"], dry_run=False)
         ((swept,), _) = sweep_provider(session, FAKE, ["young"], dry_run=False, not_mine=True)
-        assert (swept.lease_id, swept.reason) == ("young", "it was named")
+        assert (swept.lease_id, swept.reason) == ("young", "you named it")
         assert (young.exists(), old.exists()) == (False, True)
         with pytest.raises(UnknownName, match="nobody"):
             sweep_provider(session, FAKE, ["nobody"], dry_run=False)

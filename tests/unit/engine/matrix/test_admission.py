@@ -105,6 +105,25 @@ def test_only_one_process_wins_a_cell(database, begun):
     assert claim_cell(database, cell.trial_id, owner="you", previous="me")
 
 
+def test_a_cell_has_started_when_its_first_owner_has_it_and_keeps_that_time(database, begun):
+    begun([cell_row(0)])
+    (cell,) = load_cells(database, CAMPAIGN)
+    assert cell.started_at is None
+    claim_cell(database, cell.trial_id, owner="me", previous=None)
+    (mine,) = load_cells(database, CAMPAIGN)
+    assert mine.started_at is not None
+    claim_cell(database, cell.trial_id, owner="you", previous="me")
+    assert load_cells(database, CAMPAIGN)[0].started_at == mine.started_at
+
+
+@pytest.mark.parametrize("is_free", [True, False])
+def test_the_place_of_a_cell_that_ended_is_given_with_a_look_and_without(database, begun, is_free):
+    begun([cell_row(n) for n in range(3)], max_parallel=1)
+    update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
+    assert again(database, is_free=is_free).begun
+    assert states(database) == ["done", "queued", "waiting"]
+
+
 def test_only_one_process_wins_a_matrix(database, begun):
     begun([cell_row(0)])
     assert claim_campaign(database, CAMPAIGN, owner="me", previous=None)

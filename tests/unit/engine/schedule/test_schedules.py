@@ -15,6 +15,7 @@ from diskbench.engine.schedule import schedules as handled
 from diskbench.engine.schedule.scheduled_run import campaign_id_of
 from diskbench.engine.schedule.watch import ScheduleWatch
 from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
+from diskbench.model.ids import short
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.report.terminal.schedule_text import schedule_lines
 from diskbench.store.campaigns import list_campaigns, set_campaign_state
@@ -184,7 +185,11 @@ def test_an_overlapping_time_is_skipped_and_says_which_matrix_still_ran(watched)
     (running,) = list_campaigns(watched.database)
     watched.rings(TUESDAY)
     assert watched.became[1:] == [
-        ("2026-11-03T03:30+01:00", "skipped", f"matrix {running.campaign_id} still ran")
+        (
+            "2026-11-03T03:30+01:00",
+            "skipped",
+            f"matrix {short(running.campaign_id)} was still running",
+        )
     ]
     watched.finish()
     watched.rings(WEDNESDAY)

@@ -11,6 +11,7 @@ import pytest
 from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import make_plan, make_step
 
+from diskbench.engine.durable import process
 from diskbench.engine.matrix import claim_cell
 from diskbench.engine.matrix.takeover import claim
 from diskbench.engine.session import Session, open_session
@@ -19,7 +20,7 @@ from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Claim, Rental, RentSpec, Scope
 from diskbench.model.spec import SharedMachine
-from diskbench.plan.duration import left_s, longest_s
+from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake import VARIABLE, FakeProvider
 from diskbench.store import cells
@@ -203,7 +204,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, claim_cell, "silent_s", lambda *_: 1.0)
-    monkeypatch.setattr("diskbench.engine.durable.process.move_here", lambda *_: None)
+    replace_everywhere(monkeypatch, process, "move_here", lambda *_: None)
     claim_cell.take(
         session,
         stations,
@@ -244,7 +245,7 @@ class TestDraft:
         renew(session, plan, watch)
         assert cloud.found(SCOPE) == []
         assert row_end(session, plan.trial_id) > ends + timedelta(hours=1)
-        assert "given back, and rented anew" in watch.notes[0]
+        assert "given back and rented again" in watch.notes[0]
 
     def test_one_on_a_machine_that_others_used_needs_another(self, session, monkeypatch):
         shared = SharedMachine(lease_id=MACHINE, turn=2)

@@ -5,7 +5,7 @@ from tests.rigs.plans import make_plan, make_step
 
 from diskbench.engine.trial.extend import expiry
 from diskbench.model.spec import Loop
-from diskbench.plan.duration import longest_s
+from diskbench.plan.cost import longest_s
 from diskbench.store.database import open_database
 
 STEPS = tuple(

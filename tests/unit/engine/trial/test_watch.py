@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.rigs.plans import TRIAL_ID, make_plan
+from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial import watch
-from diskbench.engine.trial.watch import RowWatcher, Silent
+from diskbench.engine.trial.watch import ProgressRow
 from diskbench.model.result import Tick
 from diskbench.store.claims import load_progress
 from diskbench.store.database import open_database
@@ -32,11 +32,11 @@ def clock(monkeypatch):
 
 
 def test_progress_is_kept_every_second(database, clock):
-    watcher = RowWatcher(database, Silent(lambda *_: None))
-    watcher.step_started(TRIAL_ID, 0, PLAN.steps[0])
+    row = ProgressRow(database, PLAN.run_ids[0], PLAN.steps[0])
+    row.write(None)
     for second in range(1, 6):
         clock[0] += 1.0
-        watcher.tick(TRIAL_ID, Tick(elapsed_s=second))
+        row.write(Tick(elapsed_s=second))
         kept = load_progress(database, PLAN.run_ids[0])
         assert kept is not None
         assert kept.tick["elapsed_s"] == second

@@ -76,10 +76,10 @@ def test_a_disk_of_another_size_is_not_ours(byte: int) -> None:
 
 
 def test_a_disk_that_was_there_before_is_not_ours() -> None:
-    with pytest.raises(RentalFailed, match="was there before"):
+    with pytest.raises(RentalFailed, match="existed before"):
         find_volume([ROOT, OURS], VOLUME, [ROOT, OURS], nvme=True)
     renamed = changed(XEN, identity="other")
-    with pytest.raises(RentalFailed, match="was there before"):
+    with pytest.raises(RentalFailed, match="existed before"):
         find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT, renamed], nvme=False)
 
 

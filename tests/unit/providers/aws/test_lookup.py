@@ -161,7 +161,7 @@ def test_burstable_spot_and_open_to_all_are_warned_of(cloud: Cloud) -> None:
     told = " ".join(warnings)
     assert "earns CPU credits" in told
     assert "may end a spot machine" in told
-    assert "open to everybody (0.0.0.0/0)" in told
+    assert "open to all addresses (0.0.0.0/0)" in told
 
 
 def test_a_catalogue_that_ec2_contradicts_is_told(cloud: Cloud) -> None:

@@ -44,9 +44,9 @@ def test_a_disk_that_is_not_there_yet_is_waited_for() -> None:
     ("found", "before", "words"),
     [
         ([OURS, changed(OURS, node="/dev/sdd", number="8:48")], [], "cannot be known"),
-        ([OURS], None, "could be seen to appear"),
-        ([OURS], [OURS], "was there before"),
-        ([OURS], [changed(OURS, links=())], "was there before"),
+        ([OURS], None, "could see it appear"),
+        ([OURS], [OURS], "existed before"),
+        ([OURS], [changed(OURS, links=())], "existed before"),
         ([changed(OURS, size_bytes=SIZE + 512)], [ROOT], "bytes"),
     ],
 )

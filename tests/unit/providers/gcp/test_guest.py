@@ -45,7 +45,7 @@ def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
 
 
 def test_a_disk_that_was_there_before_is_not_ours() -> None:
-    with pytest.raises(RentalFailed, match="was there before"):
+    with pytest.raises(RentalFailed, match="existed before"):
         find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT, OURS])
 
 

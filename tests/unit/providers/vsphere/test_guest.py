@@ -37,7 +37,7 @@ def test_a_disk_that_is_not_there_yet_is_waited_for():
     ("found", "before", "told"),
     [
         ([disk(size=2**31)], [], "has 2,147,483,648 bytes"),
-        ([disk()], [disk()], "was there before"),
+        ([disk()], [disk()], "existed before"),
         ([disk(), disk("/dev/sdc", "8:32")], [], "one was expected"),
     ],
 )

@@ -53,7 +53,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
         (resolved(), VsphereServer("https://v:443", insecure=True), "not verified"),
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
         (resolved(wanted=wanted(provisioning="thin")), SERVER, "slower at the first write"),
-        (resolved(free_bytes=30 * 2**30), SERVER, "more than half of what is free"),
+        (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
         (
             resolved(
                 wanted=wanted(controller="nvme"),

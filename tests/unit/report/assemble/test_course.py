@@ -6,7 +6,6 @@ from tests.unit.report.made import plan, step
 
 from diskbench.model.expectation import CreditRange, PlanExpectation, StepExpectation
 from diskbench.model.spec import Loop
-from diskbench.plan.step_lookup import expected_of, place_of
 from diskbench.report.assemble.course import courses
 
 
@@ -104,8 +103,8 @@ def test_a_step_of_a_later_round_has_its_place_in_the_plan(index, place):
         steps=tuple(step(k, name) for k, name in enumerate(("fill", "a", "b"))),
         loop=Loop(first=1, tracked="a", direction="read"),
     )
-    assert place_of(looped, index) == place
-    assert expected_of(looped, index) is None
+    assert looped.place_of(index) == place
+    assert looped.expected_of(index) is None
 
 
 def test_of_an_imported_run_what_was_said_of_its_disk_is_expected():

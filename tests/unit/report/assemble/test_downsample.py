@@ -84,3 +84,14 @@ def test_a_day_is_thinned_to_what_a_screen_can_show():
     places = kept(day)
     assert places.size <= 600
     assert {39_999, 40_000, 40_001} <= set(places.tolist())
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sets(st.integers(1, 86_398), min_size=1, max_size=40), st.sampled_from([0.6, 1.5]))
+def test_a_single_second_of_a_day_beyond_its_neighbours_is_drawn(seconds, factor):
+    day = np.random.default_rng(5).normal(3000, 20, 86_400)
+    day[sorted(seconds)] *= factor
+    places = kept(day, 250)
+    for second in seconds:  # of several within one part of the day, the one farthest out
+        near = places[np.abs(places - second) <= 2 * 86_400 / 250]
+        assert (np.abs(day[near] - 3000) >= abs(day[second] - 3000)).any()

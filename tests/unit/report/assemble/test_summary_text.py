@@ -106,7 +106,7 @@ def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
     slow = trial(trial_id="a", verdicts=(verdict(judged(100.0)),))
     fast = trial(trial_id="b", verdicts=(verdict(judged(16000.0)),))
     first, second = many([slow], [fast])
-    assert first == "2 runs in 2 trials on 2 machines measured 2 subjects."
+    assert first == "2 configurations measured in 2 trials on 2 machines."
     assert second == (
         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
         "disk 0, with 100 IOPS."

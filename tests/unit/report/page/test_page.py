@@ -119,7 +119,7 @@ def test_what_users_and_machines_wrote_is_text():
 
 def test_the_top_says_what_was_bought_what_it_gave_and_why():
     html = page(report(trial(verdicts=(fallen(),))))
-    assert "It gave 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the " in html
+    assert "It delivered 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the " in html
     assert "its burst credit was used up" in html
 
 

@@ -1,3 +1,7 @@
+from types import SimpleNamespace
+
+import pytest
+
 from diskbench.model.configuration import Configuration
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.site.lines import configuration_line
@@ -108,3 +112,31 @@ def test_the_price_of_a_configuration_is_that_of_its_newest_run_with_one():
     )  # fmt: skip
     told = [run("1"), run("2", usd_a_month=3.0), run("3", usd_a_month=5.0)]
     assert configuration_line(subject, told).usd_a_month == 3.0
+
+
+def test_a_figure_on_burst_credit_has_no_price_per_1000_and_is_below_all_that_last():
+    burst = Best(value=3060.0, step="rand-read", on_credit=True)
+    table = configurations_table([
+        configuration("a", disk="a", read=burst, usd_a_month=2.0),
+        configuration("b", disk="b", read=Best(value=100.0, step="rand-read"), usd_a_month=2.0),
+    ])  # fmt: skip
+    assert [cell.sort for cell in column(table, "read")] == [-1, 100.0]
+    assert [cell.text for cell in column(table, "read")] == ["3,060", "100"]
+    assert column(table, "read")[0].small == "burst, rand-read"
+    assert [cell.sort for cell in column(table, "thousand")] == [None, 20.0]
+
+
+@pytest.mark.parametrize(("lasting", "on_credit"), [((), True), (("rand-read",), False)])
+def test_a_configuration_lasts_as_soon_as_one_of_its_runs_did(lasting, on_credit):
+    now = SimpleNamespace(median=3000.0, machines=2)
+    history = SimpleNamespace(direction="read", step="rand-read", changes=(), visible=None)
+    track = SimpleNamespace(metric="iops", now=now, history=history, sampled=())
+    subject = SimpleNamespace(
+        key="k", words="w", fields=(("set.size", "1073741824"),), provider="aws", region="",
+        disk="gp2", machine="", profile="quick", marks=(), runs=("1", "2"), times=1, machines=2,
+        first=AT, last=AT, tracks=(track,),
+    )  # fmt: skip
+    told = [run("1", on_credit=("rand-read",)), run("2", lasting=lasting)]
+    line = configuration_line(subject, told)
+    assert line.read == Best(value=3000.0, step="rand-read", n=2, on_credit=on_credit)
+    assert line.rest == (("size", "1 GiB"),)

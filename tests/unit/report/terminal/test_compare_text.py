@@ -39,7 +39,7 @@ def test_a_narrow_interval_needs_no_more_words():
 
 def test_without_an_interval_the_words_stand_and_what_makes_ten():
     told = replicated_text(FEW, IOPS)
-    assert told == "2,000 IOPS, no interval (n = 3), CoV 5.0 %, 7 more machines make ten"
+    assert told == "2,000 IOPS, no interval (n = 3), CoV 5.0 %, measure 7 more machines, ten in all"
 
 
 def test_too_much_noise_and_outliers_are_named():

@@ -1,0 +1,66 @@
+"""What all parts of one build of a site share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from rich.progress import Progress
+
+from diskbench.report.site.shown_runs import Told, told_of
+from diskbench.report.terminal.screen import screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from diskbench.model.run import AskedRun
+    from diskbench.report.site.index import Site
+    from diskbench.store.query import Filter
+    from diskbench.store.site_folder import SiteFolder
+
+
+@dataclass(frozen=True)
+class SiteBuild:
+    """The rows, the folder, and what the user asked for. `common` is a digest of what all pages
+    depend on; `whole` are all runs of an anonymous site."""
+
+    database: Engine
+    folder: SiteFolder
+    filters: Sequence[Filter]
+    site: Site
+    common: str
+    whole: Told | None
+
+    def shown(self, rows: Sequence[AskedRun]) -> Told:
+        """What the site shows of these runs, newest first."""
+        return told_of(rows, anonymous=False) if self.whole is None else self.whole
+
+
+def configuration_name(key: str) -> str:
+    """The file name of a configuration's page within the site."""
+    return f"configurations/{key}.html"
+
+
+def digest_of(*parts: object) -> str:
+    """A digest of values that JSON can hold."""
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show progress on a terminal; nothing for few pages, and nothing without a terminal."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    # If redirected, other output would reach rich before it is made visible.
+    with Progress(
+        console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

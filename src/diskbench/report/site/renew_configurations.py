@@ -1,0 +1,78 @@
+"""The pages of configurations that are out of date, made again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.model.site import SiteRunLine
+from diskbench.report.site.build import configuration_name, digest_of, progress
+from diskbench.report.site.configuration import configuration_page
+from diskbench.report.site.lines import configuration_line
+from diskbench.results.site_subjects import by_subject, configurations
+from diskbench.store.digests import load_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from diskbench.report.site.build import SiteBuild
+
+_MOST_TRIALS = 200
+"""Trials whose runs are in memory together; a configuration's all are."""
+
+
+def renew_configurations(build: SiteBuild) -> None:
+    """Write the pages of configurations that are out of date; all are wanted."""
+    folder, manifest = build.folder, build.folder.manifest
+    stale, wanted = dict[str, str](), list[str]()
+    for key, digests in manifest.configurations():
+        name, digest = configuration_name(key), digest_of(build.common, digests)
+        wanted.append(name)
+        entry = folder.fresh(name, digest)
+        if entry is None or not entry.told:
+            stale[key] = digest
+    folder.claim(map(configuration_name, stale))
+    manifest.want(wanted)
+    with progress("configurations", len(stale)) as advance:
+        for keys in _batches(build, list(stale)):
+            _renew(build, keys, stale, advance)
+
+
+def _batches(build: SiteBuild, keys: Sequence[str]) -> Iterator[dict[str, list[str]]]:
+    """Configurations with their trials, some together."""
+    batch: dict[str, list[str]] = {}
+    for key in keys:
+        trials = build.folder.manifest.trials_of(key)
+        if batch and sum(map(len, batch.values())) + len(trials) > _MOST_TRIALS:
+            yield batch
+            batch = {}
+        batch[key] = trials
+    if batch:
+        yield batch
+
+
+def _renew(
+    build: SiteBuild,
+    batch: Mapping[str, Sequence[str]],
+    digests: Mapping[str, str],
+    advance: Callable[[], None],
+) -> None:
+    trial_ids = [trial_id for trials in batch.values() for trial_id in trials]
+    rows = load_asked(build.database, build.filters, trial_ids=trial_ids)
+    shown = build.shown(rows)
+    for configuration in configurations(build.database, build.filters, by_subject(rows)):
+        said = shown.configuration(configuration)
+        lines = build.folder.manifest.lines_of(said.key)
+        runs = [
+            SiteRunLine.model_validate_json(lines[run_id])
+            for run_id in configuration.runs
+            if run_id in lines
+        ]
+        line = configuration_line(said, runs)
+        html = configuration_page(build.site, said, runs)
+        build.folder.write(
+            configuration_name(said.key),
+            html.encode(),
+            digests[said.key],
+            line.model_dump(mode="json"),
+        )
+        advance()

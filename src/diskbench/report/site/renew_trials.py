@@ -1,0 +1,134 @@
+"""The pages of trials that are out of date, made again.
+
+What is read of the others is a stamp each: a new day in a store of a million runs costs as much as
+its own trials.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from diskbench.report.assemble.stored_report import few_at_a_time
+from diskbench.report.site.build import digest_of, progress
+from diskbench.report.site.in_site import trial_name
+from diskbench.store.digests import load_asked
+from diskbench.store.site_manifest import TrialLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from diskbench.model.run import AskedRun, Run
+    from diskbench.report.site.build import SiteBuild
+    from diskbench.report.site.shown_runs import Told
+    from diskbench.report.site.trial_page import TrialPages
+
+_FOLDER = "trials"
+_MOST_RUNS, _MOST_TRIALS = 1000, 200
+"""Of runs and trials whose rows are in memory together."""
+
+
+def renew_trials(build: SiteBuild, stamps: Mapping[str, str], pages: TrialPages) -> None:
+    """Write the pages of trials that are out of date, note what the site quotes of them, and forget
+    the trials that are gone. `stamps` are all trials of the site (store/digests.py)."""
+    manifest = build.folder.manifest
+    fresh = _fresh(build, stamps)
+    manifest.drop_trials([one for one, _ in list(manifest.trials()) if one not in stamps])
+    stale = sorted((one for one in stamps if one not in fresh), reverse=True)
+    with progress("trials", len(stale)) as advance:
+        for chunk in _chunks(stale, stamps):
+            rows = load_asked(build.database, build.filters, trial_ids=chunk)
+            _renew(build, rows, stamps, pages, advance)
+
+
+def _fresh(build: SiteBuild, stamps: Mapping[str, str]) -> set[str]:
+    """The trials whose files are all there and up to date; these are wanted."""
+    folder = build.folder
+    digests = _digests(build)
+    fresh, wanted = set(), list[str]()
+    for name, entry in folder.manifest.entries(_FOLDER):
+        trial_id = PurePosixPath(name).stem
+        if trial_id not in stamps or entry.told is None:
+            continue
+        evidence = entry.told["evidence"]
+        digest = digests(trial_id, stamps[trial_id])
+        if folder.is_fresh(name, entry, digest) and all(map(folder.has, evidence)):
+            fresh.add(trial_id)
+            wanted += (name, *evidence)
+    folder.manifest.want(wanted)
+    return fresh
+
+
+def _digests(build: SiteBuild) -> Callable[[str, str], str]:
+    """What the page of a trial is made of, by its id and stamp. An anonymous page also depends on
+    how the site calls its configuration, which other trials may change."""
+    whole = build.whole
+
+    def digest(trial_id: str, stamp: str) -> str:
+        around = None
+        if whole is not None and trial_id in whole.trials:
+            around = asdict(whole.around(whole.trials[trial_id][0]))
+        return digest_of(build.common, stamp, around)
+
+    return digest
+
+
+def _chunks(trial_ids: Sequence[str], stamps: Mapping[str, str]) -> Iterator[list[str]]:
+    chunk, runs = list[str](), 0
+    for trial_id in trial_ids:
+        count = int(stamps[trial_id].partition(":")[0])
+        if chunk and (runs + count > _MOST_RUNS or len(chunk) == _MOST_TRIALS):
+            yield chunk
+            chunk, runs = [], 0
+        chunk.append(trial_id)
+        runs += count
+    if chunk:
+        yield chunk
+
+
+def _renew(
+    build: SiteBuild,
+    rows: Sequence[AskedRun],
+    stamps: Mapping[str, str],
+    pages: TrialPages,
+    advance: Callable[[], None],
+) -> None:
+    trials: dict[str, list[AskedRun]] = {}
+    for row in rows:
+        trials.setdefault(row.run.trial_id, []).append(row)
+    shown, digests = build.shown(rows), _digests(build)
+    for few in few_at_a_time(trials):
+        pages.prepare(shown, few)
+        for trial_id, of_trial in few.items():
+            _write(build, of_trial, shown, digests(trial_id, stamps[trial_id]), pages)
+            advance()
+
+
+def _write(
+    build: SiteBuild, rows: Sequence[AskedRun], shown: Told, digest: str, pages: TrialPages
+) -> None:
+    folder, around = build.folder, shown.around(rows[0])
+    trial_id = rows[0].run.trial_id
+    copied = pages.copy_evidence(folder, rows)
+    page = pages.page(rows, around, copied)
+    name = trial_name(trial_id)
+    folder.write(
+        name,
+        page.html.encode(),
+        # Evidence that could not be read may be available next time.
+        digest if page.complete else "",
+        {"evidence": copied},
+    )
+    lines = [
+        (row.run.run_id, _place(row.run), line.model_dump_json(exclude_defaults=True))
+        for row, line in zip(rows, page.lines, strict=True)
+    ]
+    quoted = TrialLines(trial_id, around.key, digest_of(digest, lines), lines)
+    folder.manifest.put_trial(quoted)
+    folder.manifest.want([name, *copied])
+
+
+def _place(run: Run) -> str:
+    """A text that sorts as runs do by time: those without a date first."""
+    return f"{run.measured_at or ''} {run.created_at} {run.run_id}"

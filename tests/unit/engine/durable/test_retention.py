@@ -1,0 +1,95 @@
+"""Which workflows are removed: those that are over, and whose cells are settled."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from tests.rigs.matrix_rows import campaign_row, cell_row
+
+from diskbench.engine.durable import cells, process
+from diskbench.engine.durable.at_work import none_at_work
+from diskbench.engine.durable.retention import forget_ended
+from diskbench.errors import Interrupted, Suspended
+from diskbench.model.outcome import Outcome, Problem
+from diskbench.store.campaigns import save_campaign
+from diskbench.store.cells import update_cell
+from diskbench.store.database import open_database
+
+AT_ONCE = timedelta(0)
+AFTER_A_DAY = timedelta(days=1)
+
+
+class Cells:
+    """Cells without a machine: `a…` end as soon as they begin, `s…` are suspended, `w…` wait."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.settled: list[str] = []
+
+    def open(self, trial_id):
+        if trial_id.startswith("s"):
+            raise Suspended(Interrupted("the process leaves"))
+        if trial_id.startswith("w"):
+            self.begun.set()
+            self.go_on.wait(30)
+        return Outcome(state="failed", problem=Problem(kind="Refused", message="no machine"))
+
+    def settle(self, trial_id, _end, _problem):
+        self.settled.append(trial_id)
+
+
+@pytest.fixture
+def stations():
+    return Cells()
+
+
+@pytest.fixture
+def database(tmp_path, stations):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    cells.bind(stations, stations)
+    process.launch(engine, "me")
+    yield engine
+    stations.go_on.set()
+    process.stop()
+    engine.dispose()
+
+
+def test_a_settled_cell_leaves_no_workflow(database):
+    for trial in ("a1", "a2"):
+        cells.start(trial)()
+    assert cells.known(["a1", "a2"]).keys() == {"a1", "a2"}
+    assert forget_ended(database, kept=AT_ONCE) == 2
+    assert cells.known(["a1", "a2"]) == {}
+    assert forget_ended(database, kept=AT_ONCE) == 0
+
+
+def test_one_that_ended_a_moment_ago_is_kept_for_whoever_waits_for_it(database):
+    cells.start("a1")()
+    assert forget_ended(database, kept=AFTER_A_DAY) == 0
+    assert cells.known(["a1"])["a1"].is_over
+
+
+def test_one_that_runs_is_kept_and_ends(database, stations):
+    wait = cells.start("w1")
+    assert stations.begun.wait(30)
+    assert forget_ended(database, kept=AT_ONCE) == 0
+    stations.go_on.set()
+    wait()
+    assert stations.settled == ["w1"]
+
+
+def test_one_that_was_suspended_is_kept_for_the_process_that_resumes_it(database):
+    cells.start("s1")
+    assert none_at_work(30)
+    assert forget_ended(database, kept=AT_ONCE) == 0
+    assert not cells.known(["s1"])["s1"].is_over
+
+
+def test_one_whose_cell_is_not_settled_is_kept_for_the_process_that_settles_it(database):
+    save_campaign(database, campaign_row(), [cell_row(0, state="measuring", trial_id="a1")])
+    cells.start("a1")()
+    assert forget_ended(database, kept=AT_ONCE) == 0
+    update_cell(database, "a1", state="failed")
+    assert forget_ended(database, kept=AT_ONCE) == 1

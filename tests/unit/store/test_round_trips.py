@@ -1,0 +1,82 @@
+"""How often PostgreSQL is asked for one thing, and what a broken connection costs."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from diskbench.store import database as opened
+from diskbench.store import schema
+from diskbench.store.database import one_statement, open_database, transaction
+from diskbench.store.upsert import insert_missing, upsert
+
+ROWS = [{"campaign_id": f"c{n}", "created_at": f"2026-11-0{n}"} for n in range(1, 6)]
+
+
+@pytest.fixture
+def sent(any_database):
+    """The statements that were sent."""
+    found: list[str] = []
+
+    def note(_connection, _cursor, statement, *_):
+        found.append(statement)
+
+    sa.event.listen(any_database, "before_cursor_execute", note)
+    yield found
+    sa.event.remove(any_database, "before_cursor_execute", note)
+
+
+def campaigns(database):
+    query = sa.select(schema.campaign.c.campaign_id, schema.campaign.c.created_at)
+    with one_statement(database) as connection:
+        return {row.campaign_id: row.created_at for row in connection.execute(query)}
+
+
+def test_many_rows_are_one_statement_and_those_that_are_there_stay(any_database, sent):
+    with transaction(any_database) as connection:
+        insert_missing(connection, schema.campaign, [ROWS[0] | {"created_at": "first"}])
+        before = len(sent)
+        insert_missing(connection, schema.campaign, ROWS)
+    assert len(sent) - before == 1
+    assert campaigns(any_database) == {row["campaign_id"]: row["created_at"] for row in ROWS} | {
+        "c1": "first"
+    }
+
+
+def test_many_rows_are_one_statement_and_take_the_new_values(any_database, sent):
+    with transaction(any_database) as connection:
+        upsert(connection, schema.campaign, ROWS[:2])
+        before = len(sent)
+        upsert(connection, schema.campaign, [row | {"created_at": "later"} for row in ROWS])
+    assert len(sent) - before == 1
+    assert set(campaigns(any_database).values()) == {"later"}
+
+
+def test_one_row_may_hold_an_expression(any_database):
+    row = {"campaign_id": "c1", "created_at": sa.func.lower("NOW")}
+    with transaction(any_database) as connection:
+        insert_missing(connection, schema.campaign, [row])
+    assert campaigns(any_database) == {"c1": "now"}
+
+
+def end_connections(url):
+    """End all connections to a database, as a restart of the server does."""
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(
+            sa.text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
+def test_connections_that_broke_while_idle_are_made_anew(any_database_url, monkeypatch):
+    monkeypatch.setattr(opened, "IDLE_S", 0.0)
+    database = open_database(any_database_url)
+    assert campaigns(database) == {}
+    end_connections(any_database_url)
+    assert campaigns(database) == {}
+    database.dispose()

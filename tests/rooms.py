@@ -72,7 +72,6 @@ ROOMS = (
             "test_max_cost.py::*",
             "test_matrix_plan.py::*",
         ),
-        ("test_max_cost.py::test_a_price_that_*",),
     ),
     Room(
         "tests/contract/test_provider.py::",
@@ -138,6 +137,20 @@ ROOMS = (
             "test_a_volume_other_than_*[[]MultiAttachEnabled-*",
             "test_whoever_stops_*[[]is starting]",
             "test_whoever_stops_*[[]answers at]",
+        ),
+    ),
+    Room(
+        "tests/unit/providers/aws/test_first_account.py::",
+        "`providers/aws/`, `catalog/`",
+        "all; of what needs a whole rental the next type, a code of capacity and a late listing",
+        ("*",),
+        (
+            "test_many_machines_*",
+            "test_a_typed_machine_*",
+            "test_every_code_of_capacity_*[[]UnfulfillableCapacity]",
+            "test_one_empty_listing_*_whose_ids_are_known",
+            "test_a_zone_without_capacity_is_cleared_*",
+            "test_bare_metal_*",
         ),
     ),
     Room(
@@ -213,8 +226,6 @@ ROOMS = (
             "test_device.py::*[[]xfs]",
             "test_device.py::test_a_device_with_*",
             "test_rented.py::test_what_cannot_be_rented_*[[]access-2]",
-            "test_rented.py::test_what_cannot_be_rented_*[[]broken-1]",
-            "test_ssh.py::test_an_address_without_*",
         ),
     ),
     Room(
@@ -365,6 +376,16 @@ ROOMS = (
         tuple(
             f"test_every_text_shows_*[[]{case}]"
             for case in ("flat", "several-runs", "stalled", "two-runs")
+        ),
+    ),
+    Room(
+        "tests/unit/cli/test_results_prune.py::",
+        "`store/`, `cli/`",
+        "all; on a store of files or of S3, where both must do the same",
+        ("*",),
+        (
+            "test_a_pruned_run_reads_as_before[[]file]",
+            "test_the_record_names_each_removed_file[[]s3]",
         ),
     ),
     Room(

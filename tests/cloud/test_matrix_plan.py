@@ -36,7 +36,7 @@ def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
 def test_a_plan_asks_the_cloud_and_rents_nothing(user: Cli, aws: Aws, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(MATRIX.format(region=REGION, endpoint=aws.endpoint))
-    done = user.run("matrix", "plan", str(file), "--output", "json")
+    done = user.call("matrix", "plan", str(file), "--output", "json")
     assert done.returncode == 2, done.stderr
     found = json.loads(done.stdout)
     chosen, named, wrong = found["blocks"]

@@ -23,7 +23,7 @@ def user(aws: Aws, tmp_path: Path) -> Cli:
 def rent(aws: Aws, user: Cli, *flags: str, region: str = REGION) -> tuple[int, str]:
     """Exit code and messages of a run that is refused; nothing was changed by it."""
     where = ("--provider", "aws", "--region", region, "--endpoint-url", aws.endpoint)
-    done = user.run("run", *where, *MAGNETIC, "--profile", "quick", *flags)
+    done = user.call_refused("run", *where, *MAGNETIC, "--profile", "quick", *flags)
     assert aws.left() == []
     assert user.json("results", "list")["runs"] == []
     return done.returncode, " ".join(done.stderr.split())

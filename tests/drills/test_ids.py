@@ -96,7 +96,7 @@ def typed(user: Cli, command: str, text: str):
     change."""
     (two_matrices if command.startswith("matrix") else two_runs)(user)
     before = standing(user)
-    done = user.call(*COMMANDS[command], text)
+    done = user.call_refused(*COMMANDS[command], text)
     assert standing(user) == before, "something was changed"
     assert "Traceback" not in done.stderr
     return done
@@ -137,7 +137,7 @@ def test_a_beginning_that_fits_two_things_is_refused(user: Cli, command: str) ->
 )
 def test_an_empty_id_means_nothing(user: Cli, command: str) -> None:
     for text in NOTHING:
-        done = user.call(*COMMANDS[command], text) if text else typed(user, command, text)
+        done = user.call_refused(*COMMANDS[command], text) if text else typed(user, command, text)
         assert done.returncode == 2, (text, done.stderr)
         assert "Traceback" not in done.stderr
 

@@ -175,7 +175,7 @@ def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
     ],
 )
 def test_a_refusal_shows_what_was_typed_without_obeying_it(cli, form, arguments):
-    done = cli.call("--log-format", form, *arguments)
+    done = cli.call_refused("--log-format", form, *arguments)
     assert done.returncode == 2
     assert unseen(done.stdout + done.stderr) == []
 

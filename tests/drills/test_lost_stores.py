@@ -204,7 +204,7 @@ def test_a_store_that_cannot_be_written_stops_a_run_before_it_rents(
     }
     name, url = urls[which]
     chaos.user.extra_env[name] = url
-    done = chaos.user.run("matrix", "run", chaos.matrix())
+    done = chaos.user.call_refused("matrix", "run", chaos.matrix())
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert str(store) in done.stderr

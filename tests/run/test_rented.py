@@ -244,7 +244,7 @@ def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
     user, profile, fault, code
 ):
     plan_fault(user, "disk", "fake-1a", fault)
-    done = user.run("run", *FAKE, "--profile", profile(1))
+    done = user.call_refused("run", *FAKE, "--profile", profile(1))
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     run = the_run(user)

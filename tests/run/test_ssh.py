@@ -67,7 +67,7 @@ def test_a_changed_host_key_is_refused_and_nothing_is_written(
     other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxhbmd1YWdlIGlzIGEgdmlydXMgZnJvbSBvdXRlcg"
     sshd.known_hosts.write_text(f"*-key-{sshd.port} {other}\n")
     user = over_ssh(user, sshd.config_block("box"))
-    done = user.run(*run_args(target, profile, "box"))
+    done = user.call_refused(*run_args(target, profile, "box"))
     assert done.returncode == 2
     assert "key" in done.stderr.lower()
     assert "Traceback" not in done.stderr
@@ -79,7 +79,7 @@ def test_an_unknown_host_is_not_trusted_on_first_use(
 ) -> None:
     sshd.known_hosts.write_text("")
     user = over_ssh(user, sshd.config_block("box"))
-    done = user.run(*run_args(target, profile, "box"))
+    done = user.call_refused(*run_args(target, profile, "box"))
     assert done.returncode == 2
     assert "known" in done.stderr
 
@@ -87,7 +87,7 @@ def test_an_unknown_host_is_not_trusted_on_first_use(
 def test_an_address_without_a_server_is_a_clear_error(
     user: Cli, target: Path, profile: Path
 ) -> None:
-    done = user.run(*run_args(target, profile, "nobody@127.0.0.1:1"))
+    done = user.call_refused(*run_args(target, profile, "nobody@127.0.0.1:1"))
     assert done.returncode == 2
     assert "127.0.0.1" in done.stderr
     assert "Traceback" not in done.stderr

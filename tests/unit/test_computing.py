@@ -28,7 +28,7 @@ def test_rooms_files_and_tests_are_summed_the_costliest_first() -> None:
         ("tests/b/test_y.py::test_2[[]", "call"): 4.0,
         ("tests/b/test_y.py::test_3", "call"): 0.001,
     }
-    assert table(phases, 10.0).splitlines() == [
+    lines = [
         "    10.00  all",
         "     7.00  tests",
         "     3.00  between tests",
@@ -43,6 +43,7 @@ def test_rooms_files_and_tests_are_summed_the_costliest_first() -> None:
         "     2.00  tests/a/test_x.py::test_1 (call)",
         "     1.00  tests/a/test_x.py::test_1 (setup)",
     ]
+    assert table(phases, 10.0).splitlines() == lines
 
 
 def test_where_no_cgroup_can_be_made_what_is_waited_for_counts(tmp_path: Path) -> None:

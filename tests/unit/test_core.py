@@ -109,8 +109,18 @@ NEEDS = {
     "run --provider vsphere --endpoint-url https://vc.invalid --datastore d --size 20": "vsphere",
 }
 """Command → the extra that it needs."""
+ONE_STEP = """[read]
+size=1m
+direct=0
+ioengine=psync
+rw=randread
+bs=4k
+rate_iops=500
+time_based
+runtime=2
+"""
 WORKS = (
-    "run --path . --profile quick --set runtime=1 --size 0.05",
+    "run --path . --profile one.fio",
     "results list",
     "results show last",
     "results show last --plot",
@@ -135,6 +145,7 @@ WORKS = (
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str | int]]:
     """What each command did where only the core is installed."""
     home = tmp_path_factory.mktemp("core")
+    (home / "one.fio").write_text(ONE_STEP)
     lines = home / "lines"
     lines.write_text("\n".join((*WORKS, *NEEDS)))
     done = subprocess.run(

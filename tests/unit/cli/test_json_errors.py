@@ -29,7 +29,7 @@ WRONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
 def test_an_error_is_one_json_object(tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = a_user(tmp_path).call("--log-format", "json", *words)
+    done = a_user(tmp_path).call_refused("--log-format", "json", *words)
     problems = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.returncode == 2
     assert [problem["exit_code"] for problem in problems] == [2]

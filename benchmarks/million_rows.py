@@ -67,6 +67,21 @@ def fill(
         connection.exec_driver_sql("VACUUM (ANALYZE)" if is_postgres else "ANALYZE")
 
 
+def add_time(engine: Engine, at: datetime, configurations: int, scratch: Path) -> None:
+    """Add a campaign of the first `configurations`, measured at `at`."""
+    places = [(region, disk) for disk in DISKS for region in REGIONS][:configurations]
+    runs, number = configurations * RUNS_A_TRIAL, int(at.timestamp())
+    rows = _rows_of_time(number, at, runs, places, _template(scratch))
+    with engine.begin() as connection:
+        for table in _TABLES:
+            _write(connection, table, rows[table.name])
+
+
+def moment(text: str) -> datetime:
+    """The time that a row has as text."""
+    return datetime.fromisoformat(text)
+
+
 def _by_time(runs: int, places: Sequence[_Place], template: _Rows) -> Iterator[_Rows]:
     at_once = len(places) * RUNS_A_TRIAL
     times = -(-runs // at_once)
@@ -105,7 +120,7 @@ def _rows_of_time(
                     "started_at": when, "finished_at": when, "measured_at": when,
                     "provider": "aws", "disk_cloud": "aws", "region": region, "zone": f"{region}a",
                     "disk_type": disk, "instance_type": "m7i.large", "emulated": False,
-                    "hostname": f"host-{trial_id[-12:]}",
+                    "hostname": f"host-{trial_id[-12:]}", "stamp": chance.getrandbits(48),
                     "labels": json.dumps({"team": f"team-{number % 40}"}),
                 }
             )  # fmt: skip

@@ -29,6 +29,7 @@ from diskbench.analysis.setting import (
 )
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
+from diskbench.model.base import sharing_names
 from diskbench.model.doubts import (
     ABOVE_PROMISE,
     BELOW_PROMISE,
@@ -102,7 +103,7 @@ def verdict(
         trust=trust(ordered),
         reasons=ordered,
     )
-    return result.model_copy(update={"sentence": sentence(result)})
+    return sharing_names(result.model_copy(update={"sentence": sentence(result)}))
 
 
 def sentence(verdict_: Verdict) -> str:
@@ -137,7 +138,7 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
             limited_by=stretch.level.limited_by,
             source=promise.source,
         )
-    return Judged(
+    judged = Judged(
         kind=stretch.kind,
         start_s=stretch.start_s,
         end_s=stretch.end_s,
@@ -149,6 +150,7 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
         else None,
         limiter=limiter(stretch, setting),
     )
+    return sharing_names(judged)
 
 
 def _regime(

@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
+from diskbench.store.where import OF_ROWS
 from diskbench.visible import json_escaped, visible
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ INDENTED_RUNS = 20
 """Documents of so many runs are indented for a reader; our choice."""
 _ROW_GROUP = 5_000
 _PIECE_BYTES = 2**20
+_TEXT = "str"
 _AS_IT_IS = frozenset({int, float, type(None)})
 
 
@@ -55,13 +58,22 @@ def csv_lines(
     other."""
     written = _LastLine()
     writer = csv.writer(written, lineterminator="\n")
+    values_of = itemgetter(*own)
+    texts = [at for at, name in enumerate(own) if OF_ROWS.get(name, _TEXT) == _TEXT]
     before: Run | None = None
     begin = ""
     for run, row in rows:
         if run is not before:
             writer.writerow(_cells(getattr(run, name) for name in of_run))
             before, begin = run, written.line[:-1]
-        writer.writerow(_cells(row[name] for name in own))
+        cells = list(values_of(row))
+        for at in texts:
+            value = cells[at]
+            if type(value) is str:
+                cells[at] = _inert(value)
+            elif type(value) not in _AS_IT_IS:
+                cells[at] = _cell(value)
+        writer.writerow(cells)
         yield f"{begin},{written.line}"
 
 

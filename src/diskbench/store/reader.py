@@ -93,7 +93,8 @@ def reader_of(database: Engine | Reader) -> Reader:
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
         with transaction(database) as connection:
             found = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
-            return [tuple(row) for row in found]
+            # Tuples of the driver: a Row of SQLAlchemy each is a fifth of the time of an export.
+            return list(found.cursor.fetchall())
 
     return Reader(dialect, rows, lambda: None)
 

@@ -121,7 +121,7 @@ def _write(
         {"evidence": copied},
     )
     lines = [
-        (row.run.run_id, _place(row.run), line.model_dump_json(exclude_defaults=True))
+        (row.run.run_id, place_of(row.run), line.model_dump_json(exclude_defaults=True))
         for row, line in zip(rows, page.lines, strict=True)
     ]
     quoted = TrialLines(trial_id, around.key, digest_of(digest, lines), lines)
@@ -129,6 +129,6 @@ def _write(
     folder.manifest.want([name, *copied])
 
 
-def _place(run: Run) -> str:
+def place_of(run: Run) -> str:
     """A text that sorts as runs do by time: those without a date first."""
     return f"{run.measured_at or ''} {run.created_at} {run.run_id}"

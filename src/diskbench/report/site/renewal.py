@@ -81,7 +81,7 @@ def publish_site(
         folder.claim([*LISTINGS, *map(trial_name, stamps)])
         if wishes.full:
             manifest.forget_digests()
-        build = SiteBuild(database, folder, filters, site, _common(wishes), whole)
+        build = SiteBuild(database, folder, filters, site, common_digest(wishes), whole)
         manifest.want(LISTINGS)
         renew_trials(build, stamps, TrialPages(database, site, wishes, open_store))
         manifest.want(_moved_pages(folder))
@@ -143,7 +143,7 @@ def _listings(
             folder.write(name, make(), digest)
 
 
-def _common(wishes: Wishes) -> str:
+def common_digest(wishes: Wishes) -> str:
     """A digest of what all pages depend on: the program and the options."""
     return digest_of(
         _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base

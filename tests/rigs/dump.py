@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store.database import transaction
+from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import RESULT_TABLES
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def dump(database: Engine) -> dict[str, list[dict[str, Any]]]:
-    """Table name → its rows, ordered by primary key."""
+    """Table name → its rows, ordered by primary key; without stamps, which are new at each write."""
     with transaction(database) as connection:
         return {
             table.name: [
-                dict(row)
+                {name: value for name, value in row.items() if name != STAMP}
                 for row in connection.execute(
                     sa.select(table).order_by(*table.primary_key.columns)
                 ).mappings()

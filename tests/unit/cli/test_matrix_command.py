@@ -127,7 +127,7 @@ def test_a_plan_fits_eighty_columns(name):
 
 def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
     text = run("plan", "gp2-burst", "--offline", "--seed", "1")
-    assert "\n   4  aws/us-east-1/c6in.xlarge/          6  1 h 06 min" in text
+    assert "\n   4  aws/us-east-1/c6in.xlarge/          6  1 h 07 min" in text
     text = " ".join(text.split())
     assert "used up in 1–5" in text
     assert "30 cells in 6 rounds, random by seed 1" in text

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from diskbench.cli import main
 from diskbench.store import schema
 from diskbench.store.database import migrate
+from diskbench.store.result_tables import STAMP
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
@@ -120,8 +121,12 @@ def add_row(connection, run_id, provider, step, figures):
     connection.execute(sa.insert(schema.campaign).values(campaign_id=run_id))
     of_trial = {"trial_id": run_id, "campaign_id": run_id, "replicate": 0}
     connection.execute(sa.insert(schema.trial).values(of_trial))
+    columns = [sa.column(name, of.type) for name, of in schema.run.c.items() if name != STAMP]
+    run_then = sa.table(schema.run.name, *columns)  # without what later migrations add
     connection.execute(
-        sa.insert(schema.run).values(
+        sa.insert(
+            sa.table(schema.run.name, *(sa.column(name, of.type) for name, of in then))
+        ).values(
             of_trial
             | dict.fromkeys(("emulated", "unverified", "imported"), True)
             | {key: {} for key in ("labels", "parameters")}

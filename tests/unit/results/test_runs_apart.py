@@ -5,8 +5,8 @@ from tests.books import SHIPPED
 from tests.rigs.runs import bare_run
 
 from diskbench.model.result import Measurement, StepResult
+from diskbench.results.run_evidence import ReadRun
 from diskbench.results.verdicts import judge
-from diskbench.store.evidence import open_evidence
 from diskbench.units import NS_PER_S
 
 
@@ -22,7 +22,7 @@ def result(run_id: str, index: int, name: str, iops: float) -> StepResult:
     )  # fmt: skip
 
 
-def judged(tmp_path, **steps: list[float]):
+def judged(**steps: list[float]):
     """The verdicts of the last run, by step."""
     count = len(next(iter(steps.values())))
     runs = [bare_run(run_id=f"r{at}", run_index=at, provider="import") for at in range(count)]
@@ -33,9 +33,8 @@ def judged(tmp_path, **steps: list[float]):
         ]
         for at, run in enumerate(runs)
     }
-    evidence = open_evidence(tmp_path.as_uri())
-    none = {run.run_id: () for run in runs}
-    found, _ = judge(evidence, runs, results, None, none, SHIPPED)
+    nothing = {run.run_id: ReadRun() for run in runs}
+    found, _ = judge(runs, results, None, nothing, SHIPPED)
     return {one.step: one for one in found if one.run_id == runs[-1].run_id}
 
 
@@ -49,17 +48,17 @@ def judged(tmp_path, **steps: list[float]):
     ],
     ids=["alike", "far apart", "fell", "two say little"],
 )
-def test_runs_far_apart_are_taken_with_care_unless_a_fall_explains_them(tmp_path, values, trust):
-    verdict = judged(tmp_path, a=values)["a"]
+def test_runs_far_apart_are_taken_with_care_unless_a_fall_explains_them(values, trust):
+    verdict = judged(a=values)["a"]
     assert verdict.trust == trust
     assert ("runs-disagree" in {reason.code for reason in verdict.reasons}) == (trust != "yes")
 
 
-def test_a_step_that_fell_beside_another_is_at_what_lasts(tmp_path):
+def test_a_step_that_fell_beside_another_is_at_what_lasts():
     iops = [1000.0, 1004, 996, 1002] * 2 + [815.0, 811, 819, 812] * 2
     read = [300.0] * 8 + [100.0] * 8
-    alone = judged(tmp_path, random=iops)["random"]
-    beside = judged(tmp_path, read=read, random=iops)["random"]
+    alone = judged(random=iops)["random"]
+    beside = judged(read=read, random=iops)["random"]
     assert alone.stands_for.kind != "baseline"
     assert beside.stands_for.kind == "baseline"
     assert beside.stands_for.limiter.name == "credit"

@@ -121,7 +121,7 @@ limits: {until_ci: 5%}
 def test_machines_that_are_there_have_no_replicates(tmp_path):
     (told,) = mistakes(tmp_path, MIXED)
     assert told.startswith(
-        "5: until_ci needs a new machine for each replicate, and local rents none; measure machines"
+        "5: until_ci needs a new machine for each replicate, and local rents none; measure existing"
     )
 
 

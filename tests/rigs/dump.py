@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def dump(database: Engine) -> dict[str, list[dict[str, Any]]]:
-    """Table name → its rows, ordered by primary key; without stamps, which are new at each write."""
+    """Table name → its rows, ordered by primary key, without stamps, which each write renews."""
     with transaction(database) as connection:
         return {
             table.name: [

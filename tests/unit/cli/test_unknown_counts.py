@@ -124,9 +124,7 @@ def add_row(connection, run_id, provider, step, figures):
     columns = [sa.column(name, of.type) for name, of in schema.run.c.items() if name != STAMP]
     run_then = sa.table(schema.run.name, *columns)  # without what later migrations add
     connection.execute(
-        sa.insert(
-            sa.table(schema.run.name, *(sa.column(name, of.type) for name, of in then))
-        ).values(
+        sa.insert(run_then).values(
             of_trial
             | dict.fromkeys(("emulated", "unverified", "imported"), True)
             | {key: {} for key in ("labels", "parameters")}

@@ -13,7 +13,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 def cancel(
     ids: Annotated[
-        list[str], typer.Argument(help="Runs, trials, cells or matrices: ids or their beginnings.")
+        list[str], typer.Argument(help="Runs, trials, cells or matrices: ids, long or short.")
     ],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -24,8 +24,8 @@ def gc(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Leases, trials or runs to give back now, expired or not: ids, or unique "
-            "beginnings of them. Leases that only --provider lists need their full id."
+            help="Leases, trials or runs to give back now, expired or not: ids, long or "
+            "short. Leases that only --provider lists need their full id."
         ),
     ] = None,
     dry_run: Annotated[

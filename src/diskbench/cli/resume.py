@@ -19,7 +19,7 @@ def resume(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs, trials, cells or matrices: ids or their beginnings (default: all "
+            help="Runs, trials, cells or matrices: ids, long or short (default: all "
             "runs that were abandoned)."
         ),
     ] = None,

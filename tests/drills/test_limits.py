@@ -248,7 +248,7 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
         evidence, RUN_IDS[0], make_step(), {"fio.json": b"[]"}, **TIMES, on_note=notes.append
     )
     assert kept.files["fio.json"] == b"[]"
-    assert "written anew" in notes[0]
+    assert "written again" in notes[0]
 
 
 # --- What users and authors of profiles type

@@ -70,6 +70,10 @@ def test_a_process_that_a_test_started_counts_for_the_test(
     )  # fmt: skip
     lines = [line.split(maxsplit=1) for line in (tmp_path / "cpu.txt").read_text().splitlines()]
     seconds = {line[1]: float(line[0]) for line in lines if line}
-    assert seconds["test_suite.py::test_that_computes_by_another (call)"] >= 0.4
-    assert seconds.get("test_suite.py::test_that_does_nothing (call)", 0.0) < 0.4
+    by_another, idle = (
+        f"test_suite.py::{name} (call)"
+        for name in ("test_that_computes_by_another", "test_that_does_nothing")
+    )
+    assert seconds[by_another] >= 0.4
+    assert seconds.get(idle, 0.0) < 0.4
     assert seconds["all"] >= seconds["tests"] >= 0.4

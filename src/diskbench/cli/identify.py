@@ -16,7 +16,9 @@ _MOST = 8
 
 
 def identify(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run: its id, long or short, or `last`.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run: its id, long or short, or `last`.")
+    ],
     cloud: Annotated[
         str | None,
         typer.Option("--provider", metavar="NAME", help="Only disks of this provider."),

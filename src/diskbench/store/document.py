@@ -28,6 +28,7 @@ from diskbench.model.result import RunState, StepResult
 from diskbench.model.run import run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema
+from diskbench.store.result_tables import STAMP
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -99,7 +100,7 @@ def results_schema() -> dict[str, Any]:
     audit = StepAudit.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions |= audit.pop("$defs", {}) | {"StepAudit": audit}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
-    columns = schema.run.c
+    columns = [column for column in schema.run.c if column.name != STAMP]
     run = {
         "type": "object",
         "properties": {

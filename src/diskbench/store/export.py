@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
+from diskbench.store.result_tables import STAMP
 from diskbench.store.where import OF_ROWS
 from diskbench.visible import json_escaped, visible
 
@@ -162,7 +163,7 @@ def _types() -> dict[str, type[pl.DataType]]:
         bool: pl.Boolean,
         object: pl.String,
     }
-    columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
+    columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c) if c.name != STAMP}
     types = {name: known[column.type.python_type] for name, column in columns.items()}
     return types | {"job_error": pl.Int64, "after_cliff": pl.String}
 

@@ -84,10 +84,10 @@ def latencies_parquet(
 
 
 def _of_latencies(logs: Sequence[str]) -> Sequence[str]:
-    """The logs to count: those with histograms, else all of latencies."""
+    """The logs to count: histograms, and latencies in case the histograms of a short step are
+    empty."""
     kinds = {log: name.kind for log in logs if (name := log_name(log))}
-    wanted = ("hist",) if "hist" in kinds.values() else _KINDS
-    return [log for log, kind in kinds.items() if kind in wanted]
+    return [log for log, kind in kinds.items() if kind in ("hist", *_KINDS)]
 
 
 def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:

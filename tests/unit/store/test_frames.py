@@ -146,6 +146,9 @@ def test_a_store_that_may_only_be_read_is_enough(kept):
         def list(self, prefix):
             return self.inner.list(prefix)
 
+        def folders(self, prefix):
+            return self.inner.folders(prefix)
+
         def put(self, key, data):
             raise StoreUnavailable(f"{key} of {len(data)} bytes refused")
 

@@ -112,6 +112,17 @@ def test_only_logs_of_latencies_are_read(tmp_path):
     [manifest] = import_source(evidence, source, labels={}, version="0")
     series_frame(evidence, manifest.run_id)
     for key in evidence.list("runs"):
-        if ".log" in key and "hist" not in key:
+        if "_iops." in key:
             (tmp_path / "evidence" / key).unlink()
     assert latency_seconds(evidence, manifest.run_id)["count"].to_list() == [3]
+
+
+def test_a_step_too_short_for_a_histogram_is_counted_by_its_single_ios(tmp_path):
+    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "disk_clat.1.log").write_text("100, 90000, 0, 4096, 0, 0\n200, 90000, 0, 4096, 0, 0\n")
+    (logs / "disk_clat_hist.1.log").write_text("")
+    [source] = read_sources(sorted(logs.iterdir())).sources
+    [manifest] = import_source(evidence, source, labels={}, version="0")
+    assert latency_seconds(evidence, manifest.run_id)["count"].sum() == 2

@@ -29,7 +29,7 @@ def note_create(lease_id: str) -> None:
     """Record that a create of the lease is sent now."""
     mark = _mark(lease_id)
     mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark.touch()
+    mark.touch(mode=0o600)
 
 
 def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | None:

@@ -506,7 +506,7 @@ def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None
     cloud.guest.before = (
         f"disk\t{acquired.device}\t9:9\t1\t{acquired.identity}\t{acquired.identity}\tx"
     )
-    with pytest.raises(RentalFailed, match="was there before"):
+    with pytest.raises(RentalFailed, match="existed before"):
         cloud.acquire_of(rental)
 
 

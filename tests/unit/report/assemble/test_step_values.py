@@ -35,6 +35,6 @@ def test_one_name_for_small_and_large_blocks_gives_two_charts_of_one_unit_each()
 
 def test_the_page_of_a_matrix_is_named_like_the_matrix():
     two = (trial(trial_id="a"), trial(trial_id="b"))
-    assert report(*two, matrix="nightly: gp2 beside gp3").title == "nightly: gp2 beside gp3"
+    assert report(*two, matrix="nightly: gp2, gp3").title == "nightly: gp2, gp3"
     assert report(*two).title.startswith("2 trials")
     assert report(two[0], matrix="nightly").title == report(two[0]).title

@@ -31,13 +31,13 @@ _FORMER_FORMAT = 1
 _TABLES = """
 CREATE TABLE file (name TEXT PRIMARY KEY, digest TEXT, bytes INTEGER NOT NULL DEFAULT 0, told TEXT)
     WITHOUT ROWID;
-CREATE TABLE trial (trial_id TEXT PRIMARY KEY, key TEXT NOT NULL, digest TEXT NOT NULL)
-    WITHOUT ROWID;
+CREATE TABLE trial (trial_id TEXT PRIMARY KEY, key TEXT NOT NULL, digest TEXT NOT NULL,
+    place TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE line (run_id TEXT PRIMARY KEY, trial_id TEXT NOT NULL, place TEXT NOT NULL,
     line TEXT NOT NULL);
 CREATE INDEX trial_key ON trial (key, trial_id, digest);
-CREATE INDEX line_trial ON line (trial_id, place);
-CREATE INDEX line_place ON line (place, trial_id);
+CREATE INDEX line_trial ON line (trial_id);
+CREATE INDEX line_place ON line (place);
 """
 
 
@@ -127,8 +127,9 @@ class SiteManifest:
         if row == (trial.key, trial.digest):
             return
         self.drop_trials([trial.trial_id])
-        values = (trial.trial_id, trial.key, trial.digest)
-        self._connection.execute("INSERT INTO trial VALUES (?, ?, ?)", values)
+        newest = max((place for _, place, _ in trial.lines), default="")
+        values = (trial.trial_id, trial.key, trial.digest, newest)
+        self._connection.execute("INSERT INTO trial VALUES (?, ?, ?, ?)", values)
         self._connection.executemany(
             "INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?)",
             ((run_id, trial.trial_id, place, line) for run_id, place, line in trial.lines),
@@ -171,10 +172,7 @@ class SiteManifest:
 
     def keys_newest_first(self) -> list[str]:
         """The configurations, that of the newest run first."""
-        query = (
-            "SELECT key FROM (SELECT trial_id, max(place) AS place FROM line GROUP BY trial_id) "
-            "JOIN trial USING (trial_id) GROUP BY key ORDER BY max(place) DESC"
-        )
+        query = "SELECT key FROM trial GROUP BY key ORDER BY max(place) DESC"
         return [key for (key,) in self._connection.execute(query)]
 
     def trial_of(self, run_id: str) -> str | None:

@@ -41,7 +41,8 @@ def run_line(
         if verdict.run_id == row.run_id
     ]
     on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
-    lasting = {verdict.step for verdict in verdicts} - on_credit
+    of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
+    lasting = of_levels - on_credit
     price = view.trial.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(

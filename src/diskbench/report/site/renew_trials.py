@@ -130,5 +130,5 @@ def _write(
 
 
 def place_of(run: Run) -> str:
-    """A text that sorts as runs do by time: those without a date first."""
-    return f"{run.measured_at or ''} {run.created_at} {run.run_id}"
+    """A text that sorts as runs do by time: those without a date first, by when they were made."""
+    return f"{run.measured_at or f' {run.created_at}'} {run.run_id}"

@@ -5,6 +5,7 @@ verdict per step, the heaviest warning and the next step. All of it is in report
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -112,14 +113,21 @@ def brief_result(view: TrialView) -> RenderableType:
 
 
 def _thresholds(view: TrialView, indent: str = "") -> list[RenderableType]:
-    """Whether the profile's thresholds are met; of `--fail-if` those that are. The command ends
-    with what fails it."""
-    lines = (line for line in view.thresholds if line not in view.missed)
+    """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
+    command ends with what fails it."""
+    met = Counter(line.threshold for line in view.thresholds if line not in view.missed)
+    asked = Counter(line.threshold for line in view.thresholds)
+    lines = [line.text for line in view.thresholds if line.threshold not in view.subject.fail_if]
+    lines += [
+        f"passed: {met[threshold]} of {count} figures ({threshold.source})"
+        for threshold, count in asked.items()
+        if threshold in view.subject.fail_if and met[threshold]
+    ]
     return [
         Text(part, "bold")
         for line in lines
         for part in textwrap.wrap(
-            line.text,
+            line,
             WIDTH,
             initial_indent=indent,
             subsequent_indent=f"{indent}  ",

@@ -53,13 +53,12 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
     if bare:
         lines.append(
             f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: "
-            f"diskbench results show {short(bare[0].newest.trial_id)}"
+            f"diskbench results show {_id(bare[0])}"
         )
     gone = [trial for trial in trials if trial.suspended]
     if gone:
         lines.append(
-            f"{_SUSPENDED}: its process is gone; continue it: "
-            f"diskbench resume {short(gone[0].newest.trial_id)}"
+            f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {_id(gone[0])}"
         )
     return lines
 
@@ -114,9 +113,14 @@ def _cells(trial: ListedTrial) -> tuple[str, ...]:
         f"{run.profile}{count}",
         state_words(trial) or _marked(figure_words(headline) if headline else "–", run),
         _trust(trial),
-        short(run.trial_id if trial.runs > 1 else run.run_id),
+        _id(trial),
     )
     return tuple(" ".join(cell.split()) for cell in cells)
+
+
+def _id(trial: ListedTrial) -> str:
+    """The short id of a trial; of its run where it has only one."""
+    return short(trial.newest.trial_id if trial.runs > 1 else trial.newest.run_id)
 
 
 def _marked(figure: str, run: Run) -> str:

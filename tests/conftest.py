@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import logging
 import os
 import signal
 from fnmatch import fnmatchcase
@@ -141,6 +142,9 @@ def _nothing_of_an_earlier_test() -> Iterator[None]:
     try:
         with all_ended():
             yield
+        # A later test would be blamed: call commands by `Cli` or `invoked` of tests/rigs/cli.py.
+        left = [one for one in logging.getLogger().handlers if "diskbench." in type(one).__module__]
+        assert not left, "a command was called in this process and its logging was not put back"
     finally:
         # diskbench's own commands, run in this process, set handlers of theirs.
         for number, handler in handlers.items():

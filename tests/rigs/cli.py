@@ -19,6 +19,9 @@ from unittest.mock import patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from click.testing import Result
+    from typer import Typer
+
 WRITE_THEN_READ = """[global]
 size=4m
 direct=0
@@ -169,6 +172,23 @@ class Cli:
         done = (self.call if looks else self.run)(*args, "--output", "json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+
+def invoked(
+    app: Typer, *args: str, env: Mapping[str, str] | None = None, fails: bool = False
+) -> Result:
+    """What typer's runner says of a command group called with ARGS; nothing of it is left.
+    What the command raises is raised here, unless it `fails` on purpose."""
+    # Not at the top: a test that copies conftest.py runs where there is no diskbench.
+    from typer.testing import CliRunner
+
+    from diskbench.cli.opened import closing_all
+
+    with closing_all():
+        done = CliRunner().invoke(app, list(args), env={"COLUMNS": "80"} | dict(env or {}))
+    if not fails and done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
 
 
 def a_user(tmp_path: Path) -> Cli:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.books import SHIPPED
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.catalog.limits.entry import clouds
 from diskbench.catalog.limits.lookup import disk_types
@@ -14,9 +14,7 @@ from diskbench.errors import InvalidValue
 
 
 def told(*arguments: str) -> str:
-    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoked(app, *arguments)
     assert done.exit_code == 0
     return done.stdout
 

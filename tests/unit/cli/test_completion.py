@@ -14,6 +14,7 @@ from typer.main import get_command
 from diskbench.cli.completion import ARGUMENTS, OPTIONS
 from diskbench.cli.lazy import COMMANDS, load
 from diskbench.cli.main import app, main
+from diskbench.cli.opened import closing_all
 from diskbench.fio.profiles import shipped_names
 from diskbench.plugins import plugin_names
 from diskbench.store.database import open_database
@@ -24,7 +25,8 @@ def offered(*words: str) -> list[str]:
     """The values for the last word, behind the others."""
     *before, incomplete = words
     asked = BashComplete(get_command(app), {}, "diskbench", "_DISKBENCH_COMPLETE")
-    return [item.value for item in asked.get_completions(before, incomplete)]
+    with closing_all():
+        return [item.value for item in asked.get_completions(before, incomplete)]
 
 
 @pytest.fixture

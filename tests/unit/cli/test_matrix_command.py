@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.cli.main import main
 from diskbench.cli.matrix import app
@@ -19,9 +19,7 @@ from diskbench.providers.aws.provider import AWSProvider
 
 
 def run(*arguments, code=0):
-    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80"})
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoked(app, *arguments)
     assert done.exit_code == code
     return done.stdout
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.cli.lazy import load
 from diskbench.cli.main import app
@@ -18,9 +18,7 @@ C4 = ("--instance-type", "c4.xlarge")
 
 
 def told(*arguments: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": "80"})
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoked(app, "plan", *arguments)
     assert done.exit_code == code, done.output
     return done.stdout
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.cli.profiles import app
 from diskbench.engine import profile_jobs
@@ -21,10 +21,7 @@ def _ask_fio_again():
 
 
 def run(*arguments):
-    done = CliRunner().invoke(app, list(arguments))
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
+    return invoked(app, *arguments)
 
 
 @pytest.mark.slow

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.cli.main import app
-from diskbench.cli.opened import closing_all
 
 
 @pytest.fixture
@@ -19,8 +18,7 @@ def typed(tmp_path):
     ]
 
     def run(*args):
-        with closing_all():
-            return CliRunner().invoke(app, ["results", *args, *stores])
+        return invoked(app, "results", *args, *stores)
 
     return run
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from tests.rigs.cli import invoked
 
 from diskbench.cli.lazy import load
 from diskbench.cli.main import app, main
@@ -18,10 +18,7 @@ MOST = 25
 
 
 def told(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["run", *arguments], env={"COLUMNS": "80"})
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.output
+    return invoked(app, "run", *arguments).output
 
 
 def flags(text: str) -> set[str]:

@@ -101,28 +101,33 @@ def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
     assert latency_seconds(evidence, manifest.run_id).equals(first)
 
 
-def test_only_logs_of_latencies_are_read(tmp_path):
+def imported(tmp_path, **logs: str):
+    """A store with one run that has these logs, and the run's id."""
     evidence = open_evidence((tmp_path / "evidence").as_uri())
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "disk_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
-    (logs / "disk_clat.1.log").write_text("1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n")
-    (logs / "disk_clat_hist.1.log").write_text(histogram_row(1000, [100_000] * 3))
-    [source] = read_sources(sorted(logs.iterdir())).sources
+    place = tmp_path / "logs"
+    place.mkdir()
+    for name, text in logs.items():
+        (place / f"disk_{name}.1.log").write_text(text)
+    [source] = read_sources(sorted(place.iterdir())).sources
     [manifest] = import_source(evidence, source, labels={}, version="0")
-    series_frame(evidence, manifest.run_id)
+    return evidence, manifest.run_id
+
+
+def test_only_logs_of_latencies_are_read(tmp_path):
+    evidence, run_id = imported(
+        tmp_path,
+        iops="1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n",
+        clat="1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n",
+        clat_hist=histogram_row(1000, [100_000] * 3),
+    )
+    series_frame(evidence, run_id)
     for key in evidence.list("runs"):
         if "_iops." in key:
             (tmp_path / "evidence" / key).unlink()
-    assert latency_seconds(evidence, manifest.run_id)["count"].to_list() == [3]
+    assert latency_seconds(evidence, run_id)["count"].to_list() == [3]
 
 
 def test_a_step_too_short_for_a_histogram_is_counted_by_its_single_ios(tmp_path):
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "disk_clat.1.log").write_text("100, 90000, 0, 4096, 0, 0\n200, 90000, 0, 4096, 0, 0\n")
-    (logs / "disk_clat_hist.1.log").write_text("")
-    [source] = read_sources(sorted(logs.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    assert latency_seconds(evidence, manifest.run_id)["count"].sum() == 2
+    single = "100, 90000, 0, 4096, 0, 0\n200, 90000, 0, 4096, 0, 0\n"
+    evidence, run_id = imported(tmp_path, clat=single, clat_hist="")
+    assert latency_seconds(evidence, run_id)["count"].sum() == 2

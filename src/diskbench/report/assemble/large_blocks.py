@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from diskbench.units import KIB
 
 LARGE_BLOCK = 64 * KIB
@@ -13,3 +15,8 @@ _NEARLY = 0.99
 def in_large_blocks(iops: float, bytes_per_s: float) -> bool:
     """Whether the mean block of a rate is large; False where one of the figures is 0."""
     return bool(iops and bytes_per_s) and bytes_per_s / iops >= LARGE_BLOCK * _NEARLY
+
+
+def rate_metric(iops: float | None, bytes_per_s: float | None) -> Literal["iops", "bytes_per_s"]:
+    """By which of its two figures a rate is shown: bytes for large blocks, else operations."""
+    return "bytes_per_s" if in_large_blocks(iops or 0.0, bytes_per_s or 0.0) else "iops"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import trust_words
-from diskbench.report.assemble.large_blocks import in_large_blocks
+from diskbench.report.assemble.large_blocks import rate_metric
 from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.measure import title
 from diskbench.report.charts.point import ChartPoint
@@ -48,8 +48,7 @@ def step_values(view: TrialView) -> list[StepValue]:
     values = []
     for step, verdicts in verdicts_by_step(trial.verdicts).items():
         main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
-        large = in_large_blocks(main.iops or 0.0, main.bytes_per_s or 0.0)
-        metric: Literal["iops", "bytes_per_s"] = "bytes_per_s" if large else "iops"
+        metric = rate_metric(main.iops, main.bytes_per_s)
         rates = {
             verdict.run_id: rate
             for verdict in verdicts

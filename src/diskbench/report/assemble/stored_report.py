@@ -25,7 +25,7 @@ from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -106,7 +106,7 @@ class ReportReader:
         self, rows_of: Mapping[str, Sequence[Run]]
     ) -> Iterator[tuple[str, Sequence[Run], ReadTrial]]:
         """Trials with their runs and what is stored of them, as many at a time as RUNS_AT_ONCE."""
-        for few in few_at_a_time(rows_of):
+        for few in few_at_a_time(rows_of.items()):
             self.prepare({one: rows for one, rows in few.items() if one not in self._ready})
             for trial_id, rows in few.items():
                 yield trial_id, rows, self._ready.pop(trial_id)
@@ -123,15 +123,17 @@ class ReportReader:
                 read_series_ahead(store, [row.run_id for row in rows])
 
 
-def few_at_a_time(rows_of: Mapping[str, Sequence[Row]]) -> Iterator[dict[str, Sequence[Row]]]:
-    """Trials in their order, each with its runs, together as many as have RUNS_AT_ONCE runs; at
-    least one trial."""
+def few_at_a_time(
+    groups: Iterable[tuple[str, Sequence[Row]]], most: int = RUNS_AT_ONCE
+) -> Iterator[dict[str, Sequence[Row]]]:
+    """Groups in their order, by name: trials with their runs, or configurations with their trials.
+    As many together as have `most` members; at least one group."""
     few: dict[str, Sequence[Row]] = {}
-    for trial_id, rows in rows_of.items():
-        if few and sum(map(len, few.values())) + len(rows) > RUNS_AT_ONCE:
+    for name, members in groups:
+        if few and sum(map(len, few.values())) + len(members) > most:
             yield few
             few = {}
-        few[trial_id] = rows
+        few[name] = members
     if few:
         yield few
 
@@ -175,7 +177,7 @@ def stored_report(
         inside_of=str(run.run_id),
         common=read.common,
         made=f"made {now} by diskbench {__version__}",
-        matrix=_matrix(reader.database, runs),
+        matrix=_matrix(reader.database, runs) if len(trials) > 1 else "",
     )
     if chart is not None:
         return replace(report, over=drawn_alone(chart, data, PAGE), chart=chart)

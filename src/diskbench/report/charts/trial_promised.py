@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
-from diskbench.report.assemble.large_blocks import in_large_blocks
+from diskbench.report.assemble.large_blocks import rate_metric
 from diskbench.report.assemble.result_rows import trial_name
 from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.point import ChartPoint
@@ -49,12 +49,12 @@ def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
     burst = next(
         (stretch.promised for stretch in verdict.stretches if stretch.kind == "burst"), None
     )
-    large = in_large_blocks(main.iops, main.bytes_per_s or 0.0)
-    scale = figures.bytes_per_s / figures.iops if large else 1.0
+    metric = rate_metric(main.iops, main.bytes_per_s)
+    scale = getattr(figures, metric) / figures.iops
     point = ChartPoint(
         label=verdict.step,
-        metric="bytes_per_s" if large else "iops",
-        value=(main.bytes_per_s or 0.0) if large else main.iops,
+        metric=metric,
+        value=getattr(main, metric),
         step=verdict.step,
         run_ids=(verdict.run_id,),
         n=1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.model.site import SiteRunLine
+from diskbench.report.assemble.stored_report import few_at_a_time
 from diskbench.report.site.build import configuration_name, digest_of, progress
 from diskbench.report.site.configuration import configuration_page
 from diskbench.report.site.lines import configuration_line
@@ -12,7 +13,7 @@ from diskbench.results.site_subjects import by_subject, configurations
 from diskbench.store.digests import load_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from diskbench.report.site.build import SiteBuild
 
@@ -33,21 +34,9 @@ def renew_configurations(build: SiteBuild) -> None:
     folder.claim(map(configuration_name, stale))
     manifest.want(wanted)
     with progress("configurations", len(stale)) as advance:
-        for keys in _batches(build, list(stale)):
-            _renew(build, keys, stale, advance)
-
-
-def _batches(build: SiteBuild, keys: Sequence[str]) -> Iterator[dict[str, list[str]]]:
-    """Configurations with their trials, some together."""
-    batch: dict[str, list[str]] = {}
-    for key in keys:
-        trials = build.folder.manifest.trials_of(key)
-        if batch and sum(map(len, batch.values())) + len(trials) > _MOST_TRIALS:
-            yield batch
-            batch = {}
-        batch[key] = trials
-    if batch:
-        yield batch
+        of_keys = ((key, manifest.trials_of(key)) for key in stale)
+        for few in few_at_a_time(of_keys, _MOST_TRIALS):
+            _renew(build, few, stale, advance)
 
 
 def _renew(

@@ -98,7 +98,7 @@ def _renew(
     for row in rows:
         trials.setdefault(row.run.trial_id, []).append(row)
     shown, digests = build.shown(rows), _digests(build)
-    for few in few_at_a_time(trials):
+    for few in few_at_a_time(trials.items()):
         pages.prepare(shown, few)
         for trial_id, of_trial in few.items():
             _write(build, of_trial, shown, digests(trial_id, stamps[trial_id]), pages)

@@ -36,6 +36,13 @@ class Lab:
     base: Path
     machines = machines
 
+    def release_stale(self, *, now: float | None = None) -> tuple[str, ...]:
+        """Release every stale lease, as `gc` does, and return them."""
+        found = machines.stale(now=now)
+        for lease_id in found:
+            machines.release(lease_id)
+        return found
+
     def left(self) -> list[str]:
         """Everything of any host that is still on this machine."""
         groups = find_groups()

@@ -245,8 +245,8 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab: Lab, 
     finally:
         creator.kill()
         creator.wait()
-    # A sweep leaves a host that is complete: its creator was quick.
-    if lab.machines.sweep() == ():
+    # `gc` leaves a host that is complete: its creator was quick.
+    if lab.release_stale() == ():
         lab.machines.release("one")
     assert mounts.mounted(lab.base) == ()
     assert lab.left() == []

@@ -59,14 +59,14 @@ POINTS: dict[str, Callable[[Path], bool]] = {
 }
 
 
-@pytest.mark.parametrize("how", ["release", "sweep"])
+@pytest.mark.parametrize("how", ["release", "gc"])
 @pytest.mark.parametrize("point", POINTS)
 def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
     lab: Lab, point: str, how: str
 ) -> None:
     kill_creator("one", lambda: POINTS[point](lab.base / "one"))
-    # A sweep leaves a host that is complete: its creator was quick.
-    if how == "release" or lab.machines.sweep() == ():
+    # `gc` leaves a host that is complete: its creator was quick.
+    if how == "release" or lab.release_stale() == ():
         lab.machines.release("one")
     assert lab.left() == []
     host = lab.machines.acquire("one", custom())
@@ -127,7 +127,7 @@ def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
     assert init is not None
     os.kill(init, signal.SIGKILL)
     until(lambda: members(group) == ())
-    assert lab.machines.sweep() == ("one",)
+    assert lab.release_stale() == ("one",)
     assert lab.left() == []
 
 
@@ -158,12 +158,12 @@ def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_a_sweep_takes_what_expired_and_leaves_the_rest(lab: Lab) -> None:
+def test_stale_leases_are_those_that_expired(lab: Lab) -> None:
     lab.machines.acquire("old", custom(expires_at=1000.0))
     lab.machines.acquire("new", custom(expires_at=3000.0))
     lab.machines.acquire("open", custom())
     assert lab.machines.leases() == {"new": 3000.0, "old": 1000.0, "open": None}
-    assert lab.machines.sweep(now=2000.0) == ("old",)
+    assert lab.release_stale(now=2000.0) == ("old",)
     assert set(lab.machines.leases()) == {"new", "open"}
 
 
@@ -173,7 +173,7 @@ def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> 
     lab.machines.acquire("one", custom())
     shutil.rmtree(lab.base)
     assert set(lab.machines.leases()) == {"one"}
-    assert lab.machines.sweep() == ("one",)
+    assert lab.release_stale() == ("one",)
     assert lab.left() == []
 
 

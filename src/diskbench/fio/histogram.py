@@ -35,12 +35,6 @@ def count(histogram: Histogram) -> int:
     return sum(histogram.values())
 
 
-def mean(histogram: Histogram) -> float | None:
-    """Σ v·c / Σ c, off by at most 1/128; None when it is empty. fio's own mean is exact."""
-    total = count(histogram)
-    return sum(value * n for value, n in histogram.items()) / total if total else None
-
-
 def value_at(histogram: Histogram, fraction: float) -> int | None:
     """The smallest bucket with at least `fraction` of all I/Os at or below it; None when empty.
 

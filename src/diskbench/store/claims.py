@@ -102,16 +102,6 @@ def save_progress(
         upsert(connection, schema.progress, [row])
 
 
-def load_progress(database: Engine, run_id: str) -> SavedProgress | None:
-    """The last known progress of an unfinished run; None where there is none."""
-    progress = schema.progress
-    with one_statement(database) as connection:
-        row = connection.execute(
-            sa.select(progress).where(progress.c.run_id == run_id)
-        ).one_or_none()
-    return SavedProgress(*row) if row else None
-
-
 def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
     """The last known progress of the newest run of each trial that has any."""
     progress, run = schema.progress, schema.run

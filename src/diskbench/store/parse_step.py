@@ -61,7 +61,6 @@ PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
 """Those of which the first and the last sample are enough: a day of 192 cores is 1 GB."""
 END_BYTES = 4 * 2**20
 """Of each end; a sample of 1,000 cores takes 70 kB."""
-_TAIL_LINES = 5
 _LARGEST_EXIT = 255
 
 

@@ -206,9 +206,9 @@ def test_progress_is_one_row_that_goes_with_the_end(saved):
         claims.save_progress(
             saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
         )
-    assert claims.load_progress(saved, RUN_IDS[0]).tick == {"elapsed_s": 2.0}
+    assert claims.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
-    assert claims.load_progress(saved, RUN_IDS[0]) is None
+    assert claims.progress_of_trials(saved, [TRIAL_ID]) == {}
 
 
 def test_an_executor_beats_until_it_is_removed(saved):

@@ -165,7 +165,7 @@ def spent_usd(
 ) -> float:
     """Return the cost of open and released leases so far in USD: hourly price × age, plus
     `transactions_usd` by lease id. A lease without a price counts with the assumed price, else with
-    0 (`unpriced`)."""
+    0."""
     done, total = transactions_usd or {}, 0.0
     for lease in leases:
         hourly = lease.hourly_usd
@@ -173,11 +173,6 @@ def spent_usd(
             hourly = assume_price_usd_per_hour or 0.0
         total += hourly * age_s(lease, now) / HOUR_S + done.get(lease.lease_id, 0.0)
     return total
-
-
-def unpriced(leases: Iterable[LeaseLike]) -> tuple[str, ...]:
-    """Return the ids of the leases without a known price."""
-    return tuple(lease.lease_id for lease in leases if lease.hourly_usd is None)
 
 
 def age_s(lease: LeaseLike, now: datetime) -> float:

@@ -161,23 +161,6 @@ def stale(*, now: float | None = None) -> tuple[str, ...]:
     return tuple(lease_id for lease_id in _known(groups) if _is_stale(lease_id, groups, now))
 
 
-def sweep(*, now: float | None = None) -> tuple[str, ...]:
-    """Release every stale lease and return them; leases in use stay. Raises ReleaseFailed after
-    trying all."""
-    swept, failures = [], []
-    for lease_id in stale(now=now):
-        try:
-            release(lease_id)
-            swept.append(lease_id)
-        except ReleaseFailed as error:
-            failures.append(error)
-    if failures:
-        raise ReleaseFailed(
-            "; ".join(error.message for error in failures), advice=failures[0].advice
-        )
-    return tuple(swept)
-
-
 def is_up(lease_id: str) -> bool:
     """Whether the host of a lease runs."""
     return init_of(find_groups().of(lease_id)) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import altair as alt
@@ -14,8 +14,6 @@ CHARACTER_PX = 6.8
 the reader's font is unknown and a label must not be cut off."""
 LOG_FROM = 100.0
 """Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
-
-Quantity = Literal["iops", "bytes_per_s", "ns", "ratio", "usd"]
 
 UTC_LABELS = (
     "utcFormat(datum.value, {milliseconds: '%H:%M:%S', seconds: '%H:%M:%S', minutes: '%H:%M', "

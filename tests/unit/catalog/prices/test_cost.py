@@ -15,7 +15,6 @@ from diskbench.catalog.prices.cost import (
     cost_of_lease,
     monthly,
     spent_usd,
-    unpriced,
 )
 from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.prices.transactions import done_work, expected_work
@@ -220,7 +219,6 @@ def test_spent_is_what_open_and_released_leases_cost_by_now():
         lease(None, None, name="dark"),
     ]
     assert spent_usd(leases, NOW) == pytest.approx(0.10 + 0.40)
-    assert unpriced(leases) == ("dark",)
     assert spent_usd(leases, NOW, assume_price_usd_per_hour=1) == pytest.approx(2.50)
     assert spent_usd(leases, NOW, transactions_usd={"done": 0.05, "gone": 9}) == pytest.approx(0.55)
     assert spent_usd([lease(None, 1.0, age_h=-1)], NOW) == 0, "a clock that is behind earns nothing"

@@ -8,7 +8,7 @@ from tests.rigs.plans import make_plan
 from diskbench.engine.trial import watch
 from diskbench.engine.trial.watch import ProgressRow
 from diskbench.model.result import Tick
-from diskbench.store.claims import load_progress
+from diskbench.store.claims import progress_of_trials
 from diskbench.store.database import open_database
 from diskbench.store.rows import save_plan
 
@@ -37,6 +37,5 @@ def test_progress_is_kept_every_second(database, clock):
     for second in range(1, 6):
         clock[0] += 1.0
         row.write(Tick(elapsed_s=second))
-        kept = load_progress(database, PLAN.run_ids[0])
-        assert kept is not None
+        (kept,) = progress_of_trials(database, [PLAN.trial_id]).values()
         assert kept.tick["elapsed_s"] == second

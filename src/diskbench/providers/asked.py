@@ -144,8 +144,16 @@ def provisioned_types(cloud: str) -> tuple[str, ...]:
     )
 
 
-def check_machine_is_named(spec: RentSpec) -> None:
-    """Refuse a machine chosen by its disk where cells with other disks share that machine."""
+def check_shared_machine(spec: RentSpec, *, is_apart: bool, apart: str) -> None:
+    """Refuse a disk that comes with its machine, and a machine chosen by its disk, where cells with
+    other disks share the machine; `apart` names the disks that can be attached to it ("volumes").
+    Raises InvalidValue."""
+    if not is_apart:
+        raise InvalidValue(
+            f"--disk {spec.disk} comes with its machine, which reuse_host keeps",
+            advice=f"measure {apart} so, or leave reuse_host out",
+            field="disk",
+        )
     if spec.instance_type is None:
         raise InvalidValue(
             f"--disk {spec.disk} is given without a machine, which reuse_host needs",

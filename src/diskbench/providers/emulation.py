@@ -65,3 +65,8 @@ class EmulationOptions(Options):
         0.0, "Sigma of the latency's lognormal distribution (0: always the same).", ge=0, le=2
     )
     seed: int = option(0, "Seed of noise, stalls and latency.", flag="--lab-seed")
+
+    def tag(self) -> str:
+        """The options that differ from their defaults, for a tag: `noise=0.1 time_scale=60.0`."""
+        changed = self.model_dump(exclude_defaults=True)
+        return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))

@@ -17,7 +17,6 @@ from diskbench.providers.aws.resolved import AwsResolved, AwsZone
 from diskbench.providers.aws.settling import note_create
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
@@ -40,11 +39,6 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
     """The AWS resources to make; `ec2` is the API in one region."""
 
     ec2: AwsClient
-
-    @property
-    def lab(self) -> str:
-        """The configuration of an emulated cloud; empty for the real one."""
-        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     def at(self, place: AwsZone) -> AwsOrder:
         """The same order with the machine type that is rented in `place`."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.model.disk import DiskSpec
-    from diskbench.providers.emulation import EmulationOptions
 
 Request = dict[str, Any]
 
@@ -69,13 +68,6 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
         for key, value in values.items()
         if value or key != "diskbench-lab"
     ]
-
-
-def lab_tag(lab: EmulationOptions) -> str:
-    """The configuration of an emulated cloud where it differs from the default:
-    `time_scale=60.0`."""
-    changed = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def import_key_pair(claim: Claim, public_key: str) -> Request:

@@ -1,4 +1,5 @@
-"""All leases of an account, in one region or in all its enabled regions."""
+"""All leases of an account, in one region or in all its enabled regions, and the reason why a
+lease's machine is gone."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, ReleaseFailed
+from diskbench.model.ours import Which
 from diskbench.providers.aws.inventory import (
     called,
     expiry_of,
@@ -13,6 +15,7 @@ from diskbench.providers.aws.inventory import (
     lease_of,
     owner_of,
     told,
+    why_ended,
 )
 from diskbench.providers.aws.teardown import release
 from diskbench.providers.listed import Tagged, by_lease
@@ -21,7 +24,6 @@ from diskbench.providers.skeleton.release import giving_back
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.ours import Which
     from diskbench.model.rental import Found, Scope
     from diskbench.providers.aws.client import AwsSessions
     from diskbench.providers.aws.timing import AwsTiming
@@ -83,3 +85,16 @@ def _in_region(sessions: AwsSessions, scope: Scope, region: str, timing: AwsTimi
             if (lease_id := lease_of(item)) is not None
         ),
     )
+
+
+def why_gone(lease_id: str, sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> str | None:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    ec2 = sessions.of_scope(scope, timing).edge("ec2", timing)
+    listing = inventory(ec2, Which(lease_id))
+    if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
+        return None
+    last = max(listing.instances, key=lambda item: str(item.get("LaunchTime")), default=None)
+    if last is None:
+        return f"EC2 lists no instance of lease {lease_id}"
+    return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"

@@ -87,7 +87,7 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
     changes: dict[str, None] = {}
 
     def ask() -> list[str] | Still:
-        machine = _machine(order)
+        machine = listed_machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = data_disks(machine)
@@ -122,12 +122,13 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
     return Still(what)
 
 
-def _machine(order: AzureOrder) -> Item:
+def listed_machine(order: AzureOrder) -> Item:
+    """The lease's machine. Raises RentalFailed where Azure does not list it."""
     found = alive(order)
     if found is None:
         raise RentalFailed(
             f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="another program deleted it",
+            advice="another program deleted it: start a new run",
         )
     return found
 

@@ -13,6 +13,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.providers.asked import (
     check_count,
     check_one_root,
+    check_shared_machine,
     refuse_options,
     size_asked,
     whole_throughput,
@@ -101,12 +102,7 @@ def wanted(spec: RentSpec | None) -> AzureDiskRequest:
 
 def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
     """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
-    if asked.kind != "disk":
-        raise InvalidValue(
-            f"--disk {spec.disk} comes with its machine, which reuse_host keeps",
-            advice="measure managed disks so, or leave reuse_host out",
-            field="disk",
-        )
+    check_shared_machine(spec, is_apart=asked.kind == "disk", apart="managed disks")
     if asked.type == "UltraSSD_LRS":
         raise InvalidValue(
             f"--disk {asked.type} needs a machine that was made for it",

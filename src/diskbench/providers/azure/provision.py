@@ -26,7 +26,6 @@ from diskbench.providers.azure.requests import AzureLaunch, NewDisk, disk_kind, 
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
@@ -54,11 +53,6 @@ class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
     def disk_name(self, index: int) -> str:
         """The name of the disk number `index` of this turn."""
         return name_of(self.lease, disk_kind(index, self.claim.turn))
-
-    @property
-    def lab(self) -> str:
-        """The configuration of an emulated cloud; empty for the real one."""
-        return requests.lab_tag(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
 
 @dataclass(frozen=True)

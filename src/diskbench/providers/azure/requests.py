@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import Claim
-    from diskbench.providers.emulation import EmulationOptions
 
 Request = dict[str, Any]
 
@@ -64,13 +63,6 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
         for key, value in values.items()
         if value or key != "diskbench-lab"
     }
-
-
-def lab_tag(lab: EmulationOptions) -> str:
-    """The configuration of an emulated cloud where it differs from the default:
-    `time_scale=60.0`."""
-    changed = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def resource_group(claim: Claim, region: str) -> Request:

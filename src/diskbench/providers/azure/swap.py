@@ -14,7 +14,7 @@ from diskbench.providers.azure import attach
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.guest import is_at_lun
 from diskbench.providers.azure.inventory import DISKS, GROUPS, state_of
-from diskbench.providers.azure.provision import AzureProvisioned, alive, disks_of_turn, running
+from diskbench.providers.azure.provision import AzureProvisioned, disks_of_turn, running
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest_disks import disks
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def swapped(order: AzureOrder) -> AzureProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
-    zone = _zone(order, _machine(order))
+    zone = _zone(order, attach.listed_machine(order))
     earlier = _detached(order)
     if earlier:
         with reached(order, attach.machine_of(order)) as guest:
@@ -38,16 +38,6 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
         _delete(order, name)
     made = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), made, zone)
-
-
-def _machine(order: AzureOrder) -> Item:
-    found = alive(order)
-    if found is None:
-        raise RentalFailed(
-            f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
-    return found
 
 
 def _zone(order: AzureOrder, machine: Item) -> str | None:
@@ -72,7 +62,7 @@ def _detached(order: AzureOrder) -> list[int]:
     luns: dict[int, None] = {}
 
     def ask() -> bool | Still:
-        machine = _machine(order)
+        machine = attach.listed_machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
         held = attach.data_disks(machine)

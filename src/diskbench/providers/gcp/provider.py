@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
-from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import Which
-from diskbench.providers.asked import check_machine_is_named, provisioned_types
+from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.client import GcpSessions
-from diskbench.providers.gcp.disk_request import wanted
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, wanted
 from diskbench.providers.gcp.examine import examine, present
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
@@ -26,25 +24,36 @@ from diskbench.providers.gcp.swap import swapped
 from diskbench.providers.gcp.sweep import found, release_lease, why_gone
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.today import today
+from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today
 from diskbench.providers.unanswered import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired
-    from diskbench.model.finding import Finding, Quota
-    from diskbench.model.rental import Claim, Found, Rental, Scope
+    from diskbench.model.finding import Quota
+    from diskbench.model.rental import Claim, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
 
 _TIMING = GceTiming()
 
 
-class GCPProvider:
+_CALLS: CloudCalls[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder] = CloudCalls(
+    wanted=wanted,
+    rented=lambda order: hand_over(order, provision(order)),
+    swapped=lambda order: hand_over(order, swapped(order)),
+    found=found,
+    present=present,
+    examine=examine,
+    rehearse=rehearse,
+    why_gone=why_gone,
+    policy=policy,
+)
+
+
+class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder]):
     """Machines and disks of Google Cloud's Compute Engine, or of an emulator of it."""
 
     name = "gcp"
@@ -54,19 +63,12 @@ class GCPProvider:
         timing: GceTiming = _TIMING,
         ask_caller: Callable[[], str] = caller_cidr,
     ) -> None:
-        self.timing = timing
+        super().__init__(GcpSessions(), timing, _CALLS)
         self.ask_caller = ask_caller
-        self.sessions = GcpSessions()
-
-    def check(self, cell: Cell) -> None:
-        """See ports.Provider.check."""
-        wanted(cell.rent)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec = cell.rent
-        asked = wanted(spec)
-        assert spec is not None, "wanted() refuses a cell that rents nothing"
+        spec, asked = self._asked(cell)
         compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.looking())
         with while_looking():
             details = resolve_details(compute, spec, asked, self.ask_caller)
@@ -74,35 +76,17 @@ class GCPProvider:
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        asked = wanted(cell.rent)
-        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
-        return foresee(books, cell.rent, asked)
+        return foresee(books, *self._asked(cell))
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
         compute = self.sessions.at(None, None, self.timing)
         return refreshed(compute, books.of("gcp").prices, today())
 
-    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.Renter.acquire."""
-        order = self._order(claim, rental, watch)
-        return hand_over(order, provision(order))
-
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        assert cell.rent is not None, "check() refuses a cell that rents nothing"
-        if wanted(cell.rent).kind != "disk":
-            raise InvalidValue(
-                f"--disk {cell.rent.disk} comes with its machine, which reuse_host keeps",
-                advice="measure persistent disks so, or leave reuse_host out",
-                field="disk",
-            )
-        check_machine_is_named(cell.rent)
-
-    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.SwapsDisks.swap."""
-        order = self._order(claim, rental, watch)
-        return hand_over(order, swapped(order))
+        spec, asked = self._asked(cell)
+        check_shared_machine(spec, is_apart=asked.kind == "disk", apart="persistent disks")
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
         details = GcpResolved.model_validate(rental.details)
@@ -127,32 +111,10 @@ class GCPProvider:
         """See ports.Renter.release."""
         release_lease(self.sessions, Which(lease_id, made, copied), scope, self.timing)
 
-    def found(self, scope: Scope) -> Sequence[Found]:
-        """See ports.Renter.found."""
-        with while_looking():
-            return found(self.sessions, scope, self.timing.looking())
-
-    def present(self, scope: Scope) -> datetime:
-        """See ports.TellsTime."""
-        with while_looking():
-            return present(self.sessions, scope, self.timing.looking())
-
-    def examine(self, scope: Scope) -> Sequence[Finding]:
-        """See ports.Examinable.examine."""
-        return examine(self.sessions, scope, self.timing.looking())
-
-    def rehearse(self, rental: Rental) -> Sequence[Finding]:
-        """See ports.Rehearses.rehearse."""
-        return rehearse(self.sessions, rental, self.timing.looking())
-
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
             return quotas(self.sessions, scope, self.timing.looking())
-
-    def policy(self) -> str:
-        """See ports.Governed.policy: a custom role."""
-        return policy()
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""
@@ -161,13 +123,3 @@ class GCPProvider:
     def provisioned(self) -> Sequence[str]:
         """See ports.Provisions."""
         return provisioned_types("gcp")
-
-    def close(self) -> None:
-        """See ports.KeepsSessions."""
-        self.sessions.close()
-
-    def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
-        with contextlib.suppress(DiskbenchError):
-            return why_gone(lease_id, self.sessions.of_scope(scope, self.timing.looking()))
-        return None

@@ -12,7 +12,6 @@ from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
@@ -45,11 +44,6 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
     """The Compute Engine resources to make; `compute` is the API in one project."""
 
     compute: Compute
-
-    @property
-    def lab(self) -> str:
-        """The configuration of an emulated cloud; empty for the real one."""
-        return requests.lab_text(EmulationOptions.of(self.spec)) if self.details.emulated else ""
 
     @property
     def bare_metal(self) -> bool:

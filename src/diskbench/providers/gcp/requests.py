@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from diskbench.model.disk import DiskSpec
     from diskbench.model.rental import Claim
-    from diskbench.providers.emulation import EmulationOptions
 
 Request = dict[str, Any]
 
@@ -71,13 +70,6 @@ def labels(claim: Claim) -> dict[str, str]:
         key: _LABEL_VALUE.sub("_", value.lower())[:_MAX_LABEL_VALUE]
         for key, value in values.items()
     }
-
-
-def lab_text(lab: EmulationOptions) -> str:
-    """The configuration of an emulated cloud where it differs from the default:
-    `time_scale=60.0`."""
-    changed = lab.model_dump(exclude_defaults=True)
-    return " ".join(f"{key}={value}" for key, value in sorted(changed.items()))
 
 
 def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:

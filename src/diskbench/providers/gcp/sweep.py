@@ -57,9 +57,10 @@ def release_lease(sessions: GcpSessions, which: Which, scope: Scope, timing: Gce
         release(sessions.of_scope(scope, timing), which)
 
 
-def why_gone(lease_id: str, compute: Compute) -> str | None:
+def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:
     """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
     errors."""
+    compute = sessions.of_scope(scope, timing)
     listing = inventory(compute, Which(lease_id))
     if listing.live:
         return None

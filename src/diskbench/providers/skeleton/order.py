@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.keys import write_access
 from diskbench.providers.patience import CloudTiming
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from diskbench.ports import RentWatch
     from diskbench.providers.keys import LeaseKeys
 
-DetailsT = TypeVar("DetailsT")
+
+class Resolved(Protocol):
+    """The result of `resolve`."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the cloud is an emulator."""
+        ...
+
+
+DetailsT = TypeVar("DetailsT", bound=Resolved)
 TimingT = TypeVar("TimingT", bound=CloudTiming)
 T = TypeVar("T")
 
@@ -44,6 +55,11 @@ class Order(Generic[DetailsT, TimingT]):
     def lease(self) -> str:
         """The lease's id."""
         return self.claim.lease_id
+
+    @property
+    def lab(self) -> str:
+        """The options of an emulated cloud, for a tag; empty for the real one."""
+        return EmulationOptions.of(self.spec).tag() if self.details.emulated else ""
 
     @property
     def bare_metal(self) -> bool:

@@ -12,9 +12,11 @@ from diskbench.providers.skew import said, skew
 from diskbench.providers.vsphere import rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from diskbench.providers.vsphere.client import Vsphere
+    from diskbench.model.rental import Scope
+    from diskbench.providers.vsphere.client import Vsphere, VsphereSessions
+    from diskbench.providers.vsphere.timing import VsphereTiming
 
 WHERE = "vsphere"
 _MOST = 200
@@ -28,16 +30,17 @@ _KINDS = {
 _ADVICE = "give the user a role with it there: diskbench doctor --print-policy vsphere"
 
 
-def examine(opened: Callable[[], Vsphere]) -> list[Finding]:
-    """See ports.Examinable."""
+def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> list[Finding]:
+    """See ports.Examinable. vSphere has no quotas of an account."""
     try:
-        return _examined(opened())
+        return _examined(sessions.of_scope(scope, timing))
     except DiskbenchError as error:
         return [refusal("credentials", WHERE, error)]
 
 
-def present(vsphere: Vsphere) -> datetime:
+def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
     """See ports.TellsTime."""
+    vsphere = sessions.of_scope(scope, timing)
     theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     return said(WHERE, theirs.astimezone(UTC))
 

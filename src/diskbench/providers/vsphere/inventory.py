@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.model.ours import Which
+from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.vsphere.marks import Mark, mark
 
 if TYPE_CHECKING:
-    from diskbench.model.ours import Which
-    from diskbench.providers.vsphere.client import Item, Vsphere
+    from collections.abc import Sequence
+
+    from diskbench.model.rental import Found, Scope
+    from diskbench.providers.vsphere.client import Item, Vsphere, VsphereSessions
+    from diskbench.providers.vsphere.timing import VsphereTiming
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
@@ -44,3 +49,33 @@ def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine,
         if of is None or of.takes(item.name, one.told):
             found.append(one)
     return tuple(sorted(found, key=lambda machine: (len(machine.item.id), machine.item.id)))
+
+
+def found(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
+    """See ports.Renter.found."""
+    return by_lease(
+        scope,
+        (
+            Tagged(
+                lease_id=machine.mark.lease_id,
+                told=machine.told,
+                name=machine.item.name,
+                expires_at=machine.mark.expires_at,
+                owner=machine.mark.owner,
+            )
+            for machine in machines(sessions.of_scope(scope, timing))
+        ),
+    )
+
+
+def why_gone(
+    lease_id: str, sessions: VsphereSessions, scope: Scope, timing: VsphereTiming
+) -> str | None:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    listed = machines(sessions.of_scope(scope, timing), Which(lease_id))
+    if not listed:
+        return f"vSphere lists no machine of lease {lease_id}"
+    if not any(machine.is_on for machine in listed):
+        return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
+    return None

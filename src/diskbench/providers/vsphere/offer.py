@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from diskbench.model.promise import Promise
     from diskbench.model.rental import RentSpec
-    from diskbench.providers.emulation import EmulationOptions
     from diskbench.providers.vsphere.login import VsphereServer
     from diskbench.providers.vsphere.resolved import VsphereResolved
 
@@ -49,12 +48,6 @@ def rental(
         warnings=tuple(_warnings(details, server)),
         details=details.model_dump(mode="json"),
     )
-
-
-def lab_words(lab: EmulationOptions) -> str:
-    """The configuration of an emulated machine, as `noise=0.05 time_scale=60.0`."""
-    values = lab.model_dump(exclude_defaults=True, exclude={"style", "user"})
-    return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def _words(spec: RentSpec, details: VsphereResolved) -> str:

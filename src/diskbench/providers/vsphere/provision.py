@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
+from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import moid, reference
@@ -28,11 +29,18 @@ GUEST_USER = "diskbench"
 
 @dataclass(frozen=True, kw_only=True)
 class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
-    """The vSphere resources to make; `vsphere` is a session. `lab` configures an emulated
-    installation; empty for a real one."""
+    """The vSphere resources to make; `vsphere` is a session."""
 
     vsphere: Vsphere
-    lab: str = ""
+
+    @property
+    def lab(self) -> str:
+        """See skeleton.Order: `noise=0.05 time_scale=60.0`."""
+        if not self.details.emulated:
+            return ""
+        given = EmulationOptions.of(self.spec)
+        values = given.model_dump(exclude_defaults=True, exclude={"style", "user"})
+        return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def provision(order: VsphereOrder) -> Ref:

@@ -11,14 +11,17 @@ from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.providers.skeleton.rehearsal import DryRun, rehearsed
 from diskbench.providers.vsphere import rights
 from diskbench.providers.vsphere.client import reference
+from diskbench.providers.vsphere.resolved import VsphereResolved
 from diskbench.providers.vsphere.sdk import sdk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.finding import Finding
-    from diskbench.providers.vsphere.client import Ref, Vsphere
-    from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
+    from diskbench.model.rental import Rental
+    from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereSessions
+    from diskbench.providers.vsphere.resolved import Template, VspherePlace
+    from diskbench.providers.vsphere.timing import VsphereTiming
 
 _WHERE = "vsphere"
 _CHECK_S = 120.0
@@ -29,8 +32,10 @@ _UNTRIED = (
 )
 
 
-def rehearse(vsphere: Vsphere, details: VsphereResolved) -> list[Finding]:
+def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -> list[Finding]:
     """See ports.Rehearses."""
+    details = VsphereResolved.model_validate(rental.details)
+    vsphere = sessions.of_scope(rental.scope, timing)
     session = str(
         vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession).key
     )

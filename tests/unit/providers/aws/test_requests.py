@@ -141,7 +141,5 @@ def test_disks_are_attached_as_f_and_on() -> None:
 
 
 def test_an_emulated_cloud_is_told_what_differs_from_the_default() -> None:
-    assert requests.lab_tag(EmulationOptions()) == ""
-    assert (
-        requests.lab_tag(EmulationOptions(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
-    )
+    assert EmulationOptions().tag() == ""
+    assert EmulationOptions(time_scale=60, noise=0.1).tag() == "noise=0.1 time_scale=60.0"

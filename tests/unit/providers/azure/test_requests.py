@@ -128,7 +128,7 @@ def test_a_tag_holds_what_azure_takes_of_it() -> None:
 
 def test_only_an_emulated_cloud_is_told_of_the_lab() -> None:
     assert "diskbench-lab" not in requests.tags(CLAIM)
-    lab = requests.lab_tag(EmulationOptions(time_scale=60, noise=0.1))
+    lab = EmulationOptions(time_scale=60, noise=0.1).tag()
     assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"
 
 

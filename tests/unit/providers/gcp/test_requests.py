@@ -192,7 +192,5 @@ def test_no_secret_is_shown_by_what_describes_a_machine() -> None:
 
 
 def test_how_an_emulated_machine_behaves_is_told_by_what_differs() -> None:
-    assert requests.lab_text(EmulationOptions()) == ""
-    assert (
-        requests.lab_text(EmulationOptions(time_scale=60, noise=0.1)) == "noise=0.1 time_scale=60.0"
-    )
+    assert EmulationOptions().tag() == ""
+    assert EmulationOptions(time_scale=60, noise=0.1).tag() == "noise=0.1 time_scale=60.0"

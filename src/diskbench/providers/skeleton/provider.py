@@ -1,0 +1,126 @@
+"""The methods of `ports.Renter` that are the same for all clouds; each cloud adds its own calls."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from diskbench.errors import DiskbenchError
+from diskbench.providers.patience import CloudTiming
+from diskbench.providers.unanswered import while_looking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.model.disk import Acquired
+    from diskbench.model.finding import Finding
+    from diskbench.model.rental import Claim, Found, Rental, RentSpec, Scope
+    from diskbench.model.spec import Cell
+    from diskbench.ports import RentWatch
+
+
+class Closable(Protocol):
+    """The sessions of a cloud."""
+
+    def close(self) -> None:
+        """Close every session."""
+        ...
+
+
+SessionsT = TypeVar("SessionsT", bound=Closable)
+TimingT = TypeVar("TimingT", bound=CloudTiming)
+RequestT = TypeVar("RequestT")
+OrderT = TypeVar("OrderT")
+
+
+@dataclass(frozen=True)
+class CloudCalls(Generic[SessionsT, TimingT, RequestT, OrderT]):
+    """A cloud's own functions for the methods of `CloudProvider` of the same name. `wanted` returns
+    the disk that a spec asks for and refuses a spec without one; `rented` makes or finds what was
+    ordered and hands it over, `swapped` does so with a new disk at the machine that is there."""
+
+    wanted: Callable[[RentSpec | None], RequestT]
+    rented: Callable[[OrderT], Acquired]
+    swapped: Callable[[OrderT], Acquired]
+    found: Callable[[SessionsT, Scope, TimingT], Sequence[Found]]
+    present: Callable[[SessionsT, Scope, TimingT], datetime]
+    examine: Callable[[SessionsT, Scope, TimingT], Sequence[Finding]]
+    rehearse: Callable[[SessionsT, Rental, TimingT], Sequence[Finding]]
+    why_gone: Callable[[str, SessionsT, Scope, TimingT], str | None]
+    policy: Callable[[], str]
+
+
+class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
+    """Rents machines and disks of one cloud with `calls`, in the cloud's shared `sessions`."""
+
+    def __init__(
+        self,
+        sessions: SessionsT,
+        timing: TimingT,
+        calls: CloudCalls[SessionsT, TimingT, RequestT, OrderT],
+    ) -> None:
+        self.sessions = sessions
+        self.timing = timing
+        self._calls = calls
+
+    @abstractmethod
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> OrderT:
+        """The order for what was resolved."""
+
+    def _asked(self, cell: Cell) -> tuple[RentSpec, RequestT]:
+        """The cell's spec and the disk that it asks for."""
+        asked = self._calls.wanted(cell.rent)
+        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        return cell.rent, asked
+
+    def check(self, cell: Cell) -> None:
+        """See ports.Provider.check."""
+        self._calls.wanted(cell.rent)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.Renter.acquire."""
+        return self._calls.rented(self._order(claim, rental, watch))
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        """See ports.SwapsDisks.swap."""
+        return self._calls.swapped(self._order(claim, rental, watch))
+
+    def found(self, scope: Scope) -> Sequence[Found]:
+        """See ports.Renter.found."""
+        with while_looking():
+            return self._calls.found(self.sessions, scope, self.timing.looking())
+
+    def present(self, scope: Scope) -> datetime:
+        """See ports.TellsTime."""
+        with while_looking():
+            return self._calls.present(self.sessions, scope, self.timing.looking())
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        """See ports.Examinable.examine."""
+        return self._calls.examine(self.sessions, scope, self.timing.looking())
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        """See ports.Rehearses.rehearse."""
+        return self._calls.rehearse(self.sessions, rental, self.timing.looking())
+
+    def policy(self) -> str:
+        """See ports.Governed.policy."""
+        return self._calls.policy()
+
+    def gone(self, lease_id: str, scope: Scope) -> str | None:
+        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
+        with contextlib.suppress(DiskbenchError):
+            return self._calls.why_gone(lease_id, self.sessions, scope, self.timing.looking())
+        return None
+
+    def close(self) -> None:
+        """See ports.KeepsSessions."""
+        self.sessions.close()
+
+
+def today() -> str:
+    """Today's date in UTC in the form of the catalogue's sources: `2026-11-21`."""
+    return datetime.now(UTC).date().isoformat()

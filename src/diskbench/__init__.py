@@ -191,7 +191,7 @@ def load_published() -> pl.DataFrame:
 
     Needs no database: the figures ship with diskbench (docs/published.md).
     """
-    from diskbench.catalog.published.frame import published_frame
+    from diskbench.catalog.published.figures import published_frame
 
     return published_frame()
 

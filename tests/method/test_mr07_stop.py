@@ -12,7 +12,7 @@ from diskbench.analysis.repeats import expected_bounds, more_needed, width
 from diskbench.model.matrix import Limits
 from diskbench.model.standing import UntilStanding
 from diskbench.plan.until import BlockStanding, turn_of
-from diskbench.report.terminal.until_text import until_words
+from diskbench.report.terminal.matrix_table import until_words
 
 
 def drawn(seed, count, sd):

@@ -1,11 +1,28 @@
-"""Checks of networks and endpoints given by the user: pure."""
+"""Networks and endpoints that the user gives: an option and checks, pure."""
 
 from __future__ import annotations
 
 import ipaddress
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
+from diskbench.model.options import Options, option
+
+
+class NetworkOptions(Options):
+    """How a rented machine is reached: by default at a public address of its own; without one,
+    from a worker in its network or through a jump host (docs/renting.md)."""
+
+    group: ClassVar[str] = "network"
+    panel: ClassVar[str] = "Network"
+
+    no_public_ip: bool = option(
+        default=False,
+        about="Rent the machine without a public address: reach it from inside its network.",
+        in_key="no",
+    )
+
 
 LOOPBACK = "127.0.0.0/8"
 """The network from which the guests of an emulator on this machine are reached."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from diskbench.errors import StoreUnavailable
 from diskbench.store.revisions import HEAD, VERSION_TABLE
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ def sqlite_rows(
     try:
         return connection.execute(query, tuple(values)).fetchall()
     except sqlite3.Error as error:
-        from diskbench.errors import StoreUnavailable
-
         raise StoreUnavailable(
             f"database {where}: {error}",
             advice="check the file with 'diskbench doctor', or choose another with --database-url",

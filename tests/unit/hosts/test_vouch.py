@@ -11,7 +11,7 @@ import pytest
 from diskbench.hosts.vouch import vouched
 from diskbench.model.facts import CloudFacts
 from diskbench.ports import Completed
-from diskbench.providers.aws.identity import GUEST
+from diskbench.providers.aws.plugin import GUEST
 
 EC2 = CloudFacts(vendor="aws", product="c6in.large")
 METADATA_SERVICE = textwrap.dedent("""

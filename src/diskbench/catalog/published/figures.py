@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import difflib
 import functools
+import json
 from collections.abc import Iterable, Mapping
 from importlib import resources
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 SEEDS = ("iaas-2018", "azure-caching", "ebs-types", "san-vs-local", "ebs-fio")
 """The posts, named like the matrix that repeats them where there is one."""
@@ -195,3 +200,25 @@ def _advice(wanted: str, known: Iterable[str], command: str) -> str:
     near = difflib.get_close_matches(wanted, sorted(known), n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}{command!r} shows all"
+
+
+def published_frame() -> pl.DataFrame:
+    """One row a figure, in the order of the posts and their tables."""
+    import polars as pl
+
+    flat = rows(load_published())
+    for row in flat:
+        row["parameters"] = json.dumps(row["parameters"])
+    numbers = {
+        "memory_gib", "size_gib", "provisioned_iops", "runtime_s", "value", "stddev",
+        "busiest_core",
+    }  # fmt: skip
+    special: dict[str, pl.DataType] = {
+        **dict.fromkeys(numbers, pl.Float64()),
+        **dict.fromkeys(("cores", "n"), pl.Int64()),
+        "samples": pl.List(pl.Float64()),
+        "printed_samples": pl.List(pl.String()),
+        "notes": pl.List(pl.String()),
+        "approximate": pl.Boolean(),
+    }
+    return pl.DataFrame(flat, schema={name: special.get(name, pl.String()) for name in flat[0]})

@@ -23,8 +23,7 @@ from diskbench.providers.asked import (
 )
 from diskbench.providers.aws.partitions import REGION, region_of
 from diskbench.providers.aws.plugin import PLUGIN
-from diskbench.providers.networks import is_loopback
-from diskbench.providers.private_network import NetworkOptions
+from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
     from diskbench.catalog.limits.lookup import DiskLimits

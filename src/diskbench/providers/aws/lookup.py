@@ -16,7 +16,7 @@ from diskbench.providers.aws.requests import dry_launch
 from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.needs import needs
-from diskbench.providers.private_network import NetworkOptions
+from diskbench.providers.networks import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.aws.partitions import region_of
 from diskbench.providers.needs import needs
-from diskbench.providers.private_network import NetworkOptions
+from diskbench.providers.networks import NetworkOptions
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

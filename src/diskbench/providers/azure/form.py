@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue
 from diskbench.plan.rent_flags import field_of
 from diskbench.providers.asked import check_lab, check_ssh
-from diskbench.providers.networks import is_loopback
-from diskbench.providers.private_network import NetworkOptions
+from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec

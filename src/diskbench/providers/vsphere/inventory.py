@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ours import Which
+from diskbench.plan.rent_flags import field_of
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.vsphere.marks import Mark, mark
 
@@ -79,3 +81,31 @@ def why_gone(
     if not any(machine.is_on for machine in listed):
         return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
     return None
+
+
+def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
+    """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
+    flag = f"--{kind.replace(' ', '-')}"
+    if typed is not None:
+        named = [item for item in found if typed in {item.name, item.id}]
+        if not named:
+            raise UnknownName(kind, typed, [item.name for item in found], field=field_of(flag))
+        if len(named) > 1:
+            ids = ", ".join(item.id for item in named)
+            raise InvalidValue(
+                f"{len(named)} of the {kind}s are called {typed!r}",
+                advice=f"name one by id: {ids}",
+                field=field_of(flag),
+            )
+        return named[0]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InvalidValue(
+            f"this vSphere user sees no {kind}",
+            advice="look at the permissions of the user; docs/vsphere.md lists them",
+        )
+    raise InvalidValue(
+        f"more than one {kind}: {', '.join(sorted(item.name for item in found))}",
+        advice=f"name one with {flag}",
+    )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.plan.rent_flags import field_of
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
+from diskbench.providers.vsphere.inventory import one_of
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provisioning import provisioned
 from diskbench.providers.vsphere.requests import bus_number
@@ -82,34 +82,6 @@ def resolve_details(
             advice="choose another --template, or leave --network out",
         )
     return details
-
-
-def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
-    """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
-    flag = f"--{kind.replace(' ', '-')}"
-    if typed is not None:
-        named = [item for item in found if typed in {item.name, item.id}]
-        if not named:
-            raise UnknownName(kind, typed, [item.name for item in found], field=field_of(flag))
-        if len(named) > 1:
-            ids = ", ".join(item.id for item in named)
-            raise InvalidValue(
-                f"{len(named)} of the {kind}s are called {typed!r}",
-                advice=f"name one by id: {ids}",
-                field=field_of(flag),
-            )
-        return named[0]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise InvalidValue(
-            f"this vSphere user sees no {kind}",
-            advice="look at the permissions of the user; docs/vsphere.md lists them",
-        )
-    raise InvalidValue(
-        f"more than one {kind}: {', '.join(sorted(item.name for item in found))}",
-        advice=f"name one with {flag}",
-    )
 
 
 def _place(item: Item) -> VspherePlace:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
+from diskbench.providers.vsphere.inventory import one_of
 from diskbench.providers.vsphere.resolved import Template
 from diskbench.providers.vsphere.sdk import sdk
 
@@ -17,8 +18,6 @@ _PATHS = ("name", "config.template", "config.guestFullName", "config.version")
 
 def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
     """The named template, or the only one. Raises UnknownName or InvalidValue."""
-    from diskbench.providers.vsphere.lookup import one_of
-
     machines = vsphere.listed("VirtualMachine", _PATHS, root)
     templates = [item for item in machines if item.values.get("config.template")]
     plain = {item.name for item in machines} - {item.name for item in templates}

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from diskbench.model.ids import short
 from diskbench.report.terminal.beside_text import beside_table
-from diskbench.report.terminal.until_text import until_words
-from diskbench.units import format_duration_s
+from diskbench.units import format_duration_s, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from diskbench.model.campaign import CellState
-    from diskbench.model.standing import CellStanding, MatrixStanding
+    from diskbench.model.standing import CellStanding, MatrixStanding, UntilStanding
     from diskbench.report.assemble.beside import BesideRow
+
 
 _ORDER: tuple[CellState, ...] = (
     "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
@@ -130,3 +130,21 @@ def _chosen(cells: tuple[CellStanding, ...], rows: int | None) -> list[CellStand
         return list(cells)
     by_need = sorted(cells, key=lambda cell: (_ORDER.index(cell.row.state), cell.row.position))
     return sorted(by_need[:rows], key=lambda cell: cell.row.position)
+
+
+def until_words(until: UntilStanding) -> str:
+    """`within ±4.1 % after 12 replicates, ±5 % was wanted (worst: rand-read-4k read)`."""
+    worst = f" (worst: {until.step})" if until.step else ""
+    wanted = f"±{format_share(until.wanted)} was wanted"
+    count = f"{until.n} replicate{'s'[: until.n != 1]}"
+    if until.width is None:
+        text = f"no interval after {count}, {wanted}"
+    elif until.reached:
+        return f"reached: within ±{format_share(until.width)} after {count}, {wanted}{worst}"
+    else:
+        text = f"within ±{format_share(until.width)} after {count}, {wanted}{worst}"
+    if until.more is None and until.width is not None:
+        text += "; too noisy to estimate how many more runs are needed"
+    elif until.more:
+        text += f"; about {until.more} more"
+    return f"not reached: {text}; {until.ended}" if until.ended else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -9,10 +10,11 @@ from rich.text import Text
 from diskbench.errors import DiskbenchError
 from diskbench.report.assemble.seconds import step_seconds
 from diskbench.report.terminal.percentile_plot import plot_percentiles
-from diskbench.report.terminal.second_lines import second_lines
+from diskbench.report.terminal.sparkline import sparkline
 from diskbench.report.terminal.text_plot import SHORTEST_S, plot_seconds
 from diskbench.store.frames import histogram_rows
 from diskbench.store.series_columns import rate_rows
+from diskbench.units import format_iops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+    from diskbench.report.assemble.seconds import StepSeconds
     from diskbench.report.terminal.text_plot import Screen
 
 
@@ -85,3 +88,36 @@ def _print(console: Console, drawn: str) -> None:
     if drawn:
         console.print()
         console.print(Text.from_ansi(drawn), soft_wrap=True)
+
+
+_NAME = 24
+_NARROWEST = 8
+
+
+def second_lines(steps: Sequence[StepSeconds], *, width: int = 80) -> list[str]:
+    """A line per step and direction: name, IOPS as a sparkline, lowest and highest second.
+
+    Steps of fewer than three seconds are left out. No line is longer than `width`, if that leaves
+    at least eight columns for the sparkline.
+    """
+    rows = [
+        (step.step, direction, [iops for _, iops in points])
+        for step in steps
+        for direction, points in step.directions.items()
+        if len(points) >= SHORTEST_S
+    ]
+    if not rows:
+        return []
+    spans = [f"{format_iops(min(iops))} to {format_iops(max(iops))}" for _, _, iops in rows]
+    names = [_shortened(name) for name, _, _ in rows]
+    wide = max(map(len, names))
+    label = max(len(direction) for _, direction, _ in rows)
+    room = max(_NARROWEST, min(40, width - wide - label - max(map(len, spans)) - 4))
+    return [
+        f"{name:<{wide}} {direction:<{label}} {sparkline(iops, width=room):<{room}}  {span}"
+        for name, (_, direction, iops), span in zip(names, rows, spans, strict=True)
+    ]
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"

@@ -26,12 +26,12 @@ from diskbench.model.doubts import doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.assemble.sentences import sentences
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.model.doubts import Reason
     from diskbench.model.verdict import Judged, Promised, Trust, Verdict
+
 
 WIDTH = 80
 _NONE = "–"
@@ -241,3 +241,20 @@ def _folded(text: str, *, lead: str = "  ") -> list[str]:
     return textwrap.wrap(
         text, WIDTH, initial_indent=lead, subsequent_indent="    ", break_on_hyphens=False
     )
+
+
+_ENDS = (".", "!", "?", "…")
+_AS_TYPED = frozenset({"fio", "fio's", "fsync", "fdatasync", "write()", "results"})
+"""Words that stay in lower case at the beginning of a sentence: names and commands."""
+
+
+def sentences(*clauses: str) -> str:
+    """Return the clauses as sentences, without the empty ones: `It fell. Repeat it.`"""
+    return " ".join(_sentence(clause.strip()) for clause in clauses if clause.strip())
+
+
+def _sentence(clause: str) -> str:
+    first = clause.split()[0]
+    if first not in _AS_TYPED and first.strip(",;:").replace("'", "").isalpha():
+        clause = clause[0].upper() + clause[1:]
+    return clause if clause.endswith(_ENDS) else f"{clause}."

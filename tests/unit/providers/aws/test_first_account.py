@@ -36,7 +36,7 @@ from diskbench.providers.aws.machine_type import machine
 from diskbench.providers.aws.partitions import is_amazon, region_of
 from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.aws.quota_families import family_of
+from diskbench.providers.aws.quotas import family_of
 
 pytestmark = pytest.mark.slow
 

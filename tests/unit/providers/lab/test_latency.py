@@ -14,7 +14,7 @@ from diskbench.model.rental import RentSpec
 from diskbench.plan.rent_flags import words
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.latency import protocol
-from diskbench.providers.lab.latency.draws import draws
+from diskbench.providers.lab.latency.server import draws
 
 
 def first(count: int, *, seed: int = 0, volume: str = "a", sigma: float = 0.5) -> list[float]:

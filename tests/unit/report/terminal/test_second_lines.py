@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.report.assemble.seconds import StepSeconds
-from diskbench.report.terminal.second_lines import second_lines
+from diskbench.report.terminal.run_plots import second_lines
 
 
 def step(name, **directions):

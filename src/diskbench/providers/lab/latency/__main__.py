@@ -10,9 +10,8 @@ import os
 import sys
 from pathlib import Path
 
-from diskbench.providers.lab.latency.draws import draws
 from diskbench.providers.lab.latency.mounts import mount
-from diskbench.providers.lab.latency.server import FuseServer
+from diskbench.providers.lab.latency.server import FuseServer, draws
 
 _PR_SET_IO_FLUSHER = 57
 _PRIORITY = -20

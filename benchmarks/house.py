@@ -66,8 +66,9 @@ def source_figures(package: Path) -> Figures:
 
 
 def help_options(text: str) -> int:
-    """Options in the output of `--help`: lines that begin with a dash, `--help` among them."""
-    return len(re.findall(r"^\s*-", text, re.MULTILINE))
+    """Options in the output of `--help`, `--help` among them: names at the beginning of a line,
+    each once, because a sentence may wrap before one. Wrapped help stands further to the right."""
+    return len(set(re.findall(r"^ {1,8}(?:-\w, )?(--?[\w-]+)", text, re.MULTILINE)))
 
 
 def run_options(tree: Path, python: str) -> int:

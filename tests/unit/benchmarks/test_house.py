@@ -124,6 +124,10 @@ def test_public_classes_of_one_name_are_counted_by_file():
 
 def test_options_of_a_help_are_lines_that_begin_with_a_dash():
     assert house.help_options("Options:\n  -o, --to FILE  Where - or\n      --x\n  Not -y\n") == 2
+    wrapped = (
+        "  --to FILE       Where to, or\n                  --here.\n\n  Also: type\n  --to again\n"
+    )
+    assert house.help_options(wrapped) == 1
 
 
 def test_the_table_names_what_changed_and_what_one_side_lacks():

@@ -81,7 +81,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         region = _region(spec.region, spec.zone)
         aws = self.sessions.at(spec.account, region, spec.endpoint_url)
         with while_looking():
@@ -92,7 +92,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        return foresee(books, *self._asked(cell))
+        return foresee(books, *self._requested(cell))
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
@@ -102,7 +102,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         check_shared_machine(spec, is_apart=asked.kind == "volume", apart="volumes")
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:

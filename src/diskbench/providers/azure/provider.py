@@ -77,7 +77,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
@@ -87,7 +87,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        return foresee(books, *self._asked(cell))
+        return foresee(books, *self._requested(cell))
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
@@ -102,7 +102,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         check_swappable(asked, spec)
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:

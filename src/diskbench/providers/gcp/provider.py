@@ -68,7 +68,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.looking())
         with while_looking():
             details = resolve_details(compute, spec, asked, self.ask_caller)
@@ -76,7 +76,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
         """See ports.Foresees."""
-        return foresee(books, *self._asked(cell))
+        return foresee(books, *self._requested(cell))
 
     def refreshed(self, books: Books) -> Overlay:
         """See ports.Refreshes."""
@@ -85,7 +85,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         check_shared_machine(spec, is_apart=asked.kind == "disk", apart="persistent disks")
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:

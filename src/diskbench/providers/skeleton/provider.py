@@ -70,7 +70,7 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> OrderT:
         """The order for what was resolved."""
 
-    def _asked(self, cell: Cell) -> tuple[RentSpec, RequestT]:
+    def _requested(self, cell: Cell) -> tuple[RentSpec, RequestT]:
         """The cell's spec and the disk that it asks for."""
         asked = self._calls.wanted(cell.rent)
         assert cell.rent is not None, "wanted() refuses a cell that rents nothing"

@@ -66,7 +66,7 @@ class VsphereProvider(
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
-        spec, asked = self._asked(cell)
+        spec, asked = self._requested(cell)
         server = server_of(spec)
         with while_looking():
             vsphere = self.sessions.at(server, self.timing.looking())
@@ -76,7 +76,7 @@ class VsphereProvider(
 
     def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Foresees."""
-        return foresee(*self._asked(cell), cell.promise)
+        return foresee(*self._requested(cell), cell.promise)
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap: every disk is virtual and can be swapped."""

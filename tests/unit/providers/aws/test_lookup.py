@@ -9,7 +9,15 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed, refusal
 
-from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
+from diskbench.errors import (
+    AccessDenied,
+    ExtraMissing,
+    HostUnavailable,
+    InvalidValue,
+    UnknownName,
+    UserError,
+)
+from diskbench.extras import how_to_install
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.providers.aws.client import AwsSessions, is_amazon
 from diskbench.providers.aws.disk_request import wanted
@@ -38,7 +46,9 @@ def test_the_default_is_a_whole_rental(cloud: Cloud) -> None:
     assert rental.promise.startswith("100 IOPS, bursts to 3,000 for 31 min")
     assert rental.offer.startswith("c6in.large in us-east-1a (else us-east-1b, us-east-1c")
     assert "gp2 of 20 GiB; al2023-ami" in rental.offer
-    assert rental.warnings == ()
+    assert [words.split(",")[0] for words in rental.warnings] == [
+        "where no zone has capacity for c6in.large"
+    ]
     # machine, root disk of the image (15 GiB of gp3), 20 GiB of gp2, and a public address
     month = 15 * 0.08 + 20 * 0.1
     assert rental.hourly_usd == pytest.approx(0.1134 + month / 730 + 0.005)
@@ -303,9 +313,9 @@ def test_an_endpoint_where_nobody_answers_is_not_waited_for_long(
 
 def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(HostUnavailable) as refused:
+    with pytest.raises(ExtraMissing) as refused:
         AWSProvider().resolve(cell(), SHIPPED)
-    assert refused.value.advice.endswith(" -m pip install 'boto3>=1.44'")
+    assert refused.value.advice == how_to_install("aws")
 
 
 @pytest.mark.parametrize(

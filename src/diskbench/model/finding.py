@@ -23,6 +23,11 @@ class Finding(Frozen):
     advice: str = ""
 
 
+def finding(check: str, where: str, state: FindingState, told: str, advice: str = "") -> Finding:
+    """Return a finding; see there."""
+    return Finding(check=check, where=where, state=state, told=told, advice=advice)
+
+
 class Quota(Frozen):
     """How much of something an account may have at once in a region.
 

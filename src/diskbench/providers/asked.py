@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from diskbench.catalog.limits.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import own_options
 from diskbench.plan.rent_flags import field_of, flag, stored_name
 from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.networks import check_cidr
+from diskbench.providers.networks import check_cidr, is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +32,50 @@ def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[R
         )
     check_own(spec, plugin)
     return spec, spec.disk
+
+
+@dataclass(frozen=True)
+class NameForm:
+    """The form of a name at a cloud: a pattern, what to say of a value without it, and the flag
+    where it is not that of the field."""
+
+    pattern: re.Pattern[str]
+    advice: str
+    flag: str | None = None
+
+
+def check_names(spec: RentSpec, forms: Mapping[str, NameForm], cloud: str) -> None:
+    """Refuse a name that the cloud cannot have; `forms` are by field of the spec. Raises
+    InvalidValue."""
+    for name, form in forms.items():
+        value = getattr(spec, name)
+        if value is not None and not form.pattern.fullmatch(value):
+            typed = form.flag or flag(name)
+            raise InvalidValue(
+                f"{typed} {value!r} is not a valid name in {cloud}",
+                advice=form.advice,
+                field=field_of(typed),
+            )
+
+
+def check_endpoint(url: str | None, secrets: str) -> None:
+    """Refuse an endpoint that is no URL of HTTP, and one to which `secrets` would be sent in clear
+    text. Raises InvalidValue."""
+    if url is None:
+        return
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InvalidValue(
+            f"--endpoint-url {url!r} is not a URL",
+            advice="use http://HOST:PORT",
+            field="endpoint_url",
+        )
+    if parts.scheme == "http" and not is_loopback(url):
+        raise InvalidValue(
+            f"--endpoint-url {url} would send {secrets} in the clear",
+            advice="use https, or an emulator on this machine",
+            field="endpoint_url",
+        )
 
 
 def size_asked(spec: RentSpec) -> int:

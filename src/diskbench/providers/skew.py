@@ -7,10 +7,10 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from diskbench.errors import CloudSilent
-from diskbench.model.finding import Finding
+from diskbench.model.finding import Finding, finding
 
 if TYPE_CHECKING:
-    from diskbench.model.finding import FindingState
+    from diskbench.model.finding import Finding, finding
 
 WARN_S = 10.0
 """Our choice: a Date header counts whole seconds, and an answer may take some."""
@@ -23,19 +23,21 @@ _ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
 def skew(where: str, theirs: datetime | None, before: datetime, after: datetime) -> Finding:
     """The finding for a cloud that reported the time `theirs` between our `before` and `after`."""
     if theirs is None:
-        return _finding(where, "warning", "the cloud does not report its time")
+        return finding("clock", where, "warning", "the cloud does not report its time")
     # The cloud truncates to whole seconds, so the true time may be up to one second later.
     early = (before - theirs).total_seconds() - 1
     late = (theirs - after).total_seconds()
     off = max(early, late, 0.0)
     if off <= WARN_S:
-        return _finding(
-            where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
+        return finding(
+            "clock", where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
         )
     offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
     if off < REFUSED_S:
-        return _finding(where, "warning", offset, _ADVICE)
-    return _finding(where, "problem", f"{offset}: calls are refused as out of time", _ADVICE)
+        return finding("clock", where, "warning", offset, _ADVICE)
+    return finding(
+        "clock", where, "problem", f"{offset}: calls are refused as out of time", _ADVICE
+    )
 
 
 def http_date(text: str | None) -> datetime | None:
@@ -54,7 +56,3 @@ def said(where: str, theirs: datetime | None) -> datetime:
             advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
         )
     return theirs
-
-
-def _finding(where: str, state: FindingState, told: str, advice: str = "") -> Finding:
-    return Finding(check="clock", where=where, state=state, told=told, advice=advice)

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.asked import (
+    NameForm,
     check_count,
+    check_endpoint,
     check_lab,
+    check_names,
     check_one_root,
     check_ssh,
     refuse_options,
@@ -37,9 +39,11 @@ MAX_COUNT = 21
 """/dev/sdf to /dev/sdz: the names that AWS reserves for EBS volumes (User Guide,
 device_naming.md, 2023)."""
 _FORMS = {
-    "subnet": re.compile(r"subnet-[0-9a-f]+"),
-    "security_group": re.compile(r"sg-[0-9a-f]+"),
-    "instance_type": re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
+    "subnet": NameForm(re.compile(r"subnet-[0-9a-f]+"), "it looks like subnet-0123456789abcdef0"),
+    "security_group": NameForm(re.compile(r"sg-[0-9a-f]+"), "it looks like sg-0123456789abcdef0"),
+    "instance_type": NameForm(
+        re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"), "it looks like m7i.large"
+    ),
 }
 
 Kind = Literal["volume", "root", "instance-store"]
@@ -139,18 +143,7 @@ def _come_with_machine(spec: RentSpec) -> None:
 
 
 def _check_form(spec: RentSpec) -> None:
-    for name, form in _FORMS.items():
-        value = getattr(spec, name)
-        if value is not None and not form.fullmatch(value):
-            raise InvalidValue(
-                f"--{name.replace('_', '-')} {value!r} does not have the form that AWS uses",
-                advice={
-                    "subnet": "it looks like subnet-0123456789abcdef0",
-                    "security_group": "it looks like sg-0123456789abcdef0",
-                    "instance_type": "it looks like m7i.large",
-                }[name],
-                field=name,
-            )
+    check_names(spec, _FORMS, "AWS")
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise InvalidValue(
             f"--region {spec.region!r} does not have the form of a region of AWS",
@@ -211,19 +204,6 @@ def _check_network(spec: RentSpec) -> None:
 
 def _check_endpoint(spec: RentSpec) -> None:
     url = spec.endpoint_url
-    if url is not None and (
-        urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname
-    ):
-        raise InvalidValue(
-            f"--endpoint-url {url!r} is not a URL",
-            advice="use http://HOST:PORT",
-            field="endpoint_url",
-        )
-    if url is not None and urlsplit(url).scheme == "http" and not is_loopback(url):
-        raise InvalidValue(
-            f"--endpoint-url {url} would send signed calls and keys in the clear",
-            advice="use https, or an emulator on this machine",
-            field="endpoint_url",
-        )
+    check_endpoint(url, "signed calls and keys")
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.rent_flags import field_of
-from diskbench.providers.asked import check_lab, check_ssh
+from diskbench.providers.asked import NameForm, check_lab, check_names, check_ssh
 from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
@@ -16,35 +15,30 @@ if TYPE_CHECKING:
 
 _ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
 _FORMS = {
-    "account": (
+    "account": NameForm(
         re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
-        "--subscription",
         "it is an id, such as 00000000-0000-0000-0000-000000000000: az account show --query id",
+        "--subscription",
     ),
-    "region": (
+    "region": NameForm(
         re.compile(r"[a-z][a-z0-9]+"),
-        "--region",
         "it looks like westeurope: az account list-locations --query [].name",
     ),
-    "zone": (re.compile(r"[0-9]{1,2}"), "--zone", "zones are numbers, as 1, 2 and 3"),
-    "instance_type": (
+    "zone": NameForm(re.compile(r"[0-9]{1,2}"), "zones are numbers, as 1, 2 and 3"),
+    "instance_type": NameForm(
         re.compile(r"[A-Z][A-Za-z]*_[A-Za-z0-9_-]+"),
-        "--instance-type",
         "it looks like Standard_D4s_v5",
     ),
-    "subnet": (
+    "subnet": NameForm(
         re.compile(_ID + r"Network/virtualNetworks/[^/]+/subnets/[^/]+", re.IGNORECASE),
-        "--subnet",
         "give its id: az network vnet subnet show … --query id",
     ),
-    "security_group": (
+    "security_group": NameForm(
         re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
-        "--security-group",
         "give its id: az network nsg show … --query id",
     ),
-    "placement": (
+    "placement": NameForm(
         re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),
-        "--placement",
         "give the id of a proximity placement group: az ppg show … --query id",
     ),
 }
@@ -58,14 +52,7 @@ _CLOUDS = (
 
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
-    for name, (form, flag, advice) in _FORMS.items():
-        value = getattr(spec, name)
-        if value is not None and not form.fullmatch(value):
-            raise InvalidValue(
-                f"{flag} {value!r} is not a valid name in Azure",
-                advice=advice,
-                field=field_of(flag),
-            )
+    check_names(spec, _FORMS, "Azure")
     check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding
+from diskbench.model.finding import Finding, FindingState, finding
 from diskbench.providers.gcp.service import asked, message_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SERVICE = "orgpolicy"
 OS_LOGIN = "compute.requireOsLogin"
-MEANS = {
+MEANS: dict[str, tuple[FindingState, str, str]] = {
     "compute.vmExternalIpAccess": (
         "warning", "machines get no external address",
         "add --iap, or --no-public-ip where the machine's private address is reached",
@@ -49,10 +49,14 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
         if said:
             told = f"the organisation's constraints cannot be read: {said}"
             enable = "gcloud services enable orgpolicy.googleapis.com"
-            yield _finding(where, "warning", told, f"{enable}; it takes orgpolicy.policy.get")
+            yield finding(
+                "constraints", where, "warning", told, f"{enable}; it takes orgpolicy.policy.get"
+            )
             return
         if is_enforced(answer.json()):
-            yield _finding(where, state, f"constraints/{name} is enforced: {means}", advice)
+            yield finding(
+                "constraints", where, state, f"constraints/{name} is enforced: {means}", advice
+            )
 
 
 def is_enforced(policy: Mapping[str, Any]) -> bool:
@@ -60,9 +64,3 @@ def is_enforced(policy: Mapping[str, Any]) -> bool:
     values; a rule with a condition counts, as it may hold here."""
     rules = policy.get("spec", {}).get("rules", [])
     return any(rule.get("enforce") or rule.get("denyAll") or rule.get("values") for rule in rules)
-
-
-def _finding(where: str, state: str, told: str, advice: str) -> Finding:
-    return Finding.model_validate(
-        {"check": "constraints", "where": where, "state": state, "told": told, "advice": advice}
-    )

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import Finding, finding, refusal
 from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.constraints import constraints
 from diskbench.providers.gcp.policy import OPTIONAL
@@ -40,12 +40,12 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     if answer.status_code == 401:
         message = f"Google does not accept the credentials: {message_of(answer)}"
         advice = "log in: gcloud auth application-default login"
-        return [_finding("credentials", where, "problem", message, advice), clock]
-    identity = _finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+        return [finding("credentials", where, "problem", message, advice), clock]
+    identity = finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
     if answer.status_code != 200:
         message = f"which permissions there are cannot be asked: {message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
-        return [identity, clock, _finding("permissions", where, "warning", message, advice)]
+        return [identity, clock, finding("permissions", where, "warning", message, advice)]
     held = set(answer.json().get("permissions", []))
     return [identity, clock, *_permissions(where, held), *constraints(login, timing, where)]
 
@@ -60,13 +60,13 @@ def _permissions(where: str, held: set[str]) -> list[Finding]:
     wanted = policy.permissions()
     missing = [permission for permission in wanted if permission not in held]
     denied = [
-        _finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
+        finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
         if name in OPTIONAL
-        else _finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
+        else finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
         for name in missing
     ]
     told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
-    return [*denied, _finding("permissions", where, "ok", told)]
+    return [*denied, finding("permissions", where, "ok", told)]
 
 
 def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
@@ -80,9 +80,3 @@ def _who(login: Login) -> str:
         if told := getattr(login.credentials, name, None):
             return str(told)
     return "no particular user" if login.emulated else "logged in"
-
-
-def _finding(check: str, where: str, state: str, told: str, advice: str = "") -> Finding:
-    return Finding.model_validate(
-        {"check": check, "where": where, "state": state, "told": told, "advice": advice}
-    )

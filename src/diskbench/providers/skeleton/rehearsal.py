@@ -12,7 +12,7 @@ from pydantic import SecretBytes
 
 from diskbench import __version__
 from diskbench.errors import AccessDenied, DiskbenchError, Unanswered
-from diskbench.model.finding import Finding
+from diskbench.model.finding import Finding, finding
 from diskbench.model.rental import Claim
 from diskbench.providers.keys import lease_keys
 
@@ -81,7 +81,7 @@ def rehearsed(
     `untried` says which requests the cloud cannot check, and why."""
     findings = [_finding(where, run, advice) for run in runs]
     if untried:
-        findings.append(_made(where, "ok", f"not tried: {untried}"))
+        findings.append(finding(CHECK, where, "ok", f"not tried: {untried}"))
     return findings
 
 
@@ -89,15 +89,9 @@ def _finding(where: str, run: DryRun, advice: str) -> Finding:
     try:
         run.send()
     except AccessDenied as error:
-        return _made(where, "problem", f"{run.what}: {error.message}", advice)
+        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", advice)
     except Unanswered as error:
-        return _made(where, "warning", f"{run.what}: {error.message}", "try again")
+        return finding(CHECK, where, "warning", f"{run.what}: {error.message}", "try again")
     except DiskbenchError as error:
-        return _made(where, "problem", f"{run.what}: {error.message}", error.advice)
-    return _made(where, "ok", f"{run.what}: would be accepted")
-
-
-def _made(where: str, state: str, told: str, advice: str = "") -> Finding:
-    return Finding.model_validate(
-        {"check": CHECK, "where": where, "state": state, "told": told, "advice": advice}
-    )
+        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", error.advice)
+    return finding(CHECK, where, "ok", f"{run.what}: would be accepted")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import Finding, FindingState, finding, refusal
 from diskbench.providers.skew import said, skew
 from diskbench.providers.vsphere import rights
 
@@ -51,7 +51,7 @@ def _examined(vsphere: Vsphere) -> list[Finding]:
     theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     about = vsphere.content.about
     found = [
-        _finding("credentials", "ok", f"{session.userName} at {about.fullName}"),
+        finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
         skew(WHERE, theirs.astimezone(UTC), before, datetime.now(UTC)),
     ]
     try:
@@ -75,16 +75,19 @@ def judged(
     """The finding for the objects of a kind and their granted privileges: one object that grants
     all is enough, since the object to be used is not known here."""
     if not granted:
-        return [_finding("permissions", "problem", f"no {kind} is seen by this user", _ADVICE)]
+        return [
+            finding("permissions", WHERE, "problem", f"no {kind} is seen by this user", _ADVICE)
+        ]
     fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in wanted))
     missing = [name for name in wanted if not fullest.get(name, False)]
     if not missing:
         enough = sum(all(grants.get(name, False) for name in wanted) for grants in granted)
         told = f"{kind}: all {len(wanted)} privileges on {enough} of {len(granted)}"
-        return [_finding("permissions", "ok", told)]
-    state = "warning" if kind in rights.OPTIONAL else "problem"
+        return [finding("permissions", WHERE, "ok", told)]
+    state: FindingState = "warning" if kind in rights.OPTIONAL else "problem"
     return [
-        _finding("permissions", state, f"{kind}: {name} is missing", _ADVICE) for name in missing
+        finding("permissions", WHERE, state, f"{kind}: {name} is missing", _ADVICE)
+        for name in missing
     ]
 
 
@@ -106,9 +109,3 @@ def _granted(
         lambda: manager.HasPrivilegeOnEntities(there, session, list(wanted)),
     )
     return [{one.privId: bool(one.isGranted) for one in each.privAvailability} for each in answer]
-
-
-def _finding(check: str, state: str, told: str, advice: str = "") -> Finding:
-    return Finding.model_validate(
-        {"check": check, "where": WHERE, "state": state, "told": told, "advice": advice}
-    )

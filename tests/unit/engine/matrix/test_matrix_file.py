@@ -124,7 +124,7 @@ CELLS = {
     "machine": (
         {**AWS, "instance_type": "m5large"},
         "instance_type",
-        "instance_type 'm5large' does not have the form that AWS uses",
+        "instance_type 'm5large' is not a valid name in AWS",
     ),
     "zone": (
         {**AWS, "region": "us-east-1", "zone": "eu-west-1a"},

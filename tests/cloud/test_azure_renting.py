@@ -281,7 +281,7 @@ class TestWhatGoesWrong:
 
     def test_a_certificate_nobody_signed_is_refused(self, rig: Rig, monkeypatch) -> None:
         monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-        rig.provider = AzureProvider(rig.provider.timing.looking())
+        rig.provider = AzureProvider(rig.provider.timing.for_reading())
         with pytest.raises((HostUnavailable, AccessDenied), match=r"(?i)certificate"):
             rig.resolve()
 

@@ -21,8 +21,8 @@ from diskbench.ports import Examinable, Metered
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.database import parse_url
+from diskbench.store.database_state import database_state
 from diskbench.store.evidence import open_evidence
-from diskbench.store.look import look
 from diskbench.store.schema import HEAD
 from diskbench.store.sqlite_time import supply_unixepoch
 from diskbench.store.urls import database_file, database_url, evidence_directory
@@ -152,7 +152,7 @@ def _ssh(host: Host) -> Finding:
 
 def _database(url: str) -> Finding:
     try:
-        seen = look(url)
+        seen = database_state(url)
     except DiskbenchError as error:
         return refusal("database", HERE, error)
     if not seen.exists:

@@ -181,7 +181,7 @@ class FakeProvider:
         """See ports.Renter.release."""
         which = Which(lease_id, made, copied)
 
-        def look(_: Collection[str]) -> _Listing:
+        def list_lease(_: Collection[str]) -> _Listing:
             carrying = list(_of_lease(lease_id, named=False))
             meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
             return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
@@ -194,7 +194,7 @@ class FakeProvider:
                 except (OSError, RentalFailed, AccessDenied) as error:
                     failures[name] = str(error)
 
-        release(which, str(_cloud().place), look, give_back)
+        release(which, str(_cloud().place), list_lease, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""

@@ -45,6 +45,6 @@ class CloudTiming:
         longer = (name for name in _OF_A_START if hasattr(self, name))
         return replace(self, **{name: max(getattr(self, name), self.metal_s) for name in longer})
 
-    def looking(self) -> Self:
+    def for_reading(self) -> Self:
         """The timeouts of read-only commands: a person waits for the answer."""
         return replace(self, retry_s=self.look_s)

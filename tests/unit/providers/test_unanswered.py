@@ -58,7 +58,7 @@ def test_who_is_told_to_stop_asks_no_more() -> None:
 
 
 def test_whoever_only_looks_has_little_patience() -> None:
-    looking = CloudTiming().looking()
+    looking = CloudTiming().for_reading()
     assert looking.retry_s == CloudTiming().look_s
     assert looking.ssh_s == CloudTiming().ssh_s
 

@@ -86,7 +86,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
         aws = self.sessions.at(spec.account, region, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
-                aws, spec, asked, books.of("aws"), self.timing.looking(), self.ask_caller
+                aws, spec, asked, books.of("aws"), self.timing.for_reading(), self.ask_caller
             )
         return rental(books, spec, details, aws.emulated_endpoint())
 
@@ -140,12 +140,12 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(self.sessions, scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.for_reading())
 
     def regions(self, scope: Scope) -> Sequence[str]:
         """See ports.Regional.regions."""
         with while_looking():
-            return regions_of(self.sessions, scope, self.timing.looking())
+            return regions_of(self.sessions, scope, self.timing.for_reading())
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""

@@ -48,7 +48,7 @@ call and its id parameter."""
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     """Release the resources of a lease in one region; see skeleton.release."""
 
-    def look(_: Collection[str]) -> AwsInventory:
+    def list_lease(_: Collection[str]) -> AwsInventory:
         return inventory_by_all(ec2, which)
 
     def give_back(found: AwsInventory, failures: Failures) -> None:
@@ -64,8 +64,8 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
                         timing,
                     )
 
-    lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_looks)
-    skeleton.release(which, ec2.session.region, look, give_back, lag=lag)
+    lag = Lag(timing, partial(unlisted_s, which, timing), timing.delete_s, timing.settle_repeats)
+    skeleton.release(which, ec2.session.region, list_lease, give_back, lag=lag)
 
 
 def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures: Failures) -> None:

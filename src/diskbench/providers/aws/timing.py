@@ -11,7 +11,7 @@ from diskbench.providers.patience import CloudTiming
 class AwsTiming(CloudTiming):
     """Seconds, as CloudTiming; `checks_s` is for the status checks of a new machine. `settle_s` is
     how long after the last create the listings are asked again before a lease counts as empty, at
-    least `settle_looks` times: EC2 is eventually consistent."""
+    least `settle_repeats` times: EC2 is eventually consistent."""
 
     instance_s: float = 600.0
     volume_s: float = 300.0
@@ -20,4 +20,4 @@ class AwsTiming(CloudTiming):
     terminate_s: float = 900.0
     delete_s: float = 300.0
     settle_s: float = 30.0
-    settle_looks: int = 4
+    settle_repeats: int = 4

@@ -81,7 +81,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
-                azure, spec, asked, books.of("azure"), self.timing.looking(), self.ask_caller
+                azure, spec, asked, books.of("azure"), self.timing.for_reading(), self.ask_caller
             )
         return rental(books, spec, details, azure)
 
@@ -148,7 +148,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(self.sessions, scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.for_reading())
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""

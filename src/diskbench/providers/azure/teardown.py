@@ -56,7 +56,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     machine and disks are deleted, and the failure names the foreign resource.
     """
 
-    def look(_: Collection[str]) -> _Listing:
+    def list_lease(_: Collection[str]) -> _Listing:
         found = _groups(edge, which)
         meant = tuple(group for group in found if is_meant(group, which))
         return _Listing(meant, tuple(told_group(group) for group in found if group not in meant))
@@ -78,7 +78,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
         return ", ".join([name, *(told(item) for item in held)])
 
     lag = Lag(edge.timing, unlisted_s, listed_s=edge.timing.settle_s, watch=edge.watch)
-    skeleton.release(which, edge.azure.subscription, look, give_back, tell, lag=lag)
+    skeleton.release(which, edge.azure.subscription, list_lease, give_back, tell, lag=lag)
 
 
 def _groups(edge: AzureClient, which: Which) -> list[Item]:

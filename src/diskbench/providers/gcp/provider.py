@@ -69,7 +69,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
         spec, asked = self._requested(cell)
-        compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.looking())
+        compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.for_reading())
         with while_looking():
             details = resolve_details(compute, spec, asked, self.ask_caller)
         return rental(books, spec, details, compute.login.endpoint)
@@ -114,7 +114,7 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         """See ports.Metered.quotas."""
         with while_looking():
-            return quotas(self.sessions, scope, self.timing.looking())
+            return quotas(self.sessions, scope, self.timing.for_reading())
 
     def ends_by(self) -> str:
         """See ports.EndsMachines."""

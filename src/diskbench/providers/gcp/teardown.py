@@ -34,7 +34,7 @@ def release(compute: Compute, which: Which) -> None:
 
     What was sent and is not listed is deleted by its name, which tells whether it is there."""
 
-    def look(deleted: Collection[str]) -> GcpInventory:
+    def list_lease(deleted: Collection[str]) -> GcpInventory:
         listed = inventory(compute, which)
         if which.copied:
             return listed
@@ -49,7 +49,7 @@ def release(compute: Compute, which: Which) -> None:
         for collection, field in _ORDER:
             give_back(compute, which.lease_id, collection, getattr(found, field), failures)
 
-    skeleton.release(which, f"project {compute.project}", look, work_off, lag=lag_of(compute))
+    skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
 
 
 def lag_of(compute: Compute) -> Lag[GcpInventory]:

@@ -46,28 +46,28 @@ class Lag(Generic[L]):
     timing: Patience
     unlisted_s: Callable[[L], float | None]
     listed_s: float
-    looks: int = 0
+    repeats: int = 0
     """How many times at least an empty listing is repeated before anything was listed, also when
     the time is over: a clock may be wrong, or the machine slow."""
     watch: RentWatch | None = None
 
 
 def listed_in_time(
-    look: Callable[[Collection[str]], L],
+    list_lease: Callable[[Collection[str]], L],
     deleted: Collection[str],
     lag: Lag[L] | None,
     first: L | None = None,
 ) -> L:
-    """The listing by `look`, which is given the names `deleted` so far. It is asked again while it
-    shows one of them, and while it is empty although something may have been made (`first` is the
-    listing with which the release began); without `lag` it is asked once. After that time the last
-    listing is returned as it is. Raises Interrupted when `lag.watch` is stopping."""
+    """The listing by `list_lease`, which is given the names `deleted` so far. It is asked again
+    while it shows one of them, and while it is empty although something may have been made (`first`
+    is the listing with which the release began); without `lag` it is asked once. After that time
+    the last listing is returned as it is. Raises Interrupted when `lag.watch` is stopping."""
     if lag is None:
-        return look(deleted)
+        return list_lease(deleted)
     begin, waits, wait_s = time.monotonic(), 0, lag.timing.first_poll_s
-    unlisted_until, looks = None, 0  # known at the first empty listing
+    unlisted_until, repeats = None, 0  # known at the first empty listing
     while True:
-        found = look(deleted)
+        found = list_lease(deleted)
         names, now = set(found.names()), time.monotonic()
         if names:
             is_late = bool(names.intersection(deleted)) and now - begin < lag.listed_s
@@ -77,8 +77,8 @@ def listed_in_time(
                 if left_s is None:
                     return found
                 unlisted_until = now + left_s
-                looks = lag.looks if first is None or left_s > 0 else 0
-            is_late = unlisted_until > now or waits < looks
+                repeats = lag.repeats if first is None or left_s > 0 else 0
+            is_late = unlisted_until > now or waits < repeats
         if not is_late:
             return found
         nap(wait_s, lag.timing, lag.watch)

@@ -91,20 +91,20 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
     def found(self, scope: Scope) -> Sequence[Found]:
         """See ports.Renter.found."""
         with while_looking():
-            return self._calls.found(self.sessions, scope, self.timing.looking())
+            return self._calls.found(self.sessions, scope, self.timing.for_reading())
 
     def present(self, scope: Scope) -> datetime:
         """See ports.TellsTime."""
         with while_looking():
-            return self._calls.present(self.sessions, scope, self.timing.looking())
+            return self._calls.present(self.sessions, scope, self.timing.for_reading())
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         """See ports.Examinable.examine."""
-        return self._calls.examine(self.sessions, scope, self.timing.looking())
+        return self._calls.examine(self.sessions, scope, self.timing.for_reading())
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         """See ports.Rehearses.rehearse."""
-        return self._calls.rehearse(self.sessions, rental, self.timing.looking())
+        return self._calls.rehearse(self.sessions, rental, self.timing.for_reading())
 
     def policy(self) -> str:
         """See ports.Governed.policy."""
@@ -113,7 +113,7 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
-            return self._calls.why_gone(lease_id, self.sessions, scope, self.timing.looking())
+            return self._calls.why_gone(lease_id, self.sessions, scope, self.timing.for_reading())
         return None
 
     def close(self) -> None:

@@ -27,7 +27,7 @@ Failures = dict[str, str]
 def release(
     which: Which,
     where: str,
-    look: Callable[[Collection[str]], L],
+    list_lease: Callable[[Collection[str]], L],
     give_back: Callable[[L, Failures], None],
     tell: Callable[[str], str] = str,
     *,
@@ -35,24 +35,24 @@ def release(
 ) -> None:
     """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
-    `look` lists the lease; it is given the names of what was deleted so far. `give_back` deletes
-    everything in the order of dependence and notes failures, `tell` describes a name that is left.
-    `lag` says how far the listings may be behind; None: they never are. Raises one ReleaseFailed,
-    naming what the last listing still shows.
+    `list_lease` is given the names of what was deleted so far. `give_back` deletes everything in
+    the order of dependence and notes failures, `tell` describes a name that is left. `lag` says how
+    far the listings may be behind; None: they never are. Raises one ReleaseFailed, naming what the
+    last listing still shows.
     """
     lease_id = which.lease_id
     directory = lease_directory(lease_id)
     failures: Failures = {}
     deleted: set[str] = set()
     with _listing(lease_id, where):
-        found = first = listed_in_time(look, deleted, lag)
+        found = first = listed_in_time(list_lease, deleted, lag)
     for _ in range(RELEASE_ROUNDS):
         if failures or not found.names():
             break
         give_back(found, failures)
         deleted.update(name for name in found.names() if name not in failures)
         with _listing(lease_id, where):
-            found = listed_in_time(look, deleted, lag, first)
+            found = listed_in_time(list_lease, deleted, lag, first)
     which.warn(found.others)
     if left := found.names():
         reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)

@@ -69,7 +69,7 @@ class VsphereProvider(
         spec, asked = self._requested(cell)
         server = server_of(spec)
         with while_looking():
-            vsphere = self.sessions.at(server, self.timing.looking())
+            vsphere = self.sessions.at(server, self.timing.for_reading())
             details = resolve_details(vsphere, server, VsphereOptions.of(spec), asked)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)

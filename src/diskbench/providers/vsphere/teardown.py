@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.timing import VsphereTiming
 
 
-LOOKS = 4
+REPEATS = 4
 """How many times an empty listing is repeated, a moment between two; our choice."""
 
 
@@ -41,7 +41,7 @@ class _Listing:
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
     """Release the resources of a lease; see skeleton.release."""
 
-    def look(deleted: Collection[str]) -> _Listing:
+    def list_lease(deleted: Collection[str]) -> _Listing:
         carrying = [
             machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
         ]
@@ -54,15 +54,15 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
 
     def unlisted_s(first: _Listing) -> float | None:
         """A clone that was just made may not be listed yet."""
-        return None if which.copied or first.meant else LOOKS * timing.first_poll_s
+        return None if which.copied or first.meant else REPEATS * timing.first_poll_s
 
     def give_back(found: _Listing, failures: Failures) -> None:
         for machine in found.meant:
             with noting(failures, machine.told, is_missing):
                 _remove(vsphere, machine, timing)
 
-    lag = Lag(timing, unlisted_s, timing.appear_s, LOOKS, vsphere.watch)
-    skeleton.release(which, "vSphere", look, give_back, lag=lag)
+    lag = Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)
+    skeleton.release(which, "vSphere", list_lease, give_back, lag=lag)
 
 
 def _by_id(vsphere: Vsphere, lease_id: str, told: Iterable[str]) -> list[VsphereMachine]:

@@ -27,7 +27,7 @@ REGION = "us-east-1"
 QUICK = AwsTiming(
     first_poll_s=0.01, max_poll_s=0.05, instance_s=60, volume_s=60, attach_s=60, appear_s=60,
     ssh_s=60, ready_s=60, checks_s=60, terminate_s=60, delete_s=60, retry_s=60, look_s=60,
-    first_retry_s=0.01, max_retry_s=0.05, nap_s=0.01, settle_s=0.1, settle_looks=1,
+    first_retry_s=0.01, max_retry_s=0.05, nap_s=0.01, settle_s=0.1, settle_repeats=1,
 )  # fmt: skip
 """Asks often, and has the patience that a busy machine needs."""
 CLAIM = Claim(lease_id="01jlease", expires_at=4e9, owner="me@here", version="0.1.0")

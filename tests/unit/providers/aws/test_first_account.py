@@ -131,7 +131,7 @@ def hide_once(cloud: Cloud) -> None:
 
 
 def settling(cloud: Cloud) -> None:
-    timing = dataclasses.replace(cloud.provider.timing, settle_s=3.0, settle_looks=2)
+    timing = dataclasses.replace(cloud.provider.timing, settle_s=3.0, settle_repeats=2)
     cloud.provider = AWSProvider(timing, cloud.provider.ask_caller)
 
 

@@ -137,7 +137,7 @@ class StratusProvider:
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 
-        def look(_deleted: Collection[str]) -> _Listing:
+        def list_lease(_deleted: Collection[str]) -> _Listing:
             carrying = list(_of_lease(client, lease_id, named=False))
             meant = tuple(one for one in carrying if which.takes(one[0], _told(one[0])))
             return _Listing(meant, tuple(_told(one[0]) for one in carrying if one not in meant))
@@ -148,7 +148,7 @@ class StratusProvider:
                     client.delete(name, str(tags.get("zone")))
 
         with giving_back(lease_id):
-            release(which, f"{scope.region}", look, give_back)
+            release(which, f"{scope.region}", list_lease, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
         return by_lease(

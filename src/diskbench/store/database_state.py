@@ -1,4 +1,4 @@
-"""A database as it is, looked at without making or migrating anything."""
+"""The state of a database, read without making or migrating anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from diskbench.store.urls import database_file
 
 
 @dataclass(frozen=True)
-class Look:
+class DatabaseState:
     """`revision` is that of our schema, None where there is none; `exists` says whether there is a
     database at all: the first run makes a SQLite file."""
 
@@ -35,8 +35,9 @@ class Look:
         return self.revision == HEAD
 
 
-def look(url: str) -> Look:
-    """The database at `url`; a lock is taken for a moment to see whether it can be written to.
+def database_state(url: str) -> DatabaseState:
+    """The state of the database at `url`; a lock is taken for a moment to see whether it can be
+    written to.
 
     Logs a warning where this machine's clock is over a minute from the database's. Raises
     StoreUnavailable when it cannot be reached or written, is none, or has a schema of a
@@ -47,7 +48,7 @@ def look(url: str) -> Look:
     engine = sa.create_engine(parsed, **engine_options(parsed))
     try:
         if file is not None and not file.exists():
-            return Look(shown_url(engine), exists=False)
+            return DatabaseState(shown_url(engine), exists=False)
         with as_unavailable(engine, before_work=True):
             revision = revision_of(engine)
         if revision is not None:
@@ -59,6 +60,6 @@ def look(url: str) -> Look:
                 )
             check_writable(engine)
             warn_of_skew(engine)
-        return Look(shown_url(engine), exists=True, revision=revision)
+        return DatabaseState(shown_url(engine), exists=True, revision=revision)
     finally:
         engine.dispose()

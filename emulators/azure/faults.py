@@ -129,20 +129,6 @@ class Faults:
             **({"vmSize": size} if size else {}),
         )
 
-    def not_sold(self, size: str, location: str, times: float = float("inf")) -> None:
-        """The size is not available to this subscription there, told at once."""
-        self.refuse(
-            MACHINE,
-            "SkuNotAvailable",
-            "The requested VM size for resource 'Following SKUs have failed for Capacity "
-            f"Restrictions: {size}' is currently not available in location '{location}'. Please "
-            "try another size or deploy to a different location or different zone. See "
-            "https://aka.ms/azureskunotavailable for details.",
-            status=409,
-            times=times,
-            vmSize=size,
-        )
-
     def throttle(self, action: str = "*", times: float = 1, retry_after: int = 0) -> None:
         """Too many requests, the next `times` times."""
         self.refuse(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from emulators.azure.cloud import Cloud
 
 SCHEDULE = "Microsoft.DevTestLab/schedules"
-IDENTITY = "Microsoft.ManagedIdentity/userAssignedIdentities"
 TAGS = "Microsoft.Resources/tags"
 ROLE = "Microsoft.Authorization/roleAssignments"
 

@@ -19,9 +19,6 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step
 from diskbench.errors import LimitExceeded, MeasurementFailed, UserError
 from diskbench.hosts.local import LocalHost
 
-BASE_MIB = 150
-"""What Python, pydantic and the store take before anything is done."""
-
 
 @pytest.fixture
 def user(tmp_path: Path) -> Cli:

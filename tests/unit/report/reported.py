@@ -11,7 +11,6 @@ from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 from diskbench.report.assemble.trial_view import trial_view
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)
-TOO_FEW = "no interval (n = 1)"
 
 
 def judged(iops, promised=None, *, limiter="disk-iops", evidence=(), **more):

@@ -102,13 +102,13 @@ def wanted(spec: RentSpec | None) -> AzureDiskRequest:
 
 def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
     """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
-    check_shared_machine(spec, is_apart=asked.kind == "disk", apart="managed disks")
-    if asked.type == "UltraSSD_LRS":
+    if asked.kind == "disk" and asked.type == "UltraSSD_LRS":
         raise InvalidValue(
             f"--disk {asked.type} needs a machine that was made for it",
             advice="leave it out of a matrix with reuse_host",
             field="disk",
         )
+    check_shared_machine(spec, is_apart=asked.kind == "disk", apart="managed disks")
 
 
 def check_cache(asked: AzureDiskRequest, size_gib: int) -> None:

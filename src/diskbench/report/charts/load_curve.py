@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import ChartFigure
@@ -13,7 +13,7 @@ from diskbench.report.charts.registry import chart
 from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import altair as alt
 
@@ -34,13 +34,25 @@ _CROWDED = 0.93
 _LINE_PX = 11
 
 
+class _Mark(NamedTuple):
+    """One quantile of one point, as altair draws it; `which` is `p50` or `p99`."""
+
+    iops: float
+    ns: float
+    which: str
+    load: float
+    saturated: bool
+    text: str
+    words: str
+
+
 def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
     """p50 and p99 over the reached IOPS, one point per load, in the order of the loads.
 
     Points are labelled with their load; saturated ones are hollow.
     """
-    rows = [
-        _row(curve, point, name, ns)
+    marks = [
+        _mark(curve, point, name, ns)
         for point in curve.points
         for name, ns in (("p50", point.p50_ns), ("p99", point.p99_ns))
         if ns
@@ -50,26 +62,26 @@ def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
     return ChartFigure(
         title=f"{curve.name} {curve.direction}: latency against throughput",
         subtitle=_subtitle(curve),
-        drawing=_drawing(curve, rows, palette, log=False),
+        drawing=_drawing(curve, marks, palette, log=False),
         id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-"
         + ("offered" if curve.offered else "depth"),
         alt=_sentence(curve),
-        log_drawing=_drawing(curve, rows, palette, log=True) if log else None,
+        log_drawing=_drawing(curve, marks, palette, log=True) if log else None,
         log_first=log,
     )
 
 
 def _drawing(
-    curve: LoadCurve, rows: list[dict[str, Any]], palette: Palette, *, log: bool
+    curve: LoadCurve, marks: Sequence[_Mark], palette: Palette, *, log: bool
 ) -> alt.LayerChart:
     import altair as alt
 
-    domain = log_domain([row["ns"] for row in rows])
+    domain = log_domain([mark.ns for mark in marks])
     y = latency_axis("ns", domain)
-    rates = [row["iops"] for row in rows] or [1.0]
+    rates = [mark.iops for mark in marks] or [1.0]
     span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
     x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
-    base = alt.Chart(drawn_rows(rows))
+    base = alt.Chart(drawn_rows(mark._asdict() for mark in marks))
     colour = palette.direction(curve.direction)
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
@@ -91,13 +103,13 @@ def _drawing(
         .mark_point(filled=False, size=52, color=colour, opacity=1, strokeWidth=1.8)
         .encode(x=x, y=y, **carried)
     )
-    layers: list[Any] = [line, served, over, *_labels(curve, rows, palette, x, domain)]
+    layers: list[Any] = [line, served, over, *_labels(curve, marks, palette, x, domain)]
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
 
 
 def _labels(
     curve: LoadCurve,
-    rows: list[dict[str, Any]],
+    marks: Sequence[_Mark],
     palette: Palette,
     x: alt.X,
     domain: list[float],
@@ -111,21 +123,21 @@ def _labels(
     def height(ns: float) -> float:
         return HEIGHT * (1 - math.log(ns / domain[0]) / span)
 
-    top = max((row["iops"] for row in rows), default=0.0)
+    top = max((mark.iops for mark in marks), default=0.0)
     texts: dict[str, list[dict[str, Any]]] = {"below": [], "right": [], "above": []}
-    for row in sorted(rows, key=lambda row: -height(row["ns"])):
-        at = height(row["ns"])
-        first = row["load"] == curve.points[0].load
+    for mark in sorted(marks, key=lambda mark: -height(mark.ns)):
+        at = height(mark.ns)
+        first = mark.load == curve.points[0].load
         if first:
-            texts["above"].append({"iops": row["iops"], "at": at - 8, "text": row["which"]})
-        if row["which"] != "p50":
+            texts["above"].append({"iops": mark.iops, "at": at - 8, "text": mark.which})
+        if mark.which != "p50":
             continue
-        side = "right" if row["iops"] > _CROWDED * top and not first else "below"
+        side = "right" if mark.iops > _CROWDED * top and not first else "below"
         if side == "below":
             at += 8
         elif texts["right"]:  # keep its distance from the label below it
             at = min(at, texts["right"][-1]["at"] - _LINE_PX)
-        texts[side].append({"iops": row["iops"], "at": at, "text": row["text"]})
+        texts[side].append({"iops": mark.iops, "at": at, "text": mark.text})
     styles: dict[str, dict[str, Any]] = {
         "below": {"align": "center", "baseline": "top"},
         "right": {"align": "left", "baseline": "middle", "dx": 8},
@@ -140,7 +152,7 @@ def _labels(
     ]
 
 
-def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, Any]:
+def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> _Mark:
     offered = "offered" if curve.offered else "in flight"
     parts = [
         f"{point.step} · {point.words} {offered if curve.offered else ''}".strip(),
@@ -149,15 +161,15 @@ def _row(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> dict[str, 
         "saturated" if point.saturated else "",
         f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
     ]
-    return {
-        "iops": point.iops,
-        "ns": ns,
-        "which": name,
-        "load": point.load,
-        "saturated": point.saturated,
-        "text": point.words.removeprefix("QD "),
-        "words": " · ".join(word for word in parts if word),
-    }
+    return _Mark(
+        iops=point.iops,
+        ns=ns,
+        which=name,
+        load=point.load,
+        saturated=point.saturated,
+        text=point.words.removeprefix("QD "),
+        words=" · ".join(word for word in parts if word),
+    )
 
 
 def _subtitle(curve: LoadCurve) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from diskbench.report.assemble.distribution import SHOWN
 from diskbench.report.charts.axis import label_room
@@ -20,7 +21,7 @@ from diskbench.report.charts.registry import chart
 from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import altair as alt
 
@@ -36,26 +37,35 @@ _DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3])
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 
-def percentile_chart(
-    spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency percentiles"
-) -> ChartFigure:
+class _Corner(NamedTuple):
+    """A corner of a line: its place on the horizontal axis, and on the vertical one (`ns`: of a CDF
+    the share of I/Os)."""
+
+    x: float
+    ns: float
+    line: str
+
+
+class _Mark(NamedTuple):
+    """A quantile on a line; `share` is its fraction."""
+
+    x: float
+    ns: float
+    line: str
+    words: str
+    share: float
+
+
+def percentile_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
     import altair as alt
 
     spread, of = _some(spread), len(spread)
     names = _names(spread)
-    lines = [
-        row
-        for distribution, name in zip(spread, names, strict=True)
-        for row in _tail(distribution, name)
-    ]
-    marks = [
-        row
-        for distribution, name in zip(spread, names, strict=True)
-        for row in _marks(distribution, name)
-    ]
-    y_domain = log_domain([row["ns"] for row in lines])
-    furthest = max((row["x"] for row in lines), default=2.0)
+    lines = list(chain.from_iterable(map(_tail, spread, names)))
+    marks = list(chain.from_iterable(map(_marks, spread, names)))
+    y_domain = log_domain([corner.ns for corner in lines])
+    furthest = max((corner.x for corner in lines), default=2.0)
     shown = [p for p in SHOWN if -math.log10(1 - p) <= furthest + 1e-9]
     places = [round(-math.log10(1 - p), 4) for p in shown]
     words = {f"{place:.4f}": f"{100 * p:g}" for place, p in zip(places, shown, strict=True)}
@@ -73,7 +83,7 @@ def percentile_chart(
     y = latency_axis("ns", y_domain)
     drawn = _drawn(spread, names, palette, lines, marks, x, y)
     return ChartFigure(
-        title=title,
+        title="Latency percentiles",
         subtitle="time of one I/O up to each percentile, both axes logarithmic; "
         f"{_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
@@ -82,26 +92,19 @@ def percentile_chart(
     )
 
 
-def cdf_chart(
-    spread: Sequence[Distribution], palette: Palette, *, title: str = "Latency distribution"
-) -> ChartFigure:
+def cdf_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
     import altair as alt
 
     spread, of = _some(spread), len(spread)
     names = _names(spread)
-    lines = [
-        row
-        for distribution, name in zip(spread, names, strict=True)
-        for row in _shares(distribution, name)
-    ]
+    lines = list(chain.from_iterable(map(_shares, spread, names)))
     marks = [
-        {**row, "x": row["ns"], "ns": row["share"]}
-        for distribution, name in zip(spread, names, strict=True)
-        for row in _marks(distribution, name)
-        if row["share"] < 0.9999
+        mark._replace(x=mark.ns, ns=mark.share)
+        for mark in chain.from_iterable(map(_marks, spread, names))
+        if mark.share < 0.9999
     ]
-    domain = log_domain([row["x"] for row in lines])
+    domain = log_domain([corner.x for corner in lines])
     x = value_axis("x", "x", "lat_ns", domain, log=True, title=None)
     y = alt.Y(
         "ns:Q",
@@ -117,7 +120,7 @@ def cdf_chart(
     )
     drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
     return ChartFigure(
-        title=title,
+        title="Latency distribution",
         subtitle=f"share of I/Os that took at most a given time; {_counts(spread, of)}",
         drawing=drawn.properties(width=WIDTH, height=HEIGHT),
         id=_id("cdf", spread),
@@ -129,8 +132,8 @@ def _drawn(
     spread: Sequence[Distribution],
     names: Sequence[str],
     palette: Palette,
-    lines: list[dict[str, Any]],
-    marks: list[dict[str, Any]],
+    lines: Sequence[_Corner],
+    marks: Sequence[_Mark],
     x: alt.X,
     y: alt.Y,
     *,
@@ -161,7 +164,7 @@ def _drawn(
         legend=None,
     )
     line = (
-        alt.Chart(drawn_rows(lines))
+        alt.Chart(drawn_rows(corner._asdict() for corner in lines))
         .mark_line(
             strokeWidth=1.8,
             interpolate="step-after" if steps else "linear",
@@ -177,7 +180,7 @@ def _drawn(
         legend=legend if len(spread) > 1 else None,
     )
     points = (
-        alt.Chart(drawn_rows(marks))
+        alt.Chart(drawn_rows(mark._asdict() for mark in marks))
         .mark_point(filled=True, size=42, opacity=1)
         .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
     )
@@ -207,55 +210,49 @@ def _names(spread: Sequence[Distribution]) -> list[str]:
     return names
 
 
-def _tail(distribution: Distribution, name: str) -> list[dict[str, Any]]:
-    """Points of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
-    rows = [
-        {"x": -math.log10(max(1 - p, 1e-12)), "ns": float(ns), "line": name}
+def _tail(distribution: Distribution, name: str) -> list[_Corner]:
+    """The line of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
+    corners = [
+        _Corner(-math.log10(max(1 - p, 1e-12)), float(ns), name)
         for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
         if p <= distribution.highest
     ]
-    first = (
-        {"x": 0.0, "ns": float(distribution.latency_ns[0]), "line": name}
-        if distribution.n
-        else None
-    )
+    first = [_Corner(0.0, float(distribution.latency_ns[0]), name)] if distribution.n else []
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
     if last is not None:
-        rows.append({"x": -math.log10(1 - distribution.highest), "ns": last, "line": name})
-    return _fewer(([first] if first else []) + rows, "x")
+        corners.append(_Corner(-math.log10(1 - distribution.highest), last, name))
+    return _fewer(first + corners, lambda corner: corner.x)
 
 
-def _shares(distribution: Distribution, name: str) -> list[dict[str, Any]]:
-    rows = [
-        {"x": float(ns), "ns": float(p), "line": name}
+def _shares(distribution: Distribution, name: str) -> list[_Corner]:
+    corners = [
+        _Corner(float(ns), float(p), name)
         for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
     ]
-    return _fewer(rows, "ns")
+    return _fewer(corners, lambda corner: corner.ns)
 
 
-def _fewer(rows: list[dict[str, Any]], along: str) -> list[dict[str, Any]]:
-    """At most _MOST_POINTS rows, evenly spaced along an axis, with both ends. A CDF only rises, so
-    it has no peaks to lose."""
-    if len(rows) <= _MOST_POINTS:
-        return rows
-    low, high = rows[0][along], rows[-1][along]
+def _fewer(corners: list[_Corner], along: Callable[[_Corner], float]) -> list[_Corner]:
+    """At most _MOST_POINTS corners, evenly spaced along an axis, with both ends. A CDF only rises,
+    so it has no peaks to lose."""
+    if len(corners) <= _MOST_POINTS:
+        return corners
+    low, high = along(corners[0]), along(corners[-1])
     width = (high - low) / (_MOST_POINTS - 2) or 1.0
-    kept = {int((row[along] - low) / width): row for row in rows}
-    return [rows[0], *kept.values()]
+    kept = {int((along(corner) - low) / width): corner for corner in corners}
+    return [corners[0], *kept.values()]
 
 
-def _marks(distribution: Distribution, name: str) -> list[dict[str, Any]]:
-    rows = []
+def _marks(distribution: Distribution, name: str) -> list[_Mark]:
+    marks = []
     for share in SHOWN:
         ns = distribution.quantile(share)
         if ns is None:
             continue
         figure = f"p{100 * share:g} {bare('lat_ns', ns)}"
         words = f"run {distribution.run_id} · {name} · {figure} · n = {distribution.n:,}"
-        rows.append(
-            {"x": -math.log10(1 - share), "ns": ns, "line": name, "words": words, "share": share}
-        )
-    return rows
+        marks.append(_Mark(-math.log10(1 - share), ns, name, words, share))
+    return marks
 
 
 def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:

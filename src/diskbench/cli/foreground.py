@@ -55,11 +55,11 @@ def drive(
     Results go to stdout, everything else to stderr.
     """
     from diskbench.engine.matrix.execute import execute
-    from diskbench.engine.trial.interrupt import interruptible
+    from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
     from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
 
-    stop = Stop(plan.trial_id for plan in plans)
+    stop = Stop()
     displays: list[Progress] = []
 
     def stopping() -> None:
@@ -80,7 +80,7 @@ def drive(
 
     endings: list[TrialEnding] = []
     try:
-        with interruptible(stop, stopping, left):
+        with on_signals(StopThenLeave(stop, stopping, left)):
             begin()
             displays.append(_display(session, plans, quiet=show.quiet))
             try:

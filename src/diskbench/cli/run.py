@@ -212,12 +212,12 @@ def _import_all(names: Sequence[str]) -> None:
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save every plan and keep its host connected."""
-    from diskbench.engine.trial.save import save
+    from diskbench.engine.trial.lease import save
 
     for plan in prepared.plans:
         save(session, plan, owner=owner)
         if plan.trial_id in prepared.hosts:
-            session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
+            session.hosts[plan.trial_id] = prepared.hosts[plan.trial_id]
 
 
 def _report_refused(prepared: Prepared) -> int:

@@ -16,9 +16,8 @@ from diskbench.engine.ids import new_id
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.plan.burst_time import drain_s, time_scale_notes
-from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.rented import rented_plan
+from diskbench.plan.trial import TrialIds
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees
 from diskbench.units import GIB
@@ -86,19 +85,9 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books:
 
 
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
-    """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
-    the digest of `books`."""
-    facts, drain = _assumed_facts(rental), drain_s(rental)
-    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
-    plan = plan.model_copy(update={"rental": rental})
-    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(
-        update={
-            "notes": notes,
-            "expectation": expectation_of(plan, books),
-            "catalogue": books.digest,
-        }
-    )
+    """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
+    facts = _assumed_facts(rental)
+    return rented_plan(cell, profile, facts, names, rental, books, version=__version__)
 
 
 def _assumed_facts(rental: Rental) -> HostFacts:

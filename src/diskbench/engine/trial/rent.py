@@ -21,9 +21,8 @@ from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import NamedDisk, TargetSpec
-from diskbench.plan.burst_time import drain_s
-from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.rented import rented_plan
+from diskbench.plan.trial import TrialIds
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.profile_file import find_profile
@@ -122,24 +121,18 @@ def _plan_on_machine(
 ) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
-    if draft.rental is not None and draft.rental.spec.stripe:
+    assert draft.rental is not None
+    if draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True).facts
     facts = _vouched(facts, host, draft, acquired)
-    drain = drain_s(draft.rental)
-    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
+    plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
     plan = plan.model_copy(
-        update={
-            "rental": draft.rental,
-            "acquired": acquired,
-            "machine": draft.machine,
-            "notes": draft.notes,
-        }
+        update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )
     parsed.check(host, plan)
-    expectation = expectation_of(plan, books)
-    return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
+    return plan
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.rent_flags import field_of
+from diskbench.plan.rent_options import field_of
 from diskbench.providers.asked import check_lab, check_ssh
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.private_network import NetworkOptions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.plan.rent_flags import field_of
+from diskbench.plan.rent_options import field_of
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts

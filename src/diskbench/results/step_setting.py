@@ -16,10 +16,9 @@ from diskbench.model.processor import Processor, busiest
 _SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
 
 if TYPE_CHECKING:
-    from diskbench.model.expectation import Load
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
-    from diskbench.results.step_evidence import StepEvidence
+    from diskbench.results.run_evidence import StepEvidence
     from diskbench.results.step_groups import StepGroup
 
 
@@ -27,11 +26,11 @@ def setting_of(
     group: StepGroup,
     plan: Plan | None,
     hint: Hint,
-    load: Load | None,
-    others: Iterable[tuple[str, Load | None, float]],
+    others: Iterable[StepGroup],
     memory_bytes: int | None,
 ) -> Setting:
-    """The setting of a step; `others` are name, load and IOPS of the other steps of its run."""
+    """The setting of a step; `others` are the other steps of its run."""
+    load = group.load
     written = sum(
         row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
     )
@@ -48,11 +47,12 @@ def setting_of(
         network=_network(plan),
         medium=_medium(plan),
         siblings=tuple(
-            Sibling(name, other.depth, iops)
-            for name, other, iops in others
-            if other is not None
-            and other.depth is not None
-            and other.model_copy(update={"depth": None}) == like
+            Sibling(other.name, other.load.depth, other.iops)
+            for other in others
+            if other.iops is not None
+            and other.load is not None
+            and other.load.depth is not None
+            and other.load.model_copy(update={"depth": None}) == like
         ),
     )
 

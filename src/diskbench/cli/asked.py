@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.options import own_options
+from diskbench.model.options import own_options, takes_host
 from diskbench.plan.cells import Request
 from diskbench.plan.cost_limit import CostLimit, cost_limit
-from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec, takes_host
+from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

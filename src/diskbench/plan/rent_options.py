@@ -68,11 +68,6 @@ def foreign_option(what: str, provider: str, known: Collection[str], name: str) 
     )
 
 
-def takes_host(provider: str) -> bool:
-    """Whether `--host` is the provider's own option, and not the address of a machine."""
-    return any(option.name == "host" for option in own_options(provider))
-
-
 def check_endpoint(url: str | None, what: str) -> None:
     """Raise InvalidValue for an API endpoint with credentials or a query (which may be a token),
     since endpoints are written into plans and evidence. The message contains no part of it."""

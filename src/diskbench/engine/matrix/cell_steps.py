@@ -13,8 +13,7 @@ from diskbench.engine.matrix.cell_plan import plan_cell
 from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.spend import spent_on
 from diskbench.engine.trial.judge import judge_trial
-from diskbench.engine.trial.keep_records import keep_trial_rows
-from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
+from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, keep_trial_rows
 from diskbench.engine.trial.rent import rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER

@@ -6,7 +6,6 @@ listed, can be cancelled, and can be resumed when this process dies while rentin
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
@@ -38,30 +37,20 @@ _ASSUMED_MEMORY = 8 * GIB
 def drafts(
     renter: Renter, cells: Sequence[Cell], profile: Profile, books: Books
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
-    """A draft for each cell that can be rented, and the error of each other cell.
+    """A draft for each of the `cells`, replicates of one rental, that can be planned, and the error
+    of each other cell. The provider is asked once for all of them.
 
     Raises UserError for a fault of the request as a whole. Rents nothing.
     """
-    for cell in cells:
-        check_rentable(renter, cell, profile)
+    check_rentable(renter, cells[0], profile)
+    try:
+        rental = renter.resolve(cells[0], books)
+    except DiskbenchError as error:
+        return [], [(cell, error) for cell in cells]
     campaign_id = new_id()
-
-    def resolved(cell: Cell) -> Rental | DiskbenchError:
-        try:
-            return renter.resolve(cell, books)
-        except DiskbenchError as error:
-            return error
-
-    # The rental of all replicates is the same, so the provider is asked once for all of them.
-    alike = {cell.model_copy(update={"replicate": 0}) for cell in cells}
-    with ThreadPoolExecutor(max_workers=min(8, len(alike))) as pool:
-        looked_up = dict(zip(alike, pool.map(resolved, alike), strict=True))
     plans, refused = [], []
     for cell in cells:
-        rental = looked_up[cell.model_copy(update={"replicate": 0})]
         try:
-            if isinstance(rental, DiskbenchError):
-                raise rental
             plans.append(draft(cell, profile, rental, campaign_id, books))
         except DiskbenchError as error:
             refused.append((cell, error))

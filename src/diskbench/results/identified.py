@@ -12,8 +12,8 @@ from diskbench.plan.as_disk import hint_of
 from diskbench.plan.identify import Level, identify
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.run_evidence import read_steps
+from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import groups_of
-from diskbench.results.step_setting import setting_of
 from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:

@@ -8,45 +8,40 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.headline_step import headline_step
+from diskbench.analysis.run_course import joint_courses
+from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import StoreUnavailable
-from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT
-from diskbench.model.facts import HostFacts
+from diskbench.fio.run_spread import FAR_APART, least_variation
+from diskbench.model.doubts import RUNS_DISAGREE
 from diskbench.model.headline import Headline, ListedStep
 from diskbench.plan.as_disk import Hint, hint_of
-from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
 from diskbench.results.other_disk import with_other_disk
-from diskbench.results.over_runs import over_runs
 from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.step_case import case_of
 from diskbench.results.step_groups import StepGroup, groups_of
-from diskbench.results.step_setting import setting_of
 from diskbench.store.headlines import keep_headlines
 from diskbench.store.rows import find_plan, load_results
-from diskbench.units import KIB, format_bytes
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.run_course import RunStretch
     from diskbench.catalog.books import Books
     from diskbench.model.doubts import Reason
-    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
+    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
-    from diskbench.results.over_runs import OverRuns
     from diskbench.results.run_evidence import ReadRun
-
-_SHOWN_AS_BYTES = 64 * KIB
-ALIKE = 0.05
-"""Largest share by which the counts of device and fio may differ (MR-12)."""
 
 
 def trial_verdicts(
@@ -93,6 +88,16 @@ def judge_and_keep(
     return verdicts, promises
 
 
+@dataclass(frozen=True)
+class OverRuns:
+    """The level of each run of each step, by run and step; how much five or more runs at that level
+    vary, as a fraction of their mean; and the doubts of runs that disagree."""
+
+    courses: Mapping[tuple[str, str], RunStretch]
+    variation: Mapping[tuple[str, str], float]
+    doubts: Mapping[tuple[str, str], tuple[Reason, ...]]
+
+
 def judge(
     runs: Sequence[Run],
     results: Mapping[str, Sequence[StepResult]],
@@ -113,7 +118,7 @@ def judge(
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    of_runs = over_runs(runs_of)
+    of_runs = _over_runs(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
@@ -144,111 +149,58 @@ def _of_run(
             course=of_runs.courses.get((run_id, group.name)),
             cov=of_runs.variation.get((run_id, group.name)),
         )
-        setting = setting_of(group, plan, hint, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
-        names = _like(group)
-        setting = replace(setting, is_like_bucket=bool(names))
-        known = (*counted_otherwise(group), *_named(names if promise is None else ()))
-        known += of_runs.doubts[run_id, group.name]
-        if plan is None:
-            known += _no_rate(group)
-        verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
+        case = case_of(group, plan, hint, others, run.memory_bytes, is_promised=promise is not None)
+        known = (*case.reasons, *of_runs.doubts[run_id, group.name])
+        verdicts.append(verdict(measured, case.setting, promise, case.doubts, known))
     return with_other_disk(run, groups, plan, hint, verdicts)
 
 
-def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
-    doubts = [warning for result in group.results for warning in result.warnings]
-    if plan is not None:
-        return doubts
-    rows = group.rows
-    return doubts + [
-        doubt
-        for evidence in group.kept
-        if evidence.output is not None
-        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
-        if doubt.code not in {warning.code for warning in doubts}
-    ]
+def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
+    """Return what the runs of one trial, in order, say together."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for number, (_, groups) in enumerate(runs_of):
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append((number, group.iops))
+    courses_of = joint_courses(series)
+    courses: dict[tuple[str, str], RunStretch] = {}
+    variation: dict[tuple[str, str], float] = {}
+    for name, values_of in series.items():
+        levels = courses_of[name] or (None,) * len(values_of)
+        alike: dict[RunStretch | None, list[float]] = {}
+        for (_, value), level in zip(values_of, levels, strict=True):
+            alike.setdefault(level, []).append(value)
+        vary = {
+            level: stdev(values) / fmean(values)
+            for level, values in alike.items()
+            if len(values) >= FEWEST_FLAT
+        }
+        for (number, _), level in zip(values_of, levels, strict=True):
+            key = runs_of[number][0].run_id, name
+            if level is not None:
+                courses[key] = level
+            if level in vary:
+                variation[key] = vary[level]
+    least = {
+        name: least_variation([value for _, value in values_of])
+        for name, values_of in series.items()
+    }
+    doubts = {}
+    for run, groups in runs_of:
+        for group in groups:
+            key = run.run_id, group.name
+            doubts[key] = _disagree(courses.get(key), least.get(group.name))
+    return OverRuns(courses, variation, doubts)
 
 
-def _like(group: StepGroup) -> tuple[str, ...]:
-    """The disks whose credit bucket resembles the one that ran out: a bucket of bytes where blocks
-    are large."""
-    course = group.phases
-    if course is None or not course.cliffs:
+def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
+    """A doubt where runs vary by so much (at least `least`) that none stands for the rest, and no
+    fall explains it."""
+    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
         return ()
-    fall = course.cliffs[0]
-    figures = (fall.before, fall.after, fall.credits)
-    if course.figure == "bytes_per_s":
-        return like_bytes(*figures)
-    block = group.load.block_bytes if group.load is not None else 0
-    if block < _SHOWN_AS_BYTES:
-        return like(*figures)
-    return like(*figures) or like_bytes(*(value * block for value in figures))
-
-
-def _named(names: Sequence[str]) -> tuple[Reason, ...]:
-    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
-    if not names:
-        return ()
-    return (
-        LOOKS_LIKE.reason(
-            f"it fell as {' or '.join(names)} does when its credit is used up",
-            advice=f"results show --as-disk {names[0]} compares it with that disk",
-        ),
-    )
-
-
-def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
-    """A reason for an imported step whose logs contain latencies only."""
-    phases = group.phases.phases if group.phases else ()
-    rates = [
-        (group.iops, group.bytes_per_s),
-        *((phase.iops, phase.bytes_per_s) for phase in phases),
-    ]
-    if any(rate is not None for pair in rates for rate in pair):
-        return ()
-    return (NO_RATE.reason("no rate is known: the evidence has latencies only"),)
-
-
-def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
-    """A reason where the device's count of I/Os differs from fio's by more than 5 %. Nothing for
-    buffered I/O, without samples, or where the device's bytes differ from fio's, too.
-
-    The kernel splits blocks that are larger than its or the driver's largest request, and may merge
-    small sequential ones. Both change the number of I/Os that a cloud counts, but no figure of
-    fio's (MR-12)."""
-    load = group.load
-    if load is None or not load.direct:
-        return ()
-    ios = device = moved = device_bytes = 0
-    by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
-    for row in (row for rows in group.rounds for row in rows):
-        samples = by_index.get(row.step_index)
-        if samples is None or row.direction not in ("read", "write"):
-            return ()
-        if row.ios is None or row.bytes is None:
-            return ()
-        read = row.direction == "read"
-        count = samples.device_read_ios if read else samples.device_write_ios
-        size = samples.device_read_bytes if read else samples.device_write_bytes
-        if count is None or size is None:
-            return ()
-        ios, moved = ios + row.ios, moved + row.bytes
-        device, device_bytes = device + count, device_bytes + size
-    if not ios or not moved or not device or abs(device_bytes / moved - 1) > ALIKE:
-        return ()
-    per_io = device / ios
-    if abs(per_io - 1) <= ALIKE:
-        return ()
-    doubt, how = (REQUESTS_SPLIT, "split") if per_io > 1 else (REQUESTS_MERGED, "merged")
-    return (
-        doubt.reason(
-            f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
-            f"{format_bytes(round(device_bytes / device))}: the device counted {per_io:.2g} I/Os a "
-            "block, and so may the cloud",
-        ),
-    )
+    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+    return (RUNS_DISAGREE.reason(words, weight="with care"),)
 
 
 def _keep_headlines(

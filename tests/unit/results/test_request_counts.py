@@ -9,8 +9,8 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 from diskbench.results.run_evidence import StepEvidence
+from diskbench.results.step_case import counted_otherwise
 from diskbench.results.step_groups import groups_of
-from diskbench.results.verdicts import counted_otherwise
 
 MIB = 2**20
 

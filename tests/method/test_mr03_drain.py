@@ -8,7 +8,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.burst_time import drain_s
+from diskbench.plan.rented import drain_s
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.emulation import EmulationOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 from diskbench.cli.ab_runs import measure_in_turn
 from diskbench.cli.compare import ComparedAs, MoreFigures
 from diskbench.cli.compare_selections import ALL_METRICS, METRICS, print_comparison
-from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.panels import PanelledCommand, TypedCommand
 from diskbench.cli.run_command import common_options, taking
 from diskbench.cli.stores import database
 from diskbench.errors import InvalidValue
@@ -26,21 +26,16 @@ if TYPE_CHECKING:
     from diskbench.model.comparison import Comparison
     from diskbench.plan.cells import Request
 
-COMMAND = PanelledCommand
 _TAKEN = (
     "host", "path", "size", "profile", "set_", "label", "install_fio", "quiet", "database_url",
     "evidence_url",
 )  # fmt: skip
 _MOST_BLOCKS = 1000
 _SIDES = ("before", "after")
-
-
-def end_of_help(_arguments: Sequence[str]) -> str:
-    """What stands below the help."""
-    return (
-        "A block is four runs: A B B A. The command of a state runs before each run of it, so "
-        "it must be repeatable; after the last run the machine is in state A."
-    )
+_END_OF_HELP = (
+    "A block is four runs: A B B A. The command of a state runs before each run of it, so it must "
+    "be repeatable; after the last run the machine is in state A."
+)
 
 
 @dataclass(frozen=True)
@@ -134,14 +129,15 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     raise typer.Exit(_judge(comparison, worse))
 
 
-def function_for(_arguments: Sequence[str]) -> Callable[..., None]:
+def command_for(_arguments: Sequence[str]) -> TypedCommand:
     """`ab` with its options."""
     types = typing.get_type_hints(_own, include_extras=True)
     own = [
         parameter.replace(annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in inspect.signature(_own).parameters.values()
     ]
-    return taking(ab, [*common_options(*_TAKEN), *own])
+    function = taking(ab, [*common_options(*_TAKEN), *own])
+    return TypedCommand(function, PanelledCommand, _END_OF_HELP)
 
 
 def _series(typed: dict[str, Any]) -> _Series:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.options import own_options
+from diskbench.errors import InvalidValue
+from diskbench.model.options import own_options, takes_host
 from diskbench.plan.cells import Request
-from diskbench.plan.cost_limit import CostLimit, cost_limit
-from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec, takes_host
+from diskbench.plan.cost_limit import CostLimit
+from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +52,32 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         allow=tuple(typed["allow"] or ()),
     )
     return CommandRequest(request, limit)
+
+
+def cost_limit(
+    provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
+) -> CostLimit:
+    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
+    for a limit where nothing is rented and so nothing is paid."""
+    for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
+        if value is None:
+            continue
+        if not 0 <= value < math.inf:
+            raise InvalidValue(
+                f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
+            )
+        if not rents:
+            raise InvalidValue(
+                f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
+                advice="leave it out: measuring an existing machine costs nothing",
+                field="provider",
+            )
+    if assume_price is not None and max_cost is None:
+        raise InvalidValue(
+            f"--assume-price {assume_price:g} has no effect without --max-cost",
+            advice="add --max-cost USD",
+        )
+    return CostLimit(max_cost, assume_price)
 
 
 def _may_rent(provider: str) -> tuple[str, ...]:

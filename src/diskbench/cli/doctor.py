@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.panels import PanelledCommand, TypedCommand
 from diskbench.cli.run_command import RunCommand, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -20,13 +21,16 @@ from diskbench.plugins import working
 from diskbench.report.terminal.findings import finding_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from typer._click import Context
 
     from diskbench.model.finding import Finding
 
 _LIVE = "--live"
+_HOW_TO_CHECK_LIVE = (
+    "With --live it takes the options of diskbench run: diskbench doctor --live --help"
+)
 
 
 class DoctorCommand(RunCommand):
@@ -39,7 +43,6 @@ class DoctorCommand(RunCommand):
         return PanelledCommand.parse_args(self, ctx, args)
 
 
-COMMAND = DoctorCommand
 Live = Annotated[
     bool,
     typer.Option(
@@ -57,27 +60,20 @@ RecordingFile = Annotated[
 ]
 
 
-def function_for(arguments: Sequence[str]) -> Callable[..., None]:
+def command_for(arguments: Sequence[str]) -> TypedCommand:
     """`doctor`; with --live it takes the options of `run` for the provider that is named. Raises
     UnknownName."""
     if _LIVE not in arguments:
-        return doctor
+        return TypedCommand(doctor, DoctorCommand, _HOW_TO_CHECK_LIVE)
     command = partial(live, words=tuple(arguments))
     command.__name__, command.__doc__ = "doctor", live.__doc__  # type: ignore[attr-defined]
     only = inspect.Parameter.KEYWORD_ONLY
-    return with_run_options(
-        command,
-        arguments,
+    more = [
         inspect.Parameter("live", only, default=False, annotation=Live),
         inspect.Parameter("recording", only, default=None, annotation=RecordingFile),
-    )
-
-
-def end_of_help(arguments: Sequence[str]) -> str | None:
-    """What stands below the help."""
-    if _LIVE in arguments:
-        return None
-    return "With --live it takes the options of diskbench run: diskbench doctor --live --help"
+    ]
+    typed = with_run_options(command, arguments, more=more)
+    return replace(typed, kind=DoctorCommand, end_of_help=None)
 
 
 def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> None:  # noqa: ANN401 - the options of `run`
@@ -143,7 +139,7 @@ def doctor(
             help="Print the smallest policy that the provider must allow, and exit.",
         ),
     ] = None,
-    live: Live = False,  # noqa: ARG001 - `function_for` has another command for it
+    live: Live = False,  # noqa: ARG001 - `command_for` has another command for it
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
     ] = "table",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.report.terminal.quiet import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
+    from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
-    from diskbench.report.terminal.quiet import Progress
+from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -55,11 +57,11 @@ def drive(
     Results go to stdout, everything else to stderr.
     """
     from diskbench.engine.matrix.execute import execute
-    from diskbench.engine.trial.interrupt import interruptible
+    from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
     from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
 
-    stop = Stop(plan.trial_id for plan in plans)
+    stop = Stop()
     displays: list[Progress] = []
 
     def stopping() -> None:
@@ -80,7 +82,7 @@ def drive(
 
     endings: list[TrialEnding] = []
     try:
-        with interruptible(stop, stopping, left):
+        with on_signals(StopThenLeave(stop, stopping, left)):
             begin()
             displays.append(_display(session, plans, quiet=show.quiet))
             try:
@@ -91,11 +93,12 @@ def drive(
                 displays[0].close()
         from diskbench.cli.run_results import show_results  # what draws: not before fio has ended
 
-        return show_results(session, endings, show)
+        missed = show_results(session, endings, show)
+        return worst([*map(exit_code, endings), missed])
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
 
-        return worst([report(error), *(ended.exit_code for ended in endings)])
+        return worst([report(error), *map(exit_code, endings)])
     finally:
         stop.leave()  # after an error, what still runs is suspended
 
@@ -131,6 +134,22 @@ def _give_back_terminal(progress: Progress) -> None:
     closing.join(1.0)
     if sys.stderr.isatty():
         sys.stderr.write(OwnText("\x1b[?25h\n"))  # the cursor, should closing not have come so far
+
+
+def exit_code(ending: TrialEnding) -> int:
+    """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
+    if ending.not_released is not None:
+        return ReleaseFailed.exit_code
+    if ending.refused is not None:
+        return ending.refused.exit_code
+    if isinstance(ending.suspended, ConnectionLost) and ending.stopped:
+        return Interrupted.exit_code
+    if ending.suspended is not None:
+        return ending.suspended.exit_code if isinstance(ending.suspended, DiskbenchError) else 1
+    states = {run.state for run in ending.end.runs} if ending.end else {"failed"}
+    if "interrupted" in states:
+        return Interrupted.exit_code
+    return 1 if states - {"done"} else 0
 
 
 def worst(codes: Sequence[int]) -> int:

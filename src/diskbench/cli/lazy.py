@@ -86,16 +86,16 @@ class LazyGroup(TyperGroup):
 def load(name: str, arguments: Sequence[str] = ()) -> Command:
     """Import the module of a command and make the command.
 
-    A module whose options depend on what is typed (those of a provider) has `function_for`, which
-    is given the arguments, `COMMAND`, the class of the command, and `end_of_help`.
+    A module whose options depend on what is typed (those of a provider) has `command_for`, which is
+    given the arguments and returns a TypedCommand.
     """
     module = importlib.import_module(f"diskbench.cli.{name}")
     group: Any = getattr(module, "app", None)
     if not isinstance(group, typer.Typer):
         group = typer.Typer()
-        if hasattr(module, "function_for"):
-            kind, epilog = module.COMMAND, module.end_of_help(arguments)
-            group.command(name, cls=kind, epilog=epilog)(module.function_for(arguments))
+        if hasattr(module, "command_for"):
+            typed = module.command_for(arguments)
+            group.command(name, cls=typed.kind, epilog=typed.end_of_help)(typed.function)
         else:
             group.command(name, cls=PanelledCommand)(getattr(module, name))
     group.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes

@@ -15,7 +15,7 @@ from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.matrix_status import standing
 from diskbench.engine.matrix.worker import TICK_S, Worker
-from diskbench.engine.trial.interrupt import interruptible
+from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
 from diskbench.errors import StoreUnavailable
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
@@ -81,7 +81,7 @@ def foreground(
         return bool(open_ones)
 
     try:
-        with interruptible(worker.stop, stopping, left):
+        with on_signals(StopThenLeave(worker.stop, stopping, left)):
             worker.launch()
             worker.wake.set()
             shown_while(seen, goes_on, quiet=not shows_table, lines=not quiet)

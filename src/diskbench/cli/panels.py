@@ -1,12 +1,15 @@
-"""Help that keeps options of one kind together, without rich's boxes and its import."""
+"""Commands whose help keeps options of one kind together, without rich's boxes and its import."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typer._click import Context, HelpFormatter
 
 _NO_PANEL = "Options"
@@ -28,3 +31,13 @@ class PanelledCommand(TyperCommand):
         for name, records in panels.items():
             with formatter.section(name):
                 formatter.write_dl(records)
+
+
+@dataclass(frozen=True)
+class TypedCommand:
+    """A command whose options depend on what is typed: its function, its class, and what stands
+    below its help."""
+
+    function: Callable[..., None]
+    kind: type[TyperCommand]
+    end_of_help: str | None = None

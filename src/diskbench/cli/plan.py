@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diskbench.cli.run_command import RunCommand, help_end, with_run_options
+from diskbench.cli.run_command import with_run_options
 from diskbench.cli.run_until import check_until
 from diskbench.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from diskbench.engine.trial.plan_preview import Previewed
 
-COMMAND = RunCommand
-end_of_help = help_end
 PROBLEM = 2
 """Exit code where something cannot be measured as asked."""
 
@@ -83,12 +80,6 @@ def _print_document(previewed: Previewed) -> None:
     print_json(document.model_dump_json(indent=2))
 
 
-def function_for(arguments: Sequence[str]) -> Callable[..., None]:
-    """`plan` with the options of `run` for the provider that `arguments` name, and its own. Raises
-    UnknownName."""
-    return with_run_options(plan, arguments, _OFFLINE)
-
-
 _OFFLINE = inspect.Parameter(
     "offline",
     inspect.Parameter.KEYWORD_ONLY,
@@ -102,3 +93,5 @@ _OFFLINE = inspect.Parameter(
         ),
     ],
 )
+
+command_for = partial(with_run_options, plan, more=(_OFFLINE,))

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from diskbench.cli.file_format import file_format
 from diskbench.cli.report_published import Axis, report_published
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
@@ -113,7 +112,7 @@ def report(
     from diskbench.results.selection import runs_of
 
     typed = asked(selection, filter_, since, until)
-    wanted = [(path, file_format(path, format_, FORMATS) or format_of(path)) for path in to or ()]
+    wanted = [(path, format_of(path, format_)) for path in to or ()]
     engine = database(database_url)
     runs = runs_of(engine, typed)
     if not wanted:

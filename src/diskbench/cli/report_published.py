@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from diskbench import __version__
-from diskbench.cli.file_format import file_format
 from diskbench.cli.stores import database, evidence
 from diskbench.errors import InvalidValue
 
@@ -50,7 +49,7 @@ def report_published(
     from diskbench.report.assemble.summary_many import counted
     from diskbench.report.charts import PAGE, PICTURE
     from diskbench.report.page.chart_file import write_chart
-    from diskbench.report.page.write_report import FORMATS, format_of
+    from diskbench.report.page.write_report import format_of
     from diskbench.report.published.charts import find_chart
     from diskbench.report.published.draw import OwnTrials, draw, rows_of
     from diskbench.results.refreshed_catalogue import open_books
@@ -59,7 +58,7 @@ def report_published(
         _print_charts(post)
         return
     chosen = find_chart(post, chart)
-    files = [(path, file_format(path, wanted, FORMATS) or format_of(path)) for path in to]
+    files = [(path, format_of(path, wanted)) for path in to]
     if not files:
         kind: Format = wanted or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]

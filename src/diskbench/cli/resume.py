@@ -42,7 +42,7 @@ def resume(
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
-    from diskbench.engine.trial.extend import check_lasts
+    from diskbench.engine.trial.lease import check_lasts
     from diskbench.engine.trial.own_store import go_on_in
 
     session = opened(database_url, evidence_url, gives_back=False)

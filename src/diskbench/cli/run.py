@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +14,7 @@ import typer
 from diskbench.cli.failures import print_error
 from diskbench.cli.foreground import Show, drive, worst
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.run_command import RunCommand, help_end, with_run_options
+from diskbench.cli.run_command import with_run_options
 from diskbench.cli.run_until import check_until
 from diskbench.cli.stores import session_of
 from diskbench.engine.trial.notes import with_notes
@@ -24,6 +25,7 @@ from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from diskbench.plan.cost_limit import CostLimit
     from diskbench.providers.registry import Providers
 
-COMMAND = RunCommand
-end_of_help = help_end
 INTERRUPTED = 130
 _NEEDED_TO_BEGIN = (
     "tenacity",
@@ -91,9 +91,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     )
 
 
-def function_for(arguments: Sequence[str]) -> Callable[..., None]:
-    """`run` with the options of the provider that `arguments` name. Raises UnknownName."""
-    return with_run_options(run, arguments)
+command_for = partial(with_run_options, run)
 
 
 def _start(
@@ -121,7 +119,13 @@ def _start(
     profile = find_profile(request.profile)
     try:
         answer = _preview_command(
-            providers, cells(request), profile, books, install_fio=install_fio, timing=timing
+            providers,
+            cells(request),
+            profile,
+            books,
+            install_fio=install_fio,
+            timing=timing,
+            stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
         )
         # The hosts answer while this process imports and opens what it stores into.
         session = session_of(settings, timing, books, providers)
@@ -130,10 +134,6 @@ def _start(
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    prepared.plans = [
-        with_notes(plan, (database_file(database_url), evidence_directory(settings.evidence_url)))
-        for plan in prepared.plans
-    ]
     refused = _report_refused(prepared)
     if not prepared.plans:
         raise typer.Exit(refused)
@@ -174,8 +174,10 @@ def _preview_command(
     *,
     install_fio: bool,
     timing: Timing,
+    stores: Sequence[Path | None],
 ) -> Callable[[], Prepared]:
     """Begin to look at the machines, or at what would be rented; gives what waits for the answer.
+    The plan of a machine that is there has a note where one of `stores` is on its disk.
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
@@ -183,7 +185,14 @@ def _preview_command(
 
     renter = providers.renter(cells[0].provider)
     if renter is None:
-        return Preparation(cells, profile, books, install_fio=install_fio, timing=timing).result
+        preparation = Preparation(cells, profile, books, install_fio=install_fio, timing=timing)
+
+        def noted() -> Prepared:
+            prepared = preparation.result()
+            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
+            return prepared
+
+        return noted
     from diskbench.engine.trial.draft import drafts
 
     with timing.span("look up"):
@@ -212,12 +221,12 @@ def _import_all(names: Sequence[str]) -> None:
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save every plan and keep its host connected."""
-    from diskbench.engine.trial.save import save
+    from diskbench.engine.trial.lease import save
 
     for plan in prepared.plans:
         save(session, plan, owner=owner)
         if plan.trial_id in prepared.hosts:
-            session.adopt(plan.trial_id, prepared.hosts[plan.trial_id])
+            session.hosts[plan.trial_id] = prepared.hosts[plan.trial_id]
 
 
 def _report_refused(prepared: Prepared) -> int:

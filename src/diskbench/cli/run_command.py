@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import typing
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.panels import PanelledCommand, TypedCommand
 from diskbench.cli.run_options import RENT, WHAT, common, renting
 from diskbench.plugins import plugin, plugin_names
 
@@ -48,27 +49,28 @@ def provider_in(arguments: Sequence[str]) -> str | None:
 
 
 def with_run_options(
-    command: Callable[..., None], arguments: Sequence[str], *more: inspect.Parameter
-) -> Callable[..., None]:
+    command: Callable[..., None],
+    arguments: Sequence[str],
+    *,
+    more: Sequence[inspect.Parameter] = (),
+) -> TypedCommand:
     """`command`, which takes all options by their names, with the options that `run` has for the
     provider named in `arguments`, and some `more`. Raises UnknownName for an unknown provider."""
     name = provider_in(arguments)
     chosen = None if name is None else plugin(name)
-    return taking(command, [*_parameters(chosen), *more])
+    function = taking(command, [*_parameters(chosen), *more])
+    return TypedCommand(function, RunCommand, _how_to_see_all() if chosen is None else None)
 
 
 def taking(
     command: Callable[..., None], parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., None]:
     """`command`, which takes all options by their names, as a function with these `parameters`."""
-
-    def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        command(**options)
-
+    typed: Any = partial(command)
     typed.__name__, typed.__doc__ = command.__name__, command.__doc__
-    typed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer's way
+    typed.__signature__ = inspect.Signature(parameters)  # what Typer reads
     typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return typed
+    return cast("Callable[..., None]", typed)
 
 
 def common_options(*names: str) -> Iterator[inspect.Parameter]:
@@ -76,10 +78,8 @@ def common_options(*names: str) -> Iterator[inspect.Parameter]:
     return (parameter for parameter in _of(common) if parameter.name in names)
 
 
-def help_end(arguments: Sequence[str]) -> str | None:
-    """What stands below the help: how to see the options that it does not show."""
-    if provider_in(arguments) is not None:
-        return None
+def _how_to_see_all() -> str:
+    """What stands below the help that shows the most used options only."""
     names = plugin_names()
     return (
         "These are the options used most. All that a provider takes: diskbench run --provider NAME "

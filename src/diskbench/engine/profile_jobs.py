@@ -20,7 +20,7 @@ from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
-from diskbench.plan.allow import allowed_options
+from diskbench.plan.cells import allowed_options
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

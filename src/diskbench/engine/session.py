@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from platformdirs import user_data_path
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.executor import enrol, keep_beating
+from diskbench.engine.matrix.executor import BEAT_S, enrol
 from diskbench.engine.trial.probe import ParsedOnce
 from diskbench.engine.trial.timing import Timing
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.hosts.connect import host_at
 from diskbench.providers.keys import lease_keys, load_secret, write_access
 from diskbench.providers.places import lease_directory
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.claims import remove_executor
+from diskbench.store.claims import beat, remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.notices import Notices
@@ -64,9 +64,10 @@ class Session:
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
+    hosts: dict[str, Host] = field(default_factory=dict)
+    """The connected host of each trial; one that was probed is kept here for the measurement."""
     _over: threading.Event = field(default_factory=threading.Event)
     _background: list[threading.Thread] = field(default_factory=list)
-    _hosts: dict[str, Host] = field(default_factory=dict)
     _stores: dict[str, EvidenceStore] = field(default_factory=dict)
     _evidence: dict[str, EvidenceStore] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,11 +75,11 @@ class Session:
     def connect(self, plan: Plan) -> Host:
         """The trial's host; each call returns the same object."""
         with self._lock:
-            host = self._hosts.get(plan.trial_id)
+            host = self.hosts.get(plan.trial_id)
             if host is None:
                 access = self._access(plan)
                 host = host_at(plan.address or "", access.config if access else None)
-                self._hosts[plan.trial_id] = host
+                self.hosts[plan.trial_id] = host
             return host
 
     def secret(self) -> SecretBytes:
@@ -108,15 +109,10 @@ class Session:
             self._evidence[trial_id] = self._stores[url]
             return self._stores[url]
 
-    def adopt(self, trial_id: str, host: Host) -> None:
-        """Keep a host that was probed, so that its trial need not connect again."""
-        with self._lock:
-            self._hosts[trial_id] = host
-
     def disconnect(self, plan: Plan) -> None:
         """Close the trial's connection."""
         with self._lock:
-            host = self._hosts.pop(plan.trial_id, None)
+            host = self.hosts.pop(plan.trial_id, None)
         if host is not None:
             host.close()
 
@@ -149,8 +145,8 @@ class Session:
         among the executors until it exits: no other process takes over its trials before.
         """
         with self._lock:
-            hosts = list(self._hosts.values())
-            self._hosts.clear()
+            hosts = list(self.hosts.values())
+            self.hosts.clear()
         for host in hosts:  # trials that were suspended
             with contextlib.suppress(Exception):
                 host.close()
@@ -200,5 +196,14 @@ def open_session(
         timing=timing,
         providers=providers or Providers(),
     )
-    session.keep_running(lambda over: keep_beating(database, executor_id, over))
+    session.keep_running(lambda over: _keep_beating(database, executor_id, over))
     return session
+
+
+def _keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
+    """Update the heartbeat of this process until `over` is set."""
+    while not over.wait(BEAT_S):
+        try:
+            beat(database, executor_id)
+        except StoreUnavailable:
+            continue  # the run's own writes will say so where a person sees it

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from diskbench.model.result import ShownState
 
 Mark = Literal["emulated", "unverified", "imported"]
+_MACHINE_LABEL = "machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,21 @@ class Run:
     def when(self) -> str | None:
         """When it was measured, by which lists are in order; None where nobody knows."""
         return self.measured_at or self.started_at
+
+    def machine(self, *, rented: bool) -> str:
+        """The key of the machine on which trials depend, which therefore count as one sample
+        (MR-5): one that they used in turn, or one that existed before. `rented` says whether the
+        run's machine was rented.
+
+        Of an imported run only what its files or its label `machine` say is known; imported runs
+        without either may all be of one machine, and get one key.
+        """
+        if self.machine_lease:
+            return self.machine_lease
+        if rented:
+            return self.trial_id
+        named = self.labels.get(_MACHINE_LABEL) if self.imported and self.labels else None
+        return f"there:{self.provider}:{named or self.place}"
 
     def has(self, mark: Mark) -> bool:
         """Whether a reader must know this before believing its numbers."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.limits.expect import expect_on
 from diskbench.catalog.limits.simulate import Stage, simulate
 from diskbench.model.expectation import BeyondCredit, Load
-from diskbench.plan.burst_time import BEYOND
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import CreditEnd, Expectation
     from diskbench.model.spec import Plan, Step
 
+BEYOND = 1.2
+"""The time for which a load must run, over the time until the credit is used up: MR-3's."""
 PROFILE = "burst"
 RANDOM = Load(block_bytes=4096, depth=32)
 """What the profile asks for by default."""

@@ -5,14 +5,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.errors import InvalidValue, UserError
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.fio.refused import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.model.threshold import Threshold
-from diskbench.plan.allow import allowed_options
-from diskbench.plan.rent_flags import field_of
+from diskbench.plan.rent_options import field_of
 from diskbench.plan.requested_target import requested_target
 from diskbench.plugins import plugin, plugins
 from diskbench.units import parse_duration_s
@@ -112,6 +112,31 @@ def cells(request: Request) -> tuple[Cell, ...]:
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
     )
+
+
+def allowed_options(
+    options: Sequence[str], *, provider: str, host: str | None, rents: bool
+) -> tuple[str, ...]:
+    """Return the options that `--allow` names, each once.
+
+    Raises InvalidValue where the machine is rented or reached over SSH: others may use it, or are
+    answerable for what runs there. Raises UnknownName for an option that nobody can allow.
+    """
+    for option in options:
+        if option not in ALLOWABLE:
+            raise UnknownName("option to allow", option, ALLOWABLE, field="profile")
+    if options and (rents or host is not None):
+        where = (
+            f"the machine of --provider {provider} is rented"
+            if rents
+            else f"{host} may be shared with other users"
+        )
+        raise InvalidValue(
+            f"--allow {options[0]}: {where}; it is allowed only on this machine",
+            advice=f"run diskbench on the machine itself, or take {options[0]} out of the job file",
+            field="profile",
+        )
+    return tuple(dict.fromkeys(options))
 
 
 def fail_if(text: str) -> Threshold:

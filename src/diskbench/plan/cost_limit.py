@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import CostRefused, InvalidValue
+from diskbench.errors import CostRefused
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
@@ -21,32 +21,6 @@ class CostLimit:
 
     usd: float | None = None
     assume_price_usd_per_hour: float | None = None
-
-
-def cost_limit(
-    provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
-) -> CostLimit:
-    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
-    for a limit where nothing is rented and so nothing is paid."""
-    for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
-        if value is None:
-            continue
-        if not 0 <= value < math.inf:
-            raise InvalidValue(
-                f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
-            )
-        if not rents:
-            raise InvalidValue(
-                f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
-                advice="leave it out: measuring an existing machine costs nothing",
-                field="provider",
-            )
-    if assume_price is not None and max_cost is None:
-        raise InvalidValue(
-            f"--assume-price {assume_price:g} has no effect without --max-cost",
-            advice="add --max-cost USD",
-        )
-    return CostLimit(max_cost, assume_price)
 
 
 def check_cost(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.matrix import MAPPING_FIELDS
 from diskbench.plan.matrix_model import cell_model
-from diskbench.plan.rent_flags import field_of
+from diskbench.plan.rent_options import field_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

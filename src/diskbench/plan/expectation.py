@@ -28,7 +28,8 @@ from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.limit_path import LimitPath, limit_path_of
 from diskbench.plan.loads import StepLoad, asked_by
-from diskbench.plan.on_some_disks import loads_all, on_some_disks
+from diskbench.plan.on_some_disks import on_some_disks
+from diskbench.plan.several_disks import disks_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +52,7 @@ def expectation_of(
     if limit_path is None:
         return None
     turns = list(in_turn(plan))
-    if not loads_all(plan):
+    if not _loads_all(plan):
         partial = on_some_disks(plan, books, limit_path, turns)
         return partial.model_copy(update={"price": _price(plan, books, limit_path)})
     asked = _asked(plan, turns, limit_path)
@@ -77,6 +78,12 @@ def expectation_of(
         sources=limit_path.sources,
         unknown=limit_path.unknown,
     )
+
+
+def _loads_all(plan: Plan) -> bool:
+    """Whether each step does no I/O, or loads every disk of the target alike."""
+    disks = len(plan.target.disks)
+    return disks < 2 or all(disks_loaded(step) in {0, disks} for step in plan.steps)
 
 
 def in_turn(plan: Plan) -> Iterator[_Turn]:

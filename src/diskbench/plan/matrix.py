@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
 from diskbench.model.matrix import MatrixCell
-from diskbench.model.options import own_options
+from diskbench.model.options import own_options, takes_host
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.combinations import combinations
 from diskbench.plan.machines import machine_name
 from diskbench.plan.order import ordered
-from diskbench.plan.rent_options import rent_spec, takes_host
+from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
 
 if TYPE_CHECKING:

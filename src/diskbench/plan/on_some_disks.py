@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 _CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
 
 
-def loads_all(plan: Plan) -> bool:
-    """Whether each step does no I/O, or loads every disk of the target alike."""
-    disks = len(plan.target.disks)
-    return disks < 2 or all(disks_loaded(step) in {0, disks} for step in plan.steps)
-
-
 def on_some_disks(
     plan: Plan, books: Books, limit_path: LimitPath, turns: Sequence[tuple[int, int | None, Step]]
 ) -> PlanExpectation:

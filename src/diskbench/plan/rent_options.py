@@ -1,4 +1,5 @@
-"""The specification of a rental, from options named like the flags of `run`: pure."""
+"""The specification of a rental, from options named like the flags of `run`, and the flags of a
+specification: pure."""
 
 from __future__ import annotations
 
@@ -7,21 +8,24 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from diskbench.errors import InvalidValue
-from diskbench.model.options import option_model, own_options, owners
+from diskbench.model.options import all_options, option_model, own_options, owners
 from diskbench.model.rental import RentSpec
 from diskbench.model.value_fault import value_fault
-from diskbench.plan.rent_flags import field_of, flag, stored_name, typed
-from diskbench.plugins import plugin
+from diskbench.plugins import known_plugin, plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
+    from collections.abc import Collection, Iterator, Mapping
 
 RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
     "subnet", "security_group", "placement", "spot", "ssh_cidr", "endpoint_url",
 )  # fmt: skip
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
+_OTHER_NAMES = {"size": "size_gib", "throughput": "throughput_mib_per_s"}
+"""Common rental options whose field of RentSpec has another name, which includes the unit."""
+_FLAGS = {field: f"--{name}" for name, field in _OTHER_NAMES.items()}
+_FIELDS = {"--set": "parameters", "--label": "labels"}
+"""Flags that set one pair of a mapping field."""
 
 
 def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
@@ -62,11 +66,6 @@ def foreign_option(what: str, provider: str, known: Collection[str], name: str) 
         advice=f"it is an option of {names}: leave it out, or add --provider {last}",
         field=name,
     )
-
-
-def takes_host(provider: str) -> bool:
-    """Whether `--host` is the provider's own option, and not the address of a machine."""
-    return any(option.name == "host" for option in own_options(provider))
 
 
 def check_endpoint(url: str | None, what: str) -> None:
@@ -146,3 +145,53 @@ def _whole(size_gib: float | None) -> int | None:
             field="size",
         )
     return int(size_gib)
+
+
+def stored_name(name: str) -> str:
+    """Return the field of RentSpec that a common rental option sets."""
+    return _OTHER_NAMES.get(name, name)
+
+
+def flag(field: str) -> str:
+    """Return the flag that sets a field of RentSpec or a stored option of an installed provider."""
+    if field in _FLAGS:
+        return _FLAGS[field]
+    own = next((option.flag for _, option in all_options() if option.field == field), None)
+    return own or f"--{field.replace('_', '-')}"
+
+
+def field_of(flag: str) -> str:
+    """Return the field of a cell that a flag of `run` sets: `vm_iops` for `--vm-iops`."""
+    return _FIELDS.get(flag, flag[2:].replace("-", "_"))
+
+
+def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
+    """Yield `(flag, value)` for every field that differs from its default, in field order."""
+    groups = spec.groups()
+    for name, value in spec.model_dump(exclude_defaults=True, exclude=set(groups)).items():
+        yield flag(name), value
+    for group, values in groups.items():
+        known = {option.field: option.flag for _, option in all_options() if option.group == group}
+        for name, value in values.items():
+            yield known.get(name, f"--{name.replace('_', '-')}"), value
+
+
+def _account_flag(provider: str) -> str:
+    """Return the provider's flag for the account that pays."""
+    plugin = known_plugin(provider)
+    name = plugin.account_option if plugin else None
+    own = next((o.flag for p, o in all_options() if p.name == provider and o.name == name), None)
+    return own or "--account"
+
+
+def words(spec: RentSpec, provider: str) -> list[str]:
+    """Return the flags as words of a command: `--disk gp2 --size 20 --spot`."""
+    flags: list[str] = []
+    if spec.account is not None:
+        flags += [_account_flag(provider), spec.account]
+    for name, value in typed(spec.model_copy(update={"account": None})):
+        if isinstance(value, bool):
+            flags.append(name)
+        else:
+            flags += [name, f"{value:g}" if isinstance(value, float) else str(value)]
+    return flags

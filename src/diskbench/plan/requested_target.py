@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Filesystem, NamedDisk, TargetSpec
-from diskbench.plan.rent_flags import field_of
+from diskbench.plan.rent_options import field_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

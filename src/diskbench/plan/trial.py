@@ -1,10 +1,11 @@
 """Make the plan of a trial from a cell and a machine's facts: pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import round_up_mib
+from diskbench.fio.estimate import block_sizes, count, round_up_mib
+from diskbench.fio.jobfile import Job, JobFile, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import FioTarget, build_steps, largest_bytes, space_bytes
@@ -17,17 +18,19 @@ from diskbench.model.spec import (
     Plan,
     ProfileFacts,
     ResolvedTarget,
+    Step,
     TargetDisk,
     TargetSpec,
 )
-from diskbench.plan.allow import allowed_lines
-from diskbench.plan.memory import check_memory
 from diskbench.plan.passes import cold_and_warm
-from diskbench.units import format_bytes
+from diskbench.units import MIB, format_bytes
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
 RESERVE = 0.05
 """Share of a filesystem's free space that stays free; our choice: root must not fill up."""
+BASE_BYTES = 96 * MIB
+"""Bytes that one fio process needs besides its buffers and logs: 35 MB resident for a small job
+with fio 3.33, and as much again for a second's histograms; the rest is our margin."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def make_plan(
     drain_s: int | None = None,
 ) -> Plan:
     """Return the plan of one trial: rendered, split into steps, with its time and space. `drain_s`
-    is the seconds until its disk's burst credit is used up (plan/burst_time.py).
+    is the seconds until its disk's burst credit is used up (plan/rented.py).
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
@@ -220,3 +223,37 @@ def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, 
             f"{format_bytes(free)} free (of which {RESERVE:.0%} is kept free)",
             advice="give a smaller --size or another --path",
         )
+
+
+def check_memory(steps: Iterable[Step], facts: HostFacts, name: str) -> None:
+    """Raise InvalidValue when a step's buffers do not fit into the memory that is available.
+
+    Unknown memory (0) is accepted.
+    """
+    available = facts.memory_available_bytes
+    if not available:
+        return
+    for step in steps:
+        needed = BASE_BYTES + sum(buffer_bytes(job) for job in jobs(parse(step.job).sections))
+        if needed > available:
+            raise InvalidValue(
+                f"step {step.name!r} needs about {format_bytes(needed)} of memory for fio's "
+                f"buffers, but {name} has {format_bytes(available)} available",
+                advice="use fewer jobs, a smaller queue depth or block size, or a larger machine",
+            )
+
+
+def buffer_bytes(job: Job) -> int:
+    """Return the I/O buffers of one job in bytes: numjobs × iodepth × its largest block size."""
+    depth = count(job, "iodepth") * count(job, "numjobs")
+    return depth * max(block_sizes(job))
+
+
+def allowed_lines(file: JobFile, allowed: Sequence[str]) -> tuple[str, ...]:
+    """A line for each option of a job file that stays because it was allowed."""
+    return tuple(
+        f"{option.key}={option.value or ''} stays (allowed by --allow {option.name})"
+        for section in file.sections
+        for option in section.options
+        if option.name in allowed
+    )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from diskbench.catalog.limits.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import own_options
-from diskbench.plan.rent_flags import field_of, flag, stored_name
+from diskbench.plan.rent_options import field_of, flag, stored_name
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.networks import check_cidr, is_loopback
 

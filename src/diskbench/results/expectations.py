@@ -11,7 +11,6 @@ from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
 from diskbench.plan.expected_afterwards import PastStep, recalled
 from diskbench.plan.limit_path import limit_path_of
-from diskbench.results.step_groups import StepGroup, load_of
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
@@ -21,10 +20,11 @@ if TYPE_CHECKING:
     from diskbench.model.spec import Plan
     from diskbench.plan.as_disk import Hint
     from diskbench.plan.limit_path import LimitPath
+    from diskbench.results.step_groups import StepGroup
 
 _TENTH = 0.1
 
-RunsOf = Sequence[tuple["Run", Sequence[StepGroup]]]
+RunsOf = Sequence[tuple["Run", Sequence["StepGroup"]]]
 
 
 def promises_of(
@@ -38,7 +38,7 @@ def promises_of(
     provider = runs_of[0][0].provider if runs_of else ""
     day = _day(runs_of[0][0]) if runs_of else None
     limit_paths = hint.limit_paths(books, provider, day) if hint is not None else ()
-    versions = [_from_hint(runs_of, plan, limit_path) for limit_path in limit_paths]
+    versions = [_from_hint(runs_of, limit_path) for limit_path in limit_paths]
     stated = (hint.measured_on if hint is not None else None) or day
     if len(versions) < 2:
         until = limit_paths[0].limits.until if limit_paths and limit_paths[0].limits else None
@@ -98,7 +98,7 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
     limit_path = limit_path_of(plan, books) if plan.rental is not None else None
     if limit_path is None or not any(gate.capacity for gate in limit_path.path.gates):
         return promises
-    keys, done = _as_done(runs_of, plan, limit_path)
+    keys, done = _as_done(runs_of, limit_path)
     for (key, seconds), step in zip(keys, recalled(limit_path.path, done), strict=True):
         foreseen = promises.get(key)
         if step is None:
@@ -120,7 +120,7 @@ def _differs(foreseen: Expectation, afterwards: Expectation, seconds: float) -> 
 
 
 def _as_done(
-    runs_of: RunsOf, plan: Plan, limit_path: LimitPath
+    runs_of: RunsOf, limit_path: LimitPath
 ) -> tuple[list[tuple[tuple[str, int], float]], list[PastStep]]:
     """The steps as they were done, with the idle time before each."""
     keys, done = [], []
@@ -133,8 +133,7 @@ def _as_done(
             keys.append(((run.run_id, group.index), group.seconds))
             is_fill = bool(group.results) and group.results[0].role == "fill"
             held = limit_path.holds_credit and is_fill
-            load = load_of(group, plan, run.provider)
-            done.append(PastStep(load, group.iops, group.seconds, idle, held))
+            done.append(PastStep(group.load, group.iops, group.seconds, idle, held))
     return keys, done
 
 
@@ -161,20 +160,17 @@ def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]
     return promises
 
 
-def _from_hint(
-    runs_of: RunsOf, plan: Plan | None, limit_path: LimitPath
-) -> dict[tuple[str, int], StepPromise]:
+def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], StepPromise]:
     keys, done, over = [], [], None
     for run, groups in runs_of:
         began = _seconds(run.started_at)
         for number, group in enumerate(groups):
             idle = max(0.0, began - over) if not number and began and over else 0.0
             keys.append((run.run_id, group.index))
-            load = load_of(group, plan, run.provider)
             iops = group.iops
-            if iops is None and load is not None and group.phases is not None:
-                iops = _mean(group, load.block_bytes)
-            done.append(PastStep(load, iops, group.seconds, idle))
+            if iops is None and group.load is not None and group.phases is not None:
+                iops = _mean(group, group.load.block_bytes)
+            done.append(PastStep(group.load, iops, group.seconds, idle))
         if began is not None:
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"

@@ -3,52 +3,22 @@ the database when a list is printed."""
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.headline_step import headline_step, of_trial
-from diskbench.errors import StoreUnavailable
-from diskbench.model.headline import Headline, ListedStep, ListedTrial
+from diskbench.model.headline import Headline, ListedTrial
 from diskbench.model.states import FINAL_STATES
-from diskbench.store.headlines import keep_headlines, recent_trials, step_loads
+from diskbench.store.headlines import recent_trials, step_loads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
-    from diskbench.model.verdict import Verdict
     from diskbench.store.reader import Reader
     from diskbench.store.where import Filter
-
-
-def keep_judged(
-    database: Engine, results: Mapping[str, Sequence[StepResult]], verdicts: Iterable[Verdict]
-) -> None:
-    """Keep the headlines of the runs that `verdicts` judge; `results` are their steps. A database
-    that cannot be written to is left as it is: a headline is only a copy."""
-    of_runs: dict[str, dict[str, Verdict]] = {}
-    for verdict in verdicts:
-        of_runs.setdefault(verdict.run_id, {})[verdict.step] = verdict
-    headlines = {}
-    for run_id, by_step in of_runs.items():
-        chosen = headline_step(
-            [_load(judged, results.get(run_id, ())) for judged in by_step.values()]
-        )
-        if chosen is not None:
-            verdict = by_step[chosen.step]
-            headlines[run_id] = Headline(
-                chosen.step,
-                chosen.iops,
-                chosen.bytes_per_s,
-                verdict.stands_for.kind,
-                verdict.trust,
-            )
-    with contextlib.suppress(StoreUnavailable):
-        keep_headlines(database, headlines)
 
 
 def listed(
@@ -92,23 +62,3 @@ def with_suspended(runs: Sequence[Run], at_work: Callable[[], Collection[str]]) 
         else replace(run, state="suspended")
         for run in runs
     ]
-
-
-def _load(verdict: Verdict, results: Sequence[StepResult]) -> ListedStep:
-    """The load of a judged step, from the rows of its rounds, with the figure of its verdict."""
-    rows = [
-        row
-        for result in results
-        if result.step == verdict.step
-        for row in result.measurements
-        if row.scope == "step"
-    ]
-    stands = verdict.stands_for
-    first = rows[0] if rows else None
-    return ListedStep(
-        step=verdict.step,
-        is_random=first is not None and (first.rw or "").startswith("rand"),
-        block_bytes=first.block_bytes if first is not None else None,
-        iops=stands.iops,
-        bytes_per_s=stands.bytes_per_s,
-    )

@@ -11,9 +11,9 @@ from diskbench.analysis.setting import Stretch, device_rate
 from diskbench.plan.as_disk import hint_of
 from diskbench.plan.identify import Level, identify
 from diskbench.results.phase_reader import read_phases
-from diskbench.results.step_evidence import read_steps
-from diskbench.results.step_groups import groups_of, load_of
-from diskbench.results.step_setting import setting_of
+from diskbench.results.run_evidence import read_steps
+from diskbench.results.step_case import setting_of
+from diskbench.results.step_groups import groups_of
 from diskbench.store.rows import find_plan, load_results
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.expectation import Load
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.plan.identify import LikelyDisk
@@ -38,14 +37,12 @@ def identified(
     plan = find_plan(database, run.trial_id)
     results = load_results(database, run.run_id)[run.run_id]
     phases = read_phases(evidence, run.run_id, plan, run=run.number)
-    groups = groups_of(results, read_steps(evidence, run.run_id), phases)
+    groups = groups_of(results, read_steps(evidence, run.run_id), phases, plan, run.provider)
     pauses = _idle_before(groups)
     levels = tuple(
         replace(level, idle_s=idle_s)
         for group, idle_s in zip(groups, pauses, strict=True)
-        if group.is_judged
-        and (load := load_of(group, plan, run.provider)) is not None
-        and (level := level_of(group, load, plan, run)) is not None
+        if group.is_judged and (level := level_of(group, plan, run)) is not None
     )
     scale = plan.rental.spec.time_scale if plan is not None and plan.rental is not None else 1.0
     day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
@@ -79,16 +76,17 @@ def _between_s(before: str | None, after: str | None) -> float:
     return max(0.0, passed.total_seconds())
 
 
-def level_of(group: StepGroup, load: Load, plan: Plan | None, run: Run) -> Level | None:
-    """Return the level of a step's figure, less what was not written yet; None without one, or for
-    a load that asks for less than the disk can do."""
+def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
+    """Return the level of a step's figure, less what was not written yet; None without a figure or
+    a load, or for a load that asks for less than the disk can do."""
     figure = figure_of([Rate(group.iops, group.bytes_per_s)], group.phases)
-    if figure is None or load.max_per_s is not None:
+    load = group.load
+    if figure is None or load is None or load.max_per_s is not None:
         return None
     iops = figure.iops
     if iops is None:
         iops = (figure.bytes_per_s or 0.0) / load.block_bytes
-    setting = setting_of(group, plan, hint_of(run.labels or {}), load, (), run.memory_bytes)
+    setting = setting_of(group, plan, hint_of(run.labels or {}), (), run.memory_bytes)
     reached = device_rate(Stretch(iops, None), setting) or 0.0
     if reached <= 0:
         return None

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.model.doubts import Reason
-    from diskbench.model.expectation import Load
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
@@ -30,7 +29,6 @@ _FEWEST = 2
 def with_other_disk(
     run: Run,
     groups: Sequence[StepGroup],
-    loads: Sequence[Load | None],
     plan: Plan | None,
     hint: Hint,
     verdicts: Sequence[Verdict],
@@ -49,11 +47,7 @@ def with_other_disk(
     }
     if len(unexplained) < _FEWEST:
         return list(verdicts)
-    levels = [
-        level
-        for group, load in zip(groups, loads, strict=True)
-        if load is not None and (level := level_of(group, load, plan, run)) is not None
-    ]
+    levels = [level for group in groups if (level := level_of(group, plan, run)) is not None]
     day = hint.measured_on or (run.measured_at or "")[:10] or None
     # A disk whose figures are bought would explain any level by what it was bought with.
     likely = identify(levels, cloud=cloud, day=day, fits_bought=False)

@@ -4,30 +4,52 @@ damaged has none; this is logged, and the rest of its result is shown."""
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.samples import parse_samples
+from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_of, split_steps
 from diskbench.parallel import all_of
-from diskbench.results.step_evidence import read_steps
+from diskbench.store.archive import (
+    read_manifest,
+    read_step,
+    result_files,
+    run_prefix,
+    step_folders,
+)
 from diskbench.store.audits import run_audits
+from diskbench.store.content import read_file
+from diskbench.store.outputs import read_output
+from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 from diskbench.store.pruned import read_pruned
 from diskbench.store.read_once import ReadOnce
 from diskbench.store.urls import evidence_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from diskbench.fio.reported import FioOutput
     from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
     from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
+    from diskbench.model.samples import SampleSummary
+    from diskbench.model.spec import Plan, Step
     from diskbench.ports import EvidenceStore
-    from diskbench.results.step_evidence import StepEvidence
     from diskbench.store.manifest import PrunedRun
 
     OpenStore = Callable[[str | None], EvidenceStore]
+
+
+@dataclass(frozen=True)
+class StepEvidence:
+    """One step as it ran, with its rates resolved (an imported step has the options in fio's JSON),
+    fio's output, and the samples taken beside it; None where these were not kept."""
+
+    step: Step
+    output: FioOutput | None = None
+    samples: SampleSummary | None = None
 
 
 @dataclass(frozen=True)
@@ -40,21 +62,21 @@ class ReadRun:
     audits: tuple[StepAudit, ...] = ()
 
 
+@dataclass
 class EvidenceOfRuns:
     """The evidence stores of runs: the one at `url` where the user gave it, else each run's own.
     Each is opened once, by `open_store`."""
 
-    def __init__(self, open_store: OpenStore, url: str | None = None) -> None:
-        self._open = open_store
-        self._url = url
-        self._stores: dict[str | None, EvidenceStore | None] = {}
+    open_store: OpenStore
+    url: str | None = None
+    _stores: dict[str | None, EvidenceStore | None] = field(default_factory=dict)
 
     def store(self, row: Run) -> EvidenceStore | None:
         """The evidence store of a run (a row); None where it cannot be reached."""
-        url = self._url or row.evidence_url
+        url = self.url or row.evidence_url
         if url not in self._stores:
             try:
-                self._stores[url] = self._open(url)
+                self._stores[url] = self.open_store(url)
             except DiskbenchError as error:
                 warn("evidence", row.run_id, error)
                 self._stores[url] = None
@@ -133,6 +155,46 @@ def _audits(store: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
     except DiskbenchError as error:
         warn("audit", run_id, error)
         return ()
+
+
+def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
+    """The steps of a run in order. Raises UnknownName for a run without evidence, EvidenceDamaged
+    and FioOutputUnreadable for files that were changed or cannot be parsed."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if record is not None and record.kind in FIO_REPORTS:
+        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+        return tuple(
+            StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
+            for step, part in split_steps(
+                report_of(record.kind, data, record.index, where=record.name)
+            )
+        )
+    steps = tuple(_closed(evidence, run_id))
+    if not steps and manifest is None:
+        raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
+    return steps
+
+
+def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
+    for folder in step_folders(evidence, run_id):
+        record = read_step(evidence, run_id, folder)
+        if record is None:
+            continue
+        files = result_files(evidence, run_id, record)
+        output, samples = files.get(FIO_JSON), files.get(SAMPLES)
+        yield StepEvidence(
+            record.step,
+            _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
+            parse_samples(samples) if samples else None,
+        )
+
+
+def _parsed(data: bytes, where: str) -> FioOutput | None:
+    try:
+        return read_output(data, where=where)
+    except DiskbenchError:
+        return None  # a failed step, which has no rows either
 
 
 def warn(what: str, run_id: str, error: DiskbenchError) -> None:

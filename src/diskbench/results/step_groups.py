@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement, StepResult
     from diskbench.model.spec import Plan
-    from diskbench.results.step_evidence import StepEvidence
+    from diskbench.results.run_evidence import StepEvidence
 
 _NOT_JUDGED = frozenset({"fill", "canary"})
 _SEQUENTIAL = 64 * KIB
@@ -34,6 +34,7 @@ class StepGroup:
     not. `rows` are those of all rounds, `rounds` the merged rows of each round in which something
     was done, in order. `iops` and `bytes_per_s` are as fio counted them, in all directions; of a
     repeated step the median of its last five rounds. `seconds` is how long all rounds ran together.
+    `load` is None where its jobs differ too much for one load, or it is not known.
     """
 
     results: tuple[StepResult, ...]
@@ -48,13 +49,20 @@ class StepGroup:
     iops: float | None
     bytes_per_s: float | None
     seconds: float
+    load: Load | None
 
 
 def groups_of(
-    results: Sequence[StepResult], kept: Sequence[StepEvidence], phases: Sequence[StepPhases]
+    results: Sequence[StepResult],
+    kept: Sequence[StepEvidence],
+    phases: Sequence[StepPhases],
+    plan: Plan | None,
+    provider: str,
 ) -> list[StepGroup]:
     """The steps of one run in order, without those that have neither I/O nor phases. Steps that
-    fill the disk are included (`is_judged` is False), because they use up credit, too."""
+    fill the disk are included (`is_judged` is False), because they use up credit, too.
+
+    `provider` is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
     parts: dict[tuple[str, int | None], _Parts] = {}
 
     def of(step: str, index: int, of_round: int | None, role: str | None) -> _Parts:
@@ -69,7 +77,7 @@ def groups_of(
         of(step.name, step.index, step.round, step.role).kept.append(evidence)
     for course in phases:
         of(course.step, course.step_index, course.rounds, None).phases = course
-    groups = [_group(part) for part in parts.values()]
+    groups = [_group(part, plan, provider) for part in parts.values()]
     active = [group for group in groups if group.rounds or group.phases]
     return sorted(active, key=lambda group: group.index)
 
@@ -88,7 +96,7 @@ class _Parts:
     phases: StepPhases | None = None
 
 
-def _group(parts: _Parts) -> StepGroup:
+def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
     rows = tuple(row for result in parts.results for row in result.measurements)
     by_index: dict[int, list[Measurement]] = {}
     for row in rows:
@@ -110,21 +118,18 @@ def _group(parts: _Parts) -> StepGroup:
         iops=figure.iops if figure else None,
         bytes_per_s=figure.bytes_per_s if figure else None,
         seconds=ran_s or (parts.phases.seconds if parts.phases else 0.0),
+        load=_of_gobonniego(rounds) if provider == GOBONNIEGO_FILE else _load(parts, plan),
     )
 
 
-def load_of(group: StepGroup, plan: Plan | None, provider: str = "") -> Load | None:
-    """The load of the step; None where its jobs differ too much for one load, or it is not known.
-    `provider` is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
-    if provider == GOBONNIEGO_FILE:
-        return _of_gobonniego(group)
-    if not group.kept or not group.kept[0].step.job:
-        return _of_log(group)
+def _load(parts: _Parts, plan: Plan | None) -> Load | None:
+    if not parts.kept or not parts.kept[0].step.job:
+        return _of_log(parts.phases)
     disk = plan.facts.disk if plan else None
     whole = plan.target.capacity_bytes if plan else None
     try:
         asked = asked_by(
-            group.kept[0].step,
+            parts.kept[0].step,
             whole=whole,
             read_ahead_kb=disk.read_ahead_kb if disk else None,
             disks=max(len(plan.target.disks), 1) if plan else 1,
@@ -138,9 +143,9 @@ READS_OF_TEN = 0.9
 """GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
-def _of_gobonniego(group: StepGroup) -> Load | None:
+def _of_gobonniego(rounds: Sequence[Sequence[Measurement]]) -> Load | None:
     """Buffered I/O: sequential writes or reads, or random I/O with one request per thread."""
-    row = next((row for rows in group.rounds for row in rows), None)
+    row = next((row for rows in rounds for row in rows), None)
     if row is None or row.block_bytes is None:
         return None
     random = (row.rw or "").startswith("rand")
@@ -154,11 +159,10 @@ def _of_gobonniego(group: StepGroup) -> Load | None:
     )
 
 
-def _of_log(group: StepGroup) -> Load | None:
+def _of_log(course: StepPhases | None) -> Load | None:
     """The load that a log of rates per second implies: direct reads with the median size of its
     I/Os, random below 64 KiB. A log with only one of both rates is taken as 4 KiB random (IOPS) or
     1 MiB sequential (bytes), the usual purpose of such logs."""
-    course = group.phases
     if course is None:
         return None
     sizes = [

@@ -17,7 +17,6 @@ from diskbench.analysis.shown import (
 )
 from diskbench.model.verdict import RunLevel, StepVerdict, trust_words
 from diskbench.results.replicated import replicated
-from diskbench.results.sample_units import machine_of
 from diskbench.results.verdicts import trial_verdicts
 from diskbench.units import format_iops, format_mb_per_s
 
@@ -82,7 +81,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
             continue
         here = shown(kept)
         first = trial[0][0]
-        machine, trial_id = machine_of(first, rented=_is_rented(first)), first.trial_id
+        machine, trial_id = first.machine(rented=_is_rented(first)), first.trial_id
         samples.append(Sample(trial_id, here.stands_for.iops or 0.0, machine))
         if here.stands_for.ratio is not None:
             ratios.append(Sample(trial_id, here.stands_for.ratio, machine))

@@ -11,10 +11,8 @@ from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings
 from diskbench.fio.run_spread import run_warnings
-from diskbench.plan.as_disk import hint_of
-from diskbench.results.headlines import keep_judged
 from diskbench.results.run_evidence import warn
-from diskbench.results.verdicts import judge
+from diskbench.results.verdicts import judge_and_keep
 from diskbench.store.leases import load_lease
 from diskbench.store.rows import find_plans, load_results
 
@@ -111,9 +109,7 @@ def read_trial(
     if ready is None:
         ready = read_trials(database, {trial_id: runs}, evidence)[trial_id]
     plan, steps, read = ready.plan, ready.steps, ready.read
-    verdicts, foreseen = _judged(runs, plan, steps, read, evidence, books, hint)
-    if hint is None:
-        keep_judged(database, steps, verdicts)
+    verdicts, foreseen = _judged(database, runs, ready, evidence, books, hint)
     flat = tuple(course for row in runs for course in read[row.run_id].phases)
     audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
     measured = _measured(runs, steps, flat)
@@ -150,10 +146,9 @@ def _measured(
 
 
 def _judged(
+    database: Engine,
     runs: Sequence[Run],
-    plan: Plan | None,
-    steps: Mapping[str, Sequence[StepResult]],
-    read: Mapping[str, ReadRun],
+    ready: ReadTrial,
     evidence: EvidenceOfRuns,
     books: Books,
     hint: Hint | None,
@@ -161,15 +156,16 @@ def _judged(
     """The verdicts, and the expectations of imported runs."""
     if evidence.store(runs[0]) is None:
         return (), {}
-    named = hint or hint_of(runs[0].labels or {})
     try:
-        verdicts, promises = judge(runs, steps, plan, read, books, hint=named)
+        verdicts, promises = judge_and_keep(
+            database, runs, ready.steps, ready.plan, ready.read, books, hint=hint
+        )
     except DiskbenchError as error:
         if hint is not None:
             raise
         warn("verdict", runs[0].run_id, error)
         return (), {}
-    if plan is not None:
+    if ready.plan is not None:
         return verdicts, {}
     return verdicts, {place: promise.foreseen for place, promise in promises.items()}
 

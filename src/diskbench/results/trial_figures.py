@@ -16,7 +16,6 @@ from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.analysis.run_course import joint_courses
 from diskbench.model.ab import block_of
 from diskbench.results.phase_reader import courses_of
-from diskbench.results.sample_units import machine_of
 from diskbench.results.subject import subject_of
 from diskbench.store.figures import load_figures
 from diskbench.units import format_bytes
@@ -190,7 +189,7 @@ def _figure(
         campaign_id=run.campaign_id,
         replicate=run.replicate,
         at=run.measured_at,
-        machine=machine_of(run, rented=bool(first.rent)),
+        machine=run.machine(rented=bool(first.rent)),
         subject=subject_of(run, first.rent),
         facts=tuple(facts),
         line=line,

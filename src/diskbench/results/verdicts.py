@@ -1,48 +1,47 @@
 """Verdicts on measured steps, from rows, evidence, plan and phases.
 
 Computed on each read, like phases, and never stored: improved rules then apply to old runs, too.
-Only the figure and the trust that lists show are copied to the database (results/headlines.py).
+Only the figure and the trust that lists show are copied to the database (`judge_and_keep`).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.headline_step import headline_step
+from diskbench.analysis.run_course import joint_courses
+from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE
-from diskbench.model.facts import HostFacts
+from diskbench.errors import StoreUnavailable
+from diskbench.fio.run_spread import FAR_APART, least_variation
+from diskbench.model.doubts import RUNS_DISAGREE
+from diskbench.model.headline import Headline, ListedStep
 from diskbench.plan.as_disk import Hint, hint_of
-from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.expectations import promises_of
-from diskbench.results.headlines import keep_judged
 from diskbench.results.other_disk import with_other_disk
-from diskbench.results.over_runs import over_runs
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.step_counts import counted_otherwise
-from diskbench.results.step_groups import StepGroup, groups_of, load_of
-from diskbench.results.step_setting import setting_of
+from diskbench.results.step_case import case_of
+from diskbench.results.step_groups import StepGroup, groups_of
+from diskbench.store.headlines import keep_headlines
 from diskbench.store.rows import find_plan, load_results
-from diskbench.units import KIB
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.run_course import RunStretch
     from diskbench.catalog.books import Books
     from diskbench.model.doubts import Reason
-    from diskbench.model.expectation import Load
-    from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
+    from diskbench.model.result import StepResult
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
     from diskbench.ports import EvidenceStore
-    from diskbench.results.over_runs import OverRuns
     from diskbench.results.run_evidence import ReadRun
-
-_SHOWN_AS_BYTES = 64 * KIB
 
 
 def trial_verdicts(
@@ -64,13 +63,39 @@ def trial_verdicts(
     plan = find_plan(database, ordered[0].trial_id)
     if results is None:
         results = load_results(database, *(run.run_id for run in ordered))
-    named = hint or hint_of(ordered[0].labels or {})
     plans = {} if plan is None else {ordered[0].trial_id: plan}
     read = EvidenceOfRuns(lambda _: evidence).read(ordered, plans, with_audits=False)
-    verdicts, _ = judge(ordered, results, plan, read, books, hint=named)
-    if hint is None:
-        keep_judged(database, results, verdicts)
+    verdicts, _ = judge_and_keep(database, ordered, results, plan, read, books, hint=hint)
     return verdicts
+
+
+def judge_and_keep(
+    database: Engine,
+    runs: Sequence[Run],
+    results: Mapping[str, Sequence[StepResult]],
+    plan: Plan | None,
+    read: Mapping[str, ReadRun],
+    books: Books,
+    *,
+    hint: Hint | None,
+) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
+    """As `judge`, by the hint in the labels of the runs where the user gives none, whose headlines
+    are then kept for lists."""
+    named = hint or hint_of(runs[0].labels or {})
+    verdicts, promises = judge(runs, results, plan, read, books, hint=named)
+    if hint is None:
+        _keep_headlines(database, results, verdicts)
+    return verdicts, promises
+
+
+@dataclass(frozen=True)
+class OverRuns:
+    """The level of each run of each step, by run and step; how much five or more runs at that level
+    vary, as a fraction of their mean; and the doubts of runs that disagree."""
+
+    courses: Mapping[tuple[str, str], RunStretch]
+    variation: Mapping[tuple[str, str], float]
+    doubts: Mapping[tuple[str, str], tuple[Reason, ...]]
 
 
 def judge(
@@ -88,11 +113,12 @@ def judge(
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
         said = read[run.run_id]
-        groups = groups_of(results.get(run.run_id, ()), said.steps, said.phases)
+        steps = results.get(run.run_id, ())
+        groups = groups_of(steps, said.steps, said.phases, plan, run.provider)
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
-    of_runs = over_runs(runs_of)
+    of_runs = _over_runs(runs_of)
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
@@ -108,14 +134,9 @@ def _of_run(
     promises: Mapping[tuple[str, int], StepPromise],
 ) -> list[Verdict]:
     run_id = run.run_id
-    loads = [load_of(group, plan, run.provider) for group in groups]
     verdicts = []
-    for group, load in zip(groups, loads, strict=True):
-        others = [
-            (other.name, like, other.iops)
-            for other, like in zip(groups, loads, strict=True)
-            if other is not group and other.iops is not None
-        ]
+    for group in groups:
+        others = [other for other in groups if other is not group]
         measured = Measured(
             run_id=run_id,
             step_index=group.index,
@@ -128,72 +149,97 @@ def _of_run(
             course=of_runs.courses.get((run_id, group.name)),
             cov=of_runs.variation.get((run_id, group.name)),
         )
-        setting = setting_of(group, plan, hint, load, others, run.memory_bytes)
         promise = promises.get((run_id, group.index))
-        names = _like(group, load)
-        setting = replace(setting, is_like_bucket=bool(names))
-        known = (*counted_otherwise(group, load), *_named(names if promise is None else ()))
-        known += of_runs.doubts[run_id, group.name]
-        if plan is None:
-            known += _no_rate(group)
-        verdicts.append(verdict(measured, setting, promise, _doubts(group, plan), known))
-    return with_other_disk(run, groups, loads, plan, hint, verdicts)
+        case = case_of(group, plan, hint, others, run.memory_bytes, is_promised=promise is not None)
+        known = (*case.reasons, *of_runs.doubts[run_id, group.name])
+        verdicts.append(verdict(measured, case.setting, promise, case.doubts, known))
+    return with_other_disk(run, groups, plan, hint, verdicts)
 
 
-def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
-    doubts = [warning for result in group.results for warning in result.warnings]
-    if plan is not None:
-        return doubts
-    rows = group.rows
-    return doubts + [
-        doubt
-        for evidence in group.kept
-        if evidence.output is not None
-        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
-        if doubt.code not in {warning.code for warning in doubts}
+def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
+    """Return what the runs of one trial, in order, say together."""
+    series: dict[str, list[tuple[int, float]]] = {}
+    for number, (_, groups) in enumerate(runs_of):
+        for group in groups:
+            if group.iops:
+                series.setdefault(group.name, []).append((number, group.iops))
+    courses_of = joint_courses(series)
+    courses: dict[tuple[str, str], RunStretch] = {}
+    variation: dict[tuple[str, str], float] = {}
+    for name, values_of in series.items():
+        levels = courses_of[name] or (None,) * len(values_of)
+        alike: dict[RunStretch | None, list[float]] = {}
+        for (_, value), level in zip(values_of, levels, strict=True):
+            alike.setdefault(level, []).append(value)
+        vary = {
+            level: stdev(values) / fmean(values)
+            for level, values in alike.items()
+            if len(values) >= FEWEST_FLAT
+        }
+        for (number, _), level in zip(values_of, levels, strict=True):
+            key = runs_of[number][0].run_id, name
+            if level is not None:
+                courses[key] = level
+            if level in vary:
+                variation[key] = vary[level]
+    least = {
+        name: least_variation([value for _, value in values_of])
+        for name, values_of in series.items()
+    }
+    doubts = {}
+    for run, groups in runs_of:
+        for group in groups:
+            key = run.run_id, group.name
+            doubts[key] = _disagree(courses.get(key), least.get(group.name))
+    return OverRuns(courses, variation, doubts)
+
+
+def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
+    """A doubt where runs vary by so much (at least `least`) that none stands for the rest, and no
+    fall explains it."""
+    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
+        return ()
+    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+    return (RUNS_DISAGREE.reason(words, weight="with care"),)
+
+
+def _keep_headlines(
+    database: Engine, results: Mapping[str, Sequence[StepResult]], verdicts: Sequence[Verdict]
+) -> None:
+    """Keep the headlines of the runs that `verdicts` judge; `results` are their steps. A database
+    that cannot be written to is left as it is: a headline is only a copy."""
+    of_runs: dict[str, dict[str, Verdict]] = {}
+    for judged in verdicts:
+        of_runs.setdefault(judged.run_id, {})[judged.step] = judged
+    headlines = {}
+    for run_id, by_step in of_runs.items():
+        chosen = headline_step(
+            [_headline_load(each, results.get(run_id, ())) for each in by_step.values()]
+        )
+        if chosen is not None:
+            judged = by_step[chosen.step]
+            kind, trust = judged.stands_for.kind, judged.trust
+            figures = (chosen.iops, chosen.bytes_per_s)
+            headlines[run_id] = Headline(chosen.step, *figures, kind, trust)
+    with contextlib.suppress(StoreUnavailable):
+        keep_headlines(database, headlines)
+
+
+def _headline_load(verdict: Verdict, results: Sequence[StepResult]) -> ListedStep:
+    """The load of a judged step, from the rows of its rounds, with the figure of its verdict."""
+    rows = [
+        row
+        for result in results
+        if result.step == verdict.step
+        for row in result.measurements
+        if row.scope == "step"
     ]
-
-
-def _like(group: StepGroup, load: Load | None) -> tuple[str, ...]:
-    """The disks whose credit bucket resembles the one that ran out: a bucket of bytes where blocks
-    are large."""
-    course = group.phases
-    if course is None or not course.cliffs:
-        return ()
-    fall = course.cliffs[0]
-    figures = (fall.before, fall.after, fall.credits)
-    if course.figure == "bytes_per_s":
-        return like_bytes(*figures)
-    block = load.block_bytes if load is not None else 0
-    if block < _SHOWN_AS_BYTES:
-        return like(*figures)
-    return like(*figures) or like_bytes(*(value * block for value in figures))
-
-
-def _named(names: Sequence[str]) -> tuple[Reason, ...]:
-    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
-    if not names:
-        return ()
-    return (
-        LOOKS_LIKE.reason(
-            f"it fell as {' or '.join(names)} does when its credit is used up",
-            advice=f"results show --as-disk {names[0]} compares it with that disk",
-        ),
-    )
-
-
-def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
-    """A reason for an imported step whose logs contain latencies only."""
-    phases = group.phases.phases if group.phases else ()
-    rates = [
-        (group.iops, group.bytes_per_s),
-        *((phase.iops, phase.bytes_per_s) for phase in phases),
-    ]
-    if any(rate is not None for pair in rates for rate in pair):
-        return ()
-    return (
-        NO_RATE.reason(
-            "no rate is known: the evidence has latencies only",
-        ),
+    stands = verdict.stands_for
+    first = rows[0] if rows else None
+    return ListedStep(
+        step=verdict.step,
+        is_random=first is not None and (first.rw or "").startswith("rand"),
+        block_bytes=first.block_bytes if first is not None else None,
+        iops=stands.iops,
+        bytes_per_s=stands.bytes_per_s,
     )

@@ -147,8 +147,8 @@ def test_no_surface_takes_a_median_of_runs_of_its_own():
 
 MEDIANS = [
     "results/history.py",  # of the machines of a time
-    "results/over_runs.py",  # of runs, for how much they vary: no figure of a step
     "results/step_groups.py",  # of the block sizes of a log
+    "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
     "report/charts/history.py",  # of times
     "report/charts/point.py",  # of machines
     "report/terminal/sparkline.py",  # of what a character stands for

@@ -92,7 +92,7 @@ def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, c
 
 
 def test_a_process_that_leaves_is_suspended_and_not_stopped():
-    stop = Stop(["one"])
+    stop = Stop()
     wish = stop.of("one")
     stop.leave()
     for ask in (wish.is_set, lambda: wish.wait(60), lambda: stop.pause(60), stop.of("two").is_set):

@@ -34,9 +34,9 @@ print([name for name in sys.modules if name.startswith("diskbench.providers.")])
 
 @pytest.mark.slow
 def test_a_command_line_loads_no_provider_but_its_own():
-    from diskbench.cli.run import function_for
+    from diskbench.cli.run import command_for
 
-    options = [*inspect.signature(function_for(["--provider", "ssh"])).parameters]
+    options = [*inspect.signature(command_for(["--provider", "ssh"]).function).parameters]
     code = f"OPTIONS = {options!r}\n{ASKED}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(ast.literal_eval(done.stdout)) == {

@@ -47,7 +47,7 @@ def test_a_trial_a_cell_and_a_matrix_are_stopped_by_one_look(session, name, stop
 def test_a_wish_of_another_process_is_not_followed(session):
     other = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
     save_plan(session.database, other, "file:///evidence", owner="another")
-    stop = Stop([ALONE])
+    stop = Stop()
     follow_wishes(session, stop)
     mine = make_plan((OF_CELL,), campaign_id="01jw0000000000000000000002")
     save_plan(session.database, mine, "file:///evidence", owner=session.executor_id)

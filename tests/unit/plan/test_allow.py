@@ -7,8 +7,8 @@ from diskbench.fio.guard import FioTarget, check
 from diskbench.fio.jobfile import parse
 from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS
 from diskbench.model.rental import RentSpec
-from diskbench.plan.allow import allowed_lines
 from diskbench.plan.cells import Request, cells
+from diskbench.plan.trial import allowed_lines
 
 JOB = '[a]\nrw=read\nsize=1m\nexec_prerun="$HOME"\n'
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.catalog.prices.cost import CellCost
+from diskbench.cli.asked import cost_limit
 from diskbench.errors import CostRefused, InvalidValue
-from diskbench.plan.cost_limit import CostLimit, check_cost, cost_limit
+from diskbench.plan.cost_limit import CostLimit, check_cost
 
 SUMS = st.lists(st.floats(0, 1000), max_size=6)
 

@@ -8,7 +8,7 @@ from diskbench.errors import InvalidValue
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
-from diskbench.plan.memory import BASE_BYTES, buffer_bytes, check_memory
+from diskbench.plan.trial import BASE_BYTES, buffer_bytes, check_memory
 from diskbench.units import GIB, KIB, MIB
 
 

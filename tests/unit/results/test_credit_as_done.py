@@ -10,7 +10,7 @@ from tests.unit.plan.test_expectation import RANDOM, planned
 from diskbench.model.result import Measurement, StepResult
 from diskbench.plan.as_disk import Hint
 from diskbench.results.expectations import promises_of
-from diskbench.results.step_evidence import StepEvidence
+from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.units import NS_PER_S
 
@@ -29,7 +29,7 @@ def group(plan, run_id: str, iops: float, seconds: int, began: str, ended: str) 
         step_index=0, step=step.name, role="measure", started_at=began, finished_at=ended,
         fio_exit=0, fio_version="", measurements=(row,),
     )  # fmt: skip
-    return groups_of([result], [StepEvidence(step)], ())[0]
+    return groups_of([result], [StepEvidence(step)], (), plan, "")[0]
 
 
 def promised(second: str, *, iops: float = 3000.0) -> tuple[float, float]:

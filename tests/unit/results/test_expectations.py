@@ -10,7 +10,7 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Role, Step
 from diskbench.plan.as_disk import Hint
 from diskbench.results.expectations import promises_of
-from diskbench.results.step_evidence import StepEvidence
+from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import groups_of
 from diskbench.units import KIB, MIB, NS_PER_S
 
@@ -52,7 +52,7 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
     seconds = round(2_700_000 / 412)
     filled = step(0, "fill", "rw=write", 128, MIB, seconds)
     read = step(1, "measure", "rw=randread\nioengine=libaio\niodepth=32", 3000, 4 * KIB, 60)
-    groups = groups_of([filled[0], read[0]], [filled[1], read[1]], ())
+    groups = groups_of([filled[0], read[0]], [filled[1], read[1]], (), None, "ssh")
 
     found = promises_of([(RUN, groups)], None, Hint(as_disk="aws:gp2:20"), SHIPPED)
 
@@ -62,7 +62,7 @@ def test_a_fill_before_a_measured_step_spends_its_credit():
 
 def test_the_word_of_an_owner_is_counted_as_the_provider_of_the_run_counts():
     large = step(0, "measure", "rw=read", 90, MIB, 60)
-    groups = groups_of([large[0]], [large[1]], ())
+    groups = groups_of([large[0]], [large[1]], (), None, "vsphere")
     run = replace(RUN, provider="vsphere")
     found = promises_of([(run, groups)], None, Hint(promise="iops=3200"), SHIPPED)
     assert found["a", 0].expected.begin.iops == 100

@@ -12,10 +12,15 @@ from diskbench.catalog.prices import cost
 from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import trials_at_work
-from diskbench.engine.matrix.machine_release import let_go
 from diskbench.engine.matrix.machine_reuse import machine_is_reached, why_over
-from diskbench.engine.trial.keep_records import mark_released
-from diskbench.engine.trial.release import end_released, left_behind, release, where
+from diskbench.engine.trial.release import (
+    end_released,
+    left_behind,
+    let_go,
+    mark_released,
+    release,
+    where,
+)
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant
 from diskbench.model.outcome import problem_of

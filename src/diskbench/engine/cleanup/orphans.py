@@ -17,9 +17,7 @@ from diskbench.engine.cleanup.gc import (
     sweep,
 )
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
-from diskbench.engine.matrix.machine_release import recorded
-from diskbench.engine.trial.keep_records import mark_released
-from diskbench.engine.trial.release import end_released
+from diskbench.engine.trial.release import end_released, mark_released, recorded
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ours import NOT_OURS, was_made
 from diskbench.model.outcome import problem_of

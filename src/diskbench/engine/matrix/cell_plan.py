@@ -9,9 +9,9 @@ from ulid import ULID
 
 from diskbench.engine.matrix.machine_reuse import placed
 from diskbench.engine.trial.draft import check_rentable, draft_of
+from diskbench.engine.trial.lease import save
 from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind
-from diskbench.engine.trial.save import save
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
 from diskbench.model.campaign import LIVE
@@ -44,7 +44,7 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
         except DiskbenchError:
             host.close()
             raise
-        session.adopt(plan.trial_id, host)
+        session.hosts[plan.trial_id] = host
     else:
         check_rentable(renter, row.cell, profile)
 

@@ -13,9 +13,8 @@ from diskbench.engine.matrix.cell_plan import plan_cell
 from diskbench.engine.matrix.machine_reuse import keeps
 from diskbench.engine.matrix.spend import spent_on
 from diskbench.engine.trial.judge import judge_trial
-from diskbench.engine.trial.keep_records import keep_trial_rows
-from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back
-from diskbench.engine.trial.rent import Onlooker, rent
+from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, keep_trial_rows
+from diskbench.engine.trial.rent import rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
 from diskbench.engine.trial.trial_steps import LiveStations
@@ -131,10 +130,10 @@ class LiveCells:
         except Suspended as suspended:
             self.over(self._unsettled(ending, str(suspended)))
             raise
-        self.stop.forget(trial_id)
-        self.over(ending)
         if self.waits:  # a worker lives long
+            self.stop.forget(trial_id)
             self.plans.pop(trial_id, None)
+        self.over(ending)
 
     def _unsettled(self, ending: CellEnding, why: str) -> CellEnding:
         """The ending of a cell whose release could not be tried."""
@@ -187,17 +186,11 @@ class LiveCells:
             self.plans[trial_id] = plan
             self.watcher.measuring(plan)
             return Outcome(state="done")
-        if self.stop.of(trial_id).is_set():
+        asked = self.stop.of(trial_id)
+        if asked.is_set():
             return Outcome(state="stopped", problem=BY_USER)
-        onlooker = Onlooker(
-            trial_id=trial_id,
-            asked=self.stop.of(trial_id),
-            note=partial(self.noted, trial_id),
-            secret=self.session.secret,
-            timing=self.session.timing,
-        )
         try:
-            plan = rent(self.session, plan, onlooker)
+            plan = rent(self.session, plan, asked, partial(self.noted, trial_id))
         except StoreUnavailable:
             raise  # the caller waits for the store and calls again; the machine is found by name
         except Exception as error:  # noqa: BLE001 - whatever it is, what was rented must go back

@@ -19,9 +19,7 @@ from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
 from diskbench.engine.matrix.claim_cell import settle_broken
 from diskbench.errors import (
-    ConnectionLost,
     DiskbenchError,
-    Interrupted,
     ReleaseFailed,
     Suspended,
 )
@@ -46,26 +44,10 @@ class TrialEnding:
     end: TrialEnd | None = None
     suspended: BaseException | None = None
     stopped: bool = False
-    """Whether it was asked to stop."""
+    """Whether it was asked to stop before it was suspended."""
     refused: Problem | None = None
     """Why its runs never began: its machine could not be rented."""
     not_released: ReleaseFailed | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
-        if self.not_released is not None:
-            return 3
-        if self.refused is not None:
-            return self.refused.exit_code
-        if isinstance(self.suspended, ConnectionLost) and self.stopped:
-            return Interrupted.exit_code
-        if self.suspended is not None:
-            return self.suspended.exit_code if isinstance(self.suspended, DiskbenchError) else 1
-        states = {run.state for run in self.end.runs} if self.end else {"failed"}
-        if "interrupted" in states:
-            return 130
-        return 1 if states - {"done"} else 0
 
 
 def execute(
@@ -95,7 +77,7 @@ def execute(
     reports = [TrialEnding(plan) for plan in plans]
     waits = _continued(cells, plans) if take_over else _started(plans)
     threads = [
-        _spawn(_to_its_end, session, report, wait)
+        _spawn(_to_its_end, session, stop, report, wait)
         for report, wait in zip(reports, waits, strict=True)
     ]
     for thread in threads:
@@ -104,7 +86,6 @@ def execute(
     endings = {ending.trial_id: ending for ending in settled}
     for report in reports:
         trial_id = report.plan.trial_id
-        report.stopped = stop.asked(trial_id)
         report.plan = cells.plans.get(trial_id, report.plan)
         if trial_id in endings:
             _add(report, endings[trial_id])
@@ -148,15 +129,16 @@ def _begin(stations: LiveStations, plan: Plan) -> None:
         stations.begin(plan)
 
 
-def _to_its_end(session: Session, report: TrialEnding, wait: Callable[[], object]) -> None:
+def _to_its_end(
+    session: Session, stop: Stop, report: TrialEnding, wait: Callable[[], object]
+) -> None:
     """Wait for a cell; note why it was suspended."""
     try:
         with as_unavailable(session.database):
             wait()
-    except Suspended as suspended:
-        report.suspended = suspended.error
-    except Exception as error:  # noqa: BLE001 - a fault in the workflow itself; always reported
-        report.suspended = error
+    except (Exception, Suspended) as error:  # noqa: BLE001 - a fault in the workflow is reported
+        report.suspended = error.error if isinstance(error, Suspended) else error
+        report.stopped = stop.asked(report.plan.trial_id)
 
 
 def _add(report: TrialEnding, ending: CellEnding) -> None:

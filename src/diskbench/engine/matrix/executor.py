@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.errors import StoreUnavailable
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import (
-    beat,
     list_executors,
     progress_of_trials,
     register_executor,
@@ -146,12 +143,3 @@ def _exists_without_proc(pid: int) -> str | None:
     except PermissionError:
         return "exists"
     return "exists"
-
-
-def keep_beating(database: sa.Engine, executor_id: str, over: threading.Event) -> None:
-    """Update the heartbeat of this process until `over` is set."""
-    while not over.wait(BEAT_S):
-        try:
-            beat(database, executor_id)
-        except StoreUnavailable:
-            continue  # the run's own writes will say so where a person sees it

@@ -14,10 +14,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.machine_release import let_go
-from diskbench.engine.trial.extend import ends_at, move_end
-from diskbench.engine.trial.keep_records import mark_released
-from diskbench.engine.trial.release import clean
+from diskbench.engine.trial.lease import ends_at, move_end
+from diskbench.engine.trial.release import clean, let_go, mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.matrix.campaign import check_resumable
 from diskbench.engine.matrix.executor import living
-from diskbench.engine.trial.extend import check_lasts, extend
+from diskbench.engine.trial.lease import check_lasts, extend
 from diskbench.engine.work import find_work
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
 from diskbench.store.cells import cell_of_trial, claim_cell

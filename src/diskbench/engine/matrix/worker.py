@@ -25,10 +25,10 @@ from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.matrix.claim_cell import take
 from diskbench.engine.matrix.database_clock import DatabaseClock
 from diskbench.engine.matrix.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
+from diskbench.engine.matrix.keep_matrix_rows import keep_begun, keep_ending
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.stuck_cells import Vanished
 from diskbench.engine.schedule.watch import ScheduleWatch
-from diskbench.engine.trial.keep_records import keep_begun, keep_ending
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable

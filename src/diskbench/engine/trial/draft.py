@@ -6,7 +6,6 @@ listed, can be cancelled, and can be resumed when this process dies while rentin
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
@@ -16,9 +15,8 @@ from diskbench.engine.ids import new_id
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.plan.burst_time import drain_s, time_scale_notes
-from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.rented import rented_plan
+from diskbench.plan.trial import TrialIds
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees
 from diskbench.units import GIB
@@ -39,30 +37,20 @@ _ASSUMED_MEMORY = 8 * GIB
 def drafts(
     renter: Renter, cells: Sequence[Cell], profile: Profile, books: Books
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
-    """A draft for each cell that can be rented, and the error of each other cell.
+    """A draft for each of the `cells`, replicates of one rental, that can be planned, and the error
+    of each other cell. The provider is asked once for all of them.
 
     Raises UserError for a fault of the request as a whole. Rents nothing.
     """
-    for cell in cells:
-        check_rentable(renter, cell, profile)
+    check_rentable(renter, cells[0], profile)
+    try:
+        rental = renter.resolve(cells[0], books)
+    except DiskbenchError as error:
+        return [], [(cell, error) for cell in cells]
     campaign_id = new_id()
-
-    def resolved(cell: Cell) -> Rental | DiskbenchError:
-        try:
-            return renter.resolve(cell, books)
-        except DiskbenchError as error:
-            return error
-
-    # The rental of all replicates is the same, so the provider is asked once for all of them.
-    alike = {cell.model_copy(update={"replicate": 0}) for cell in cells}
-    with ThreadPoolExecutor(max_workers=min(8, len(alike))) as pool:
-        looked_up = dict(zip(alike, pool.map(resolved, alike), strict=True))
     plans, refused = [], []
     for cell in cells:
-        rental = looked_up[cell.model_copy(update={"replicate": 0})]
         try:
-            if isinstance(rental, DiskbenchError):
-                raise rental
             plans.append(draft(cell, profile, rental, campaign_id, books))
         except DiskbenchError as error:
             refused.append((cell, error))
@@ -86,19 +74,9 @@ def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books:
 
 
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
-    """The plan of `cell` on the machine that `rental` describes, under the ids `names`. It carries
-    the digest of `books`."""
-    facts, drain = _assumed_facts(rental), drain_s(rental)
-    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
-    plan = plan.model_copy(update={"rental": rental})
-    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(
-        update={
-            "notes": notes,
-            "expectation": expectation_of(plan, books),
-            "catalogue": books.digest,
-        }
-    )
+    """The plan of `cell` on the machine that `rental` describes, under the ids `names`."""
+    facts = _assumed_facts(rental)
+    return rented_plan(cell, profile, facts, names, rental, books, version=__version__)
 
 
 def _assumed_facts(rental: Rental) -> HostFacts:

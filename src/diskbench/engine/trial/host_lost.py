@@ -24,20 +24,16 @@ class Absence:
     plan: Plan
     renter: Renter | None
     note: Callable[[str], None]
-    _reason: str | None = None
-
-    @property
-    def is_final(self) -> bool:
-        """Whether the machine is known to be gone for good."""
-        return self._reason is not None
+    reason: str | None = None
+    """Why the machine is gone for good, once its provider said so."""
 
     def noted(self, text: str) -> None:
         """Pass on the error `text`, and ask the provider whether the machine is gone."""
         self.note(text)
-        if self.renter is None or self.plan.rental is None or self.is_final:
+        if self.renter is None or self.plan.rental is None or self.reason:
             return
         try:
-            self._reason = self.renter.gone(self.plan.lease_id, self.plan.rental.scope)
+            self.reason = self.renter.gone(self.plan.lease_id, self.plan.rental.scope)
         except DiskbenchError as error:
             self.note(f"its provider does not say whether it is still there: {error.message}")
 
@@ -48,8 +44,8 @@ class Absence:
 
     def raise_if_final(self) -> None:
         """Raise RentalFailed with the provider's reason when the machine is gone."""
-        if self._reason is not None:
+        if self.reason is not None:
             raise RentalFailed(
-                f"the machine is gone: {self._reason}",
+                f"the machine is gone: {self.reason}",
                 advice="finished steps are kept; start the run again",
             )

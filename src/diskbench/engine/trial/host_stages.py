@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 TOLD_AFTER_S = 3.0
 """Seconds after which a stage gets a note; our choice."""
@@ -18,20 +19,21 @@ _WORDS = {
 """By the stage names in scripts/step.sh and scripts/stages.sh; other stages get no note."""
 
 
+@dataclass
 class Stages:
     """Gives one note for each stage of a step that takes long."""
 
-    def __init__(
-        self, note: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._note, self._clock = note, clock
-        self._name, self._since = "", clock()
+    note: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _name: str = ""
+    _since: float = 0.0
+    """When the stage `_name` was first reported."""
 
     def at(self, name: str) -> None:
         """Record that the host reported to be in the stage `name`."""
-        now = self._clock()
+        now = self.clock()
         if name != self._name:
             self._name, self._since = name, now
         elif name in _WORDS and now - self._since >= TOLD_AFTER_S:
-            self._note(_WORDS[name])
+            self.note(_WORDS[name])
             self._since = float("inf")

@@ -6,37 +6,39 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.trial.stop import Stop
 from diskbench.errors import Interrupted, Suspended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
+    from diskbench.engine.trial.stop import Stop
 
-@contextmanager
-def interruptible(
-    stop: Stop, on_first: Callable[[], None], left: Callable[[], str]
-) -> Iterator[None]:
-    """Ask all to stop at the first SIGINT or SIGTERM; at the second print `left()`, suspend all
-    trials and raise Suspended in the main thread.
+
+@dataclass(frozen=True)
+class StopThenLeave:
+    """For `on_signals`: asks all trials to stop at the first signal; at the second prints `left()`,
+    suspends all trials and raises Suspended in the main thread.
 
     `on_first` says to the user that the run is being stopped.
     """
 
-    def handle() -> None:
-        if stop.all_asked:
-            sys.stderr.write(f"\nleft at once. {left()}\n")
-            sys.stderr.flush()
-            stop.leave()
-            raise Suspended(Interrupted("left at once"))
-        stop.ask_all()
-        on_first()
+    stop: Stop
+    on_first: Callable[[], None]
+    left: Callable[[], str]
 
-    with on_signals(handle):
-        yield
+    def __call__(self) -> None:
+        """Handle one signal."""
+        if self.stop.all_asked:
+            sys.stderr.write(f"\nleft at once. {self.left()}\n")
+            sys.stderr.flush()
+            self.stop.leave()
+            raise Suspended(Interrupted("left at once"))
+        self.stop.ask_all()
+        self.on_first()
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-"""Release of what a trial put on its host and of what was rented for it, and the end of the runs
-that it leaves.
+"""Release of what a trial put on its host and of what was rented for it, with its record in the
+evidence, and the end of the runs that it leaves.
 
 A lease is a row that is written before anything is made. `release` finds everything by the trial's
 name and needs no other state, may be called any number of times, and does not depend on the run's
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import tenacity
 
-from diskbench.engine.matrix.machine_release import let_go_after
-from diskbench.engine.trial.keep_records import keep_trial_rows, mark_released
+from diskbench.engine.matrix.keep_matrix_rows import warn_not_kept
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -25,16 +24,24 @@ from diskbench.errors import (
 from diskbench.hosts.jobs import cleanup
 from diskbench.model.outcome import Problem
 from diskbench.store.claims import is_unfinished
+from diskbench.store.clock import iso
 from diskbench.store.finish import finish_run
-from diskbench.store.leases import note_lease_error
-from diskbench.store.rows import unfinished_runs
+from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
+from diskbench.store.leases import lease_and_time, load_lease, note_lease_error, release_lease
+from diskbench.store.machines import end_machine, find_machine, machine_of_trial
+from diskbench.store.rows import find_plan, unfinished_runs
 from diskbench.store.runs import end_run_cell
 from diskbench.store.timings import add_timing
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
+
     from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
     from diskbench.model.result import RunState
     from diskbench.model.spec import Plan
+    from diskbench.store.leases import Lease
+    from diskbench.store.machines import MachineRecord
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
@@ -111,7 +118,7 @@ def release(session: Session, plan: Plan) -> None:
         if not _goes_whole(plan):
             clean(session, plan)
         if plan.machine is not None:
-            let_go_after(session, plan)
+            _let_go_after(session, plan)
         elif renter is not None and plan.rental is not None:
             made = plan.acquired.made if plan.acquired is not None else ()
             renter.release(plan.trial_id, plan.rental.scope, made=made)
@@ -123,6 +130,77 @@ def release(session: Session, plan: Plan) -> None:
             advice=f"when that is possible again: diskbench gc {plan.trial_id}",
         ) from error
     mark_released(session, plan.trial_id)
+
+
+def mark_released(session: Session, lease_id: str) -> None:
+    """Mark a lease as released: in the evidence first, so that a database that is rebuilt from it
+    never contains the lease as open. A store that cannot be written to is only logged, because the
+    release has happened already.
+    """
+    database = session.database
+    lease, now = lease_and_time(database, lease_id)
+    moment = iso(now)
+    if lease is not None and lease.state == "open":
+        change = {"state": "released", "error": None, "released_at": moment}
+        try:
+            evidence = session.evidence_of(lease_id)
+            keep_lease(evidence, lease.model_copy(update=change))
+            machine = find_machine(database, lease_id)
+            if machine is not None:
+                keep_matrix(database, evidence, machine.campaign_id)
+        except DiskbenchError as error:
+            warn_not_kept("lease", lease_id, error)
+    release_lease(database, lease_id, at=moment)
+
+
+def keep_trial_rows(
+    session: Session, trial_id: str, cell: CellRow | None = None, lease: Lease | None = None
+) -> None:
+    """Write the lease, timings and cell of a trial that has ended to the evidence, as they are in
+    its rows; `cell` is the cell's row as it is about to be, and `lease` its lease, where the caller
+    has them."""
+    try:
+        evidence = session.evidence_of(trial_id)
+        lease = lease or load_lease(session.database, trial_id)
+        if lease is not None:
+            keep_lease(evidence, lease)
+        keep_trial(session.database, evidence, trial_id, cell)
+    except DiskbenchError as error:
+        warn_not_kept("trial", trial_id, error)
+
+
+def let_go(session: Session, machine: MachineRecord) -> None:
+    """Release a machine with all its disks, unless another trial was assigned to it meanwhile.
+    Raises ReleaseFailed naming what is left; its lease then stays open."""
+    lease = load_lease(session.database, machine.lease_id)
+    released = lease is not None and lease.state == "released"
+    if released or not end_machine(session.database, machine):
+        return
+    scope = machine.rental.scope
+    renter = session.providers.renter(scope.provider)
+    assert renter is not None
+    made = recorded(session.database, machine.lease_id)
+    try:
+        renter.release(machine.lease_id, scope, made=made)
+    except DiskbenchError as error:
+        note_lease_error(session.database, machine.lease_id, error.message)
+        raise
+    mark_released(session, machine.lease_id)
+
+
+def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
+    """Kinds and ids of all resources that were made for a lease, recorded when its machine was
+    acquired (Acquired.made); empty where it was not acquired."""
+    machine = find_machine(database, lease_id)
+    plan = find_plan(database, lease_id if machine is None else machine.trial_id)
+    return plan.acquired.made if plan is not None and plan.acquired is not None else ()
+
+
+def _let_go_after(session: Session, plan: Plan) -> None:
+    """Release the shared machine of a trial, unless another trial uses it by now."""
+    machine = machine_of_trial(session.database, plan.trial_id)
+    if machine is not None:
+        let_go(session, machine)
 
 
 def _goes_whole(plan: Plan) -> bool:

@@ -6,14 +6,13 @@ failure the caller releases what was made (engine/matrix/cell_steps.py).
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.trial.extend import renew
 from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.lease import renew
 from diskbench.engine.trial.probe import probe
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.hosts.connect import host_at
@@ -22,9 +21,8 @@ from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import NamedDisk, TargetSpec
-from diskbench.plan.burst_time import drain_s
-from diskbench.plan.expectation import expectation_of
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.rented import rented_plan
+from diskbench.plan.trial import TrialIds
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.profile_file import find_profile
@@ -33,13 +31,13 @@ from diskbench.store.rows import replace_draft
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from threading import Event
 
     from pydantic import SecretBytes
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
     from diskbench.engine.trial.probe import ParsedOnce
-    from diskbench.engine.trial.timing import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
@@ -49,11 +47,19 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 
-def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
+def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None]) -> Plan:
     """Acquire the draft's machine, examine it, and replace the draft by the plan for the machine.
+    `asked` is set when the trial should stop; `note` tells its user what happens.
 
     Raises DiskbenchError; what was acquired is then not released yet.
     """
+    onlooker = Onlooker(
+        note=note,
+        stopping=asked.is_set,
+        secret=session.secret,
+        span=lambda name: session.timing.span(f"rent: {name}", draft.trial_id),
+        host=lambda access, address: host_at(address, access.config),
+    )
     renter = session.renter(draft)
     assert renter is not None
     assert draft.rental is not None
@@ -66,7 +72,7 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     lease = renew(session, draft, onlooker)
     with session.timing.span("rent", draft.trial_id):
         acquired = _acquired(renter, _claim(session, draft, lease), draft.rental, onlooker)
-    if onlooker.stopping():
+    if asked.is_set():
         raise Interrupted("stopped by the user")
     host = host_at(acquired.address, acquired.ssh.config if acquired.ssh else None)
     try:
@@ -75,8 +81,8 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
                 lambda: _plan_on_machine(
                     draft, profile, acquired, host, session.books, session.parsed
                 ),
-                onlooker.asked.is_set,
-                Absence(draft, renter, onlooker.note).noted_or_raise,
+                asked.is_set,
+                Absence(draft, renter, note).noted_or_raise,
             )
     except BaseException:
         host.close()
@@ -84,11 +90,11 @@ def rent(session: Session, draft: Plan, onlooker: Onlooker) -> Plan:
     if plan.target.others:  # which device of the job file is which disk is known only now
         for line in plan.changes:
             if line.startswith("filename="):
-                onlooker.note(line)
+                note(line)
     evidence = session.evidence_of(plan.trial_id)
     replace_draft(session.database, plan, evidence.url)
     write_plan(evidence, plan)
-    session.adopt(plan.trial_id, host)
+    session.hosts[plan.trial_id] = host
     return plan
 
 
@@ -115,24 +121,18 @@ def _plan_on_machine(
 ) -> Plan:
     """The plan for the machine that was acquired, from its facts."""
     names = TrialIds(draft.campaign_id, draft.trial_id, draft.run_ids)
-    if draft.rental is not None and draft.rental.spec.stripe:
+    assert draft.rental is not None
+    if draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
     facts = probe(host, cell, install_fio=True).facts
     facts = _vouched(facts, host, draft, acquired)
-    drain = drain_s(draft.rental)
-    plan = make_plan(cell, profile, facts, names, version=__version__, drain_s=drain)
+    plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
     plan = plan.model_copy(
-        update={
-            "rental": draft.rental,
-            "acquired": acquired,
-            "machine": draft.machine,
-            "notes": draft.notes,
-        }
+        update={"acquired": acquired, "machine": draft.machine, "notes": draft.notes}
     )
     parsed.check(host, plan)
-    expectation = expectation_of(plan, books)
-    return plan.model_copy(update={"expectation": expectation, "catalogue": books.digest})
+    return plan
 
 
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
@@ -205,23 +205,10 @@ def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
 
 @dataclass(frozen=True)
 class Onlooker:
-    """The callbacks that a provider gets while it rents: see ports.RentWatch."""
+    """What a provider may call while it rents: see ports.RentWatch."""
 
-    trial_id: str
-    asked: threading.Event
-    """The event that is set when this trial should stop."""
     note: Callable[[str], None]
+    stopping: Callable[[], bool]
     secret: Callable[[], SecretBytes]
-    timing: Timing
-
-    def stopping(self) -> bool:
-        """See ports.RentWatch.stopping."""
-        return self.asked.is_set()
-
-    def span(self, name: str) -> AbstractContextManager[None]:
-        """See ports.RentWatch.span."""
-        return self.timing.span(f"rent: {name}", self.trial_id)
-
-    def host(self, access: SshAccess, address: str) -> Host:
-        """See ports.RentWatch.host."""
-        return host_at(address, access.config)
+    span: Callable[[str], AbstractContextManager[None]]
+    host: Callable[[SshAccess, str], Host]

@@ -2,7 +2,7 @@
 of a matrix stops one; and whether this process leaves its trials for another process."""
 
 import threading
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from diskbench.errors import Interrupted, Suspended
 from diskbench.model.outcome import Problem, problem_of
@@ -31,20 +31,16 @@ class Wish(threading.Event):
         return self.is_set()
 
 
+@dataclass
 class Stop:
-    """One event per trial; any thread may set it or wait for it."""
+    """One event per trial, created at first use; any thread may set it or wait for it."""
 
-    def __init__(self, trial_ids: Iterable[str] = ()) -> None:
-        self._leaving = threading.Event()
-        self._wishes = {trial_id: Wish(self._leaving) for trial_id in trial_ids}
-        self._all = threading.Event()
-        self._reasons: dict[str, Problem] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def all_asked(self) -> bool:
-        """Whether every trial was asked to stop."""
-        return self._all.is_set()
+    all_asked: bool = False
+    """Whether every trial was asked to stop, also those that begin later."""
+    _leaving: threading.Event = field(default_factory=threading.Event)
+    _wishes: dict[str, Wish] = field(default_factory=dict)
+    _reasons: dict[str, Problem] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def leaving(self) -> bool:
@@ -53,16 +49,16 @@ class Stop:
 
     def ask_all(self) -> None:
         """Ask every trial to stop."""
-        with self._lock:
-            self._all.set()
-            for wish in self._wishes.values():
-                wish.set()
+        # Without the lock: a signal handler calls this, and may have interrupted its holder. Set
+        # first, so that a wish that is created meanwhile is set by its creator.
+        self.all_asked = True
+        for wish in list(self._wishes.values()):
+            wish.set()
 
     def leave(self) -> None:
         """Suspend every trial of this process; fio continues on its hosts."""
         self._leaving.set()
-        # Without the lock: a signal handler calls this, and may have interrupted its holder.
-        for wish in list(self._wishes.values()):
+        for wish in list(self._wishes.values()):  # without the lock, as in `ask_all`
             wish.set()  # wakes waiting threads, which then raise Suspended
 
     def pause(self, seconds: float) -> None:
@@ -89,7 +85,7 @@ class Stop:
         with self._lock:
             if trial_id not in self._wishes:
                 self._wishes[trial_id] = Wish(self._leaving)
-                if self._all.is_set():
+                if self.all_asked:
                     self._wishes[trial_id].set()
             return self._wishes[trial_id]
 

@@ -4,17 +4,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 
+@dataclass
 class Timing:
     """Sums of wall seconds by name, in the order of first use; any thread may add.
 
     Time without a trial id is shared by all trials of the process.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._seconds: dict[str | None, dict[str, float]] = {}
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _seconds: dict[str | None, dict[str, float]] = field(default_factory=dict)
 
     @contextmanager
     def span(self, name: str, trial_id: str | None = None) -> Iterator[None]:

@@ -20,7 +20,7 @@ from diskbench.engine.trial.broken_step import raise_if_broken
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.host_stages import Stages
 from diskbench.engine.trial.step_unit import unit_of
-from diskbench.engine.trial.watch import ProgressRow
+from diskbench.engine.trial.watch import StepProgress
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.hosts.unit import Unit
-    from diskbench.model.result import Tick
     from diskbench.model.spec import Plan, Step
     from diskbench.store.archive import KeptStep
 
@@ -159,13 +158,9 @@ class LiveStations:
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
         came before anything was started), and whether the step was stopped."""
-        progress = ProgressRow(self.session.database, plan.run_ids[run_index], step)
-
-        def tick(measured: Tick) -> None:
-            self.watcher.tick(plan.trial_id, measured)
-            progress.write(measured)
-
-        progress.write(None)
+        trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
+        progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
+        progress.note(None)
         self.watcher.step_started(plan.trial_id, run_index, step)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
@@ -176,8 +171,8 @@ class LiveStations:
                 end = start_and_watch(
                     host,
                     unit,
-                    on_tick=tick,
-                    should_stop=lambda: asked.is_set() or absence.is_final,
+                    on_tick=progress.note,
+                    should_stop=lambda: asked.is_set() or absence.reason is not None,
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
                     on_lost=absence.noted,
                     on_stage=stages.at,

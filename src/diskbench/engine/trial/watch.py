@@ -69,16 +69,21 @@ class Silent:
 
 
 @dataclass
-class ProgressRow:
-    """The row of a run that says how far its step is."""
+class StepProgress:
+    """How far a step is: for the `watcher`, and in the row of its run."""
 
+    watcher: Watcher
     database: sa.Engine
+    trial_id: str
     run_id: str
     step: Step
     _written: float = -math.inf
 
-    def write(self, tick: Tick | None) -> None:
-        """Write the row, unless the last write is less than a second old."""
+    def note(self, tick: Tick | None) -> None:
+        """Pass on a second of the step (None: it is about to start), and write the row, unless the
+        last write is less than a second old."""
+        if tick is not None:
+            self.watcher.tick(self.trial_id, tick)
         if time.monotonic() - self._written < PROGRESS_EVERY_S:
             return
         self._written = time.monotonic()

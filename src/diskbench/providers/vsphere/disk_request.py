@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.disk import DiskSpec
-from diskbench.plan.rent_flags import field_of
-from diskbench.plan.rent_options import check_endpoint
+from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.options import VsphereOptions

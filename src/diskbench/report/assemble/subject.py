@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.plan.rent_flags import words as rent_words
+from diskbench.plan.rent_options import words as rent_words
 from diskbench.report.assemble.headline import HeadlinePromise, expected, promised
 from diskbench.units import GIB, format_bytes
 

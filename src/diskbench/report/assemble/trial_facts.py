@@ -10,7 +10,6 @@ from diskbench.report.assemble.subject import SUSPENDED, subject_of_runs
 from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 from diskbench.report.terminal.audit_text import audit_line
 from diskbench.report.terminal.cost_text import cost_line
-from diskbench.results.sample_units import machine_of
 
 if TYPE_CHECKING:
     from diskbench.model.run import Run
@@ -36,7 +35,7 @@ def trial_facts(stored: StoredTrial) -> TrialFacts:
         notes=plan.notes if plan else (),
         place=_place(first),
         versions=_versions(first, plan),
-        machine=machine_of(first, rented=bool(plan and plan.cell.rent)),
+        machine=first.machine(rented=bool(plan and plan.cell.rent)),
         price=plan.expectation.price if plan and plan.expectation else None,
         cost=cost_line(stored.cost) if stored.cost is not None else "",
         job=_job(plan),

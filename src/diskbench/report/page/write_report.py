@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
+from diskbench.file_format import file_format
 from diskbench.report.charts import summary_picture
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.vega import drawn_apart
@@ -24,12 +25,11 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 _SCALE = 2.0
 
 
-def format_of(path: Path) -> Format:
-    """The format for a file's suffix. Raises InvalidValue for an unknown suffix."""
-    ending = path.suffix.lower().removeprefix(".")
-    for known in FORMATS:
-        if ending == known:
-            return known
+def format_of(path: Path, typed: Format | None) -> Format:
+    """The format that was typed, else the one for the file's suffix. Raises InvalidValue for an
+    unknown suffix, and where both are known and differ."""
+    if (known := file_format(path, typed, FORMATS)) is not None:
+        return known
     raise InvalidValue(
         f"{path}: cannot write a {path.suffix or 'nameless'} file",
         advice=f"use {', '.join(f'.{known}' for known in FORMATS)}, or --format",

@@ -20,7 +20,7 @@ from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.matrix.spend import spent_by
 from diskbench.engine.session import Session, open_session
 from diskbench.engine.trial.draft import draft_of
-from diskbench.engine.trial.save import save
+from diskbench.engine.trial.lease import save
 from diskbench.errors import InvalidValue
 from diskbench.model.disk import Acquired
 from diskbench.model.matrix import Limits

@@ -15,7 +15,7 @@ from diskbench.engine.durable import process
 from diskbench.engine.matrix import claim_cell
 from diskbench.engine.matrix.takeover import claim
 from diskbench.engine.session import Session, open_session
-from diskbench.engine.trial.extend import check_lasts, move_end, renew
+from diskbench.engine.trial.lease import check_lasts, move_end, renew
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Claim, Rental, RentSpec, Scope

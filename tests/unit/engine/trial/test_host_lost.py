@@ -24,7 +24,7 @@ def test_a_machine_that_comes_back_is_waited_for():
     absence = Absence(RENTED, Cloud(None, None), notes.append)
     absence.noted_or_raise("lost")
     absence.noted_or_raise("lost again")
-    assert not absence.is_final
+    assert absence.reason is None
     assert notes == ["lost", "lost again"]
 
 
@@ -33,18 +33,18 @@ def test_a_machine_that_its_provider_deleted_is_not_waited_for():
     absence.noted_or_raise("lost")
     with pytest.raises(RentalFailed, match=r"gone: i-1 was terminated: Server\.SpotInstance"):
         absence.noted_or_raise("lost")
-    assert absence.is_final
+    assert absence.reason
 
 
 def test_a_provider_that_does_not_answer_knows_nothing():
     notes = []
     absence = Absence(RENTED, Cloud(AccessDenied("the token expired")), notes.append)
     absence.noted_or_raise("lost")
-    assert not absence.is_final
+    assert absence.reason is None
     assert "the token expired" in notes[-1]
 
 
 def test_a_machine_that_was_not_rented_is_never_known_to_be_gone():
     absence = Absence(make_plan(), None, print)
     absence.noted_or_raise("lost")
-    assert not absence.is_final
+    assert absence.reason is None

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.engine.trial.extend import expiry
+from diskbench.engine.trial.lease import expiry
 from diskbench.model.spec import Loop
 from diskbench.plan.cost import longest_s
 from diskbench.store.database import open_database

@@ -6,7 +6,7 @@ import pytest
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial import watch
-from diskbench.engine.trial.watch import ProgressRow
+from diskbench.engine.trial.watch import Silent, StepProgress
 from diskbench.model.result import Tick
 from diskbench.store.claims import progress_of_trials
 from diskbench.store.database import open_database
@@ -32,10 +32,11 @@ def clock(monkeypatch):
 
 
 def test_progress_is_kept_every_second(database, clock):
-    row = ProgressRow(database, PLAN.run_ids[0], PLAN.steps[0])
-    row.write(None)
+    watcher = Silent(lambda *_: None)
+    row = StepProgress(watcher, database, PLAN.trial_id, PLAN.run_ids[0], PLAN.steps[0])
+    row.note(None)
     for second in range(1, 6):
         clock[0] += 1.0
-        row.write(Tick(elapsed_s=second))
+        row.note(Tick(elapsed_s=second))
         (kept,) = progress_of_trials(database, [PLAN.trial_id]).values()
         assert kept.tick["elapsed_s"] == second

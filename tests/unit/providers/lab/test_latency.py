@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.model.rental import RentSpec
-from diskbench.plan.rent_flags import words
+from diskbench.plan.rent_options import words
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.latency import protocol
 from diskbench.providers.lab.latency.server import draws

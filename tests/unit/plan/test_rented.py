@@ -5,7 +5,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop
-from diskbench.plan.burst_time import time_scale_notes
+from diskbench.plan.rented import time_scale_notes
 from diskbench.providers.emulation import EmulationOptions
 
 STEADY = Loop(first=0, tracked="write", direction="write")

@@ -1,6 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
+from diskbench.cli.foreground import exit_code
 from diskbench.engine.matrix.execute import TrialEnding
 from diskbench.errors import (
     AccessDenied,
@@ -34,4 +35,4 @@ def ended(*states):
     ],
 )
 def test_the_exit_code_tells_what_costs_most(how, code):
-    assert TrialEnding(make_plan(), **how).exit_code == code
+    assert exit_code(TrialEnding(make_plan(), **how)) == code

@@ -1,7 +1,7 @@
-"""The end of a lease: when it is, and how it is moved for work that is resumed, everywhere or
-nowhere.
+"""The lease of a trial: written before anything is made; when it ends, and how its end is moved for
+work that is resumed, everywhere or nowhere.
 
-A lease's end is set in the timers that end its machine without a controller (in the guest and at
+The end is set in the timers that end its machine without a controller (in the guest and at
 the cloud), in the tags that every other database's `gc` reads, and in its row. They are changed in
 this order: an extension that fails half-way leaves the earlier end in the row while the machine may
 last longer, so nobody relies on time that a timer does not grant. Where the provider cannot change
@@ -18,9 +18,10 @@ from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import LeaseEnd
 from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
+from diskbench.store.archive import write_plan
 from diskbench.store.clock import database_time, iso
-from diskbench.store.leases import extend_lease, lease_and_time, load_lease
-from diskbench.store.rows import load_results
+from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
+from diskbench.store.rows import load_results, save_plan
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -28,10 +29,30 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.spec import Plan
     from diskbench.ports import RentWatch
-    from diskbench.store.leases import Lease
 
 GRACE = timedelta(hours=1)
 """A lease lasts twice the longest time of its runs, and this much longer; our choice."""
+
+
+def save(session: Session, plan: Plan, *, owner: str | None) -> None:
+    """Write the lease and the rows of a trial, before anything is made on its host."""
+    scope = plan.rental.scope if plan.rental else None
+    lease = Lease(
+        lease_id=plan.trial_id,
+        provider=plan.cell.provider,
+        account=scope.account if scope else None,
+        region=scope.region if scope else None,
+        endpoint=scope.endpoint if scope else None,
+        address=plan.cell.address,
+        target=plan.target.model_dump(mode="json"),
+        run_ids=plan.run_ids,
+        expires_at=expiry(session.database, plan),
+        hourly_usd=plan.rental.hourly_usd if plan.rental else None,
+    )
+    with session.timing.span("save plan", plan.trial_id):
+        save_plan(session.database, plan, session.evidence.url, owner=owner, lease=lease)
+        if not plan.is_draft:
+            write_plan(session.evidence, plan)
 
 
 def expiry(database: sa.Engine, plan: Plan) -> str:

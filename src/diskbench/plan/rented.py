@@ -1,5 +1,5 @@
-"""How long a disk's burst credit lasts, and whether a bucket that `--time-scale` reduced can still
-be measured: pure.
+"""The plan of a trial on a rented machine: how long the burst credit of its disk lasts, whether a
+bucket that `--time-scale` reduced can still be measured, and what it should find. Pure.
 
 A load must run until the credit is used up (MR-3):
 
@@ -16,15 +16,46 @@ from typing import TYPE_CHECKING
 from diskbench.catalog.limits.bucket import lasts_s, scaled
 from diskbench.catalog.limits.lookup import limits
 from diskbench.errors import InvalidValue, UserError
+from diskbench.plan.beyond_credit import BEYOND
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.trial import make_plan
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
+    from diskbench.catalog.books import Books
+    from diskbench.fio.profiles import Profile
+    from diskbench.model.facts import HostFacts
     from diskbench.model.rental import Rental
-    from diskbench.model.spec import Plan
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.plan.trial import TrialIds
 
-BEYOND = 1.2
 SHORTEST_PHASE_S = 120.0
 """Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
+
+
+def rented_plan(
+    cell: Cell,
+    profile: Profile,
+    facts: HostFacts,
+    names: TrialIds,
+    rental: Rental,
+    books: Books,
+    *,
+    version: str,
+) -> Plan:
+    """Return the plan of `cell` on the rented machine with these facts, which are assumed ones
+    before it exists, with its expectation and the digest of `books`. Raises as `make_plan`, and
+    InvalidValue for a time scale that the profile cannot measure."""
+    plan = make_plan(cell, profile, facts, names, version=version, drain_s=drain_s(rental))
+    plan = plan.model_copy(update={"rental": rental})
+    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
+    return plan.model_copy(
+        update={
+            "notes": notes,
+            "expectation": expectation_of(plan, books),
+            "catalogue": books.digest,
+        }
+    )
 
 
 def drain_s(rental: Rental | None) -> int | None:

@@ -1,0 +1,253 @@
+"""What is known of a step beside its figures, from its rows, its evidence and the facts of its
+machine: the setting in which it ran, its doubts, and reasons that its evidence gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from diskbench.analysis.limiter import BLOCK_TRANSPORTS
+from diskbench.analysis.medium import LINKS, Medium
+from diskbench.analysis.queue_depth import Sibling
+from diskbench.analysis.setting import Setting
+from diskbench.fio.client_bound import processor_of
+from diskbench.fio.warnings import step_warnings
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT
+from diskbench.model.facts import HostFacts
+from diskbench.model.processor import Processor, busiest
+from diskbench.plan.recognise import like, like_bytes
+from diskbench.units import KIB, format_bytes
+
+_SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
+_SHOWN_AS_BYTES = 64 * KIB
+ALIKE = 0.05
+"""Largest share by which the counts of device and fio may differ (MR-12)."""
+
+if TYPE_CHECKING:
+    from diskbench.model.doubts import Reason
+    from diskbench.model.result import Warning  # noqa: A004 - the field's word
+    from diskbench.model.spec import Plan
+    from diskbench.plan.as_disk import Hint
+    from diskbench.results.run_evidence import StepEvidence
+    from diskbench.results.step_groups import StepGroup
+
+
+@dataclass(frozen=True)
+class StepCase:
+    """The setting of a step, the warnings of its rounds, and the reasons that follow from its own
+    evidence."""
+
+    setting: Setting
+    doubts: Sequence[Warning]
+    reasons: tuple[Reason, ...]
+
+
+def case_of(
+    group: StepGroup,
+    plan: Plan | None,
+    hint: Hint,
+    others: Iterable[StepGroup],
+    memory_bytes: int | None,
+    *,
+    is_promised: bool,
+) -> StepCase:
+    """The case of a step; `others` are the other steps of its run. A disk whose cliff resembles its
+    own is named where nothing `is_promised`."""
+    names = _like(group)
+    setting = setting_of(group, plan, hint, others, memory_bytes)
+    reasons = (*counted_otherwise(group), *_named(() if is_promised else names))
+    return StepCase(
+        replace(setting, is_like_bucket=bool(names)),
+        _doubts(group, plan),
+        (*reasons, *_no_rate(group)) if plan is None else reasons,
+    )
+
+
+def setting_of(
+    group: StepGroup,
+    plan: Plan | None,
+    hint: Hint,
+    others: Iterable[StepGroup],
+    memory_bytes: int | None,
+) -> Setting:
+    """The setting of a step; `others` are the other steps of its run."""
+    load = group.load
+    written = sum(
+        row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
+    )
+    like = load.model_copy(update={"depth": None}) if load else None
+    return Setting(
+        load=load,
+        seconds=group.seconds,
+        processor=_processor(group),
+        device_share=_device_share(group),
+        memory_share=memory_bytes / written if memory_bytes and written else None,
+        is_synced=_is_synced(group),
+        keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
+        host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
+        network=_network(plan),
+        medium=_medium(plan),
+        siblings=tuple(
+            Sibling(other.name, other.load.depth, other.iops)
+            for other in others
+            if other.iops is not None
+            and other.load is not None
+            and other.load.depth is not None
+            and other.load.model_copy(update={"depth": None}) == like
+        ),
+    )
+
+
+def _is_synced(group: StepGroup) -> bool:
+    """Whether its jobs wait at their end until all that they wrote is on the disk."""
+    jobs = [evidence.step.job for evidence in group.kept if evidence.step.job]
+    return bool(jobs) and all(_SYNC.search(job) for job in jobs)
+
+
+def _processor(group: StepGroup) -> Processor:
+    """The processor in its busiest round: one round short of CPU makes the figure with care."""
+    return busiest(
+        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
+    )
+
+
+def _device_share(group: StepGroup) -> float | None:
+    """The device's bytes over fio's, in the direction where this share is smaller."""
+    moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
+    by_index = {evidence.step.index: evidence for evidence in group.kept}
+    for row in group.rows:
+        evidence = by_index.get(row.step_index)
+        if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+            continue
+        device = _device_bytes(evidence, row.direction)
+        if device is None:
+            return None
+        moved[row.direction][0] += device
+        moved[row.direction][1] += row.bytes
+    return min((device / asked for device, asked in moved.values() if asked), default=None)
+
+
+def _device_bytes(evidence: StepEvidence, direction: str) -> int | None:
+    if evidence.samples is not None:
+        samples = evidence.samples
+        return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
+    disks = evidence.output.disks if evidence.output else ()
+    if len(disks) != 1:
+        return None
+    return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
+
+
+def _network(plan: Plan | None) -> str | None:
+    if plan is None:
+        return None
+    facts = plan.facts
+    if facts.network_filesystem:
+        return facts.mount.fstype if facts.mount else "a network filesystem"
+    transport = facts.disk.transport if facts.disk else None
+    return transport if transport in BLOCK_TRANSPORTS else None
+
+
+def _medium(plan: Plan | None) -> Medium | None:
+    """The disk under the target of a physical machine; None on a virtual machine, where the links
+    that the hypervisor reports to the guest are not those of the real disks."""
+    disk = plan.facts.disk if plan is not None else None
+    if plan is None or disk is None or plan.facts.virtualisation not in (None, "none"):
+        return None
+    return Medium(disk.transport, bool(disk.rotational)) if disk.transport in LINKS else None
+
+
+def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
+    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
+    doubts = [warning for result in group.results for warning in result.warnings]
+    if plan is not None:
+        return doubts
+    rows = group.rows
+    return doubts + [
+        doubt
+        for evidence in group.kept
+        if evidence.output is not None
+        for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
+        if doubt.code not in {warning.code for warning in doubts}
+    ]
+
+
+def _like(group: StepGroup) -> tuple[str, ...]:
+    """The disks whose credit bucket resembles the one that ran out: a bucket of bytes where blocks
+    are large."""
+    course = group.phases
+    if course is None or not course.cliffs:
+        return ()
+    fall = course.cliffs[0]
+    figures = (fall.before, fall.after, fall.credits)
+    if course.figure == "bytes_per_s":
+        return like_bytes(*figures)
+    block = group.load.block_bytes if group.load is not None else 0
+    if block < _SHOWN_AS_BYTES:
+        return like(*figures)
+    return like(*figures) or like_bytes(*(value * block for value in figures))
+
+
+def _named(names: Sequence[str]) -> tuple[Reason, ...]:
+    """A reason that names the disks whose cliff resembles that of an unnamed disk."""
+    if not names:
+        return ()
+    return (
+        LOOKS_LIKE.reason(
+            f"it fell as {' or '.join(names)} does when its credit is used up",
+            advice=f"results show --as-disk {names[0]} compares it with that disk",
+        ),
+    )
+
+
+def _no_rate(group: StepGroup) -> tuple[Reason, ...]:
+    """A reason for an imported step whose logs contain latencies only."""
+    phases = group.phases.phases if group.phases else ()
+    rates = [
+        (group.iops, group.bytes_per_s),
+        *((phase.iops, phase.bytes_per_s) for phase in phases),
+    ]
+    if any(rate is not None for pair in rates for rate in pair):
+        return ()
+    return (NO_RATE.reason("no rate is known: the evidence has latencies only"),)
+
+
+def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
+    """A reason where the device's count of I/Os differs from fio's by more than 5 %. Nothing for
+    buffered I/O, without samples, or where the device's bytes differ from fio's, too.
+
+    The kernel splits blocks that are larger than its or the driver's largest request, and may merge
+    small sequential ones. Both change the number of I/Os that a cloud counts, but no figure of
+    fio's (MR-12)."""
+    load = group.load
+    if load is None or not load.direct:
+        return ()
+    ios = device = moved = device_bytes = 0
+    by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
+    for row in (row for rows in group.rounds for row in rows):
+        samples = by_index.get(row.step_index)
+        if samples is None or row.direction not in ("read", "write"):
+            return ()
+        if row.ios is None or row.bytes is None:
+            return ()
+        read = row.direction == "read"
+        count = samples.device_read_ios if read else samples.device_write_ios
+        size = samples.device_read_bytes if read else samples.device_write_bytes
+        if count is None or size is None:
+            return ()
+        ios, moved = ios + row.ios, moved + row.bytes
+        device, device_bytes = device + count, device_bytes + size
+    if not ios or not moved or not device or abs(device_bytes / moved - 1) > ALIKE:
+        return ()
+    per_io = device / ios
+    if abs(per_io - 1) <= ALIKE:
+        return ()
+    doubt, how = (REQUESTS_SPLIT, "split") if per_io > 1 else (REQUESTS_MERGED, "merged")
+    return (
+        doubt.reason(
+            f"blocks of {format_bytes(load.block_bytes)} were {how} into requests of "
+            f"{format_bytes(round(device_bytes / device))}: the device counted {per_io:.2g} I/Os a "
+            "block, and so may the cloud",
+        ),
+    )

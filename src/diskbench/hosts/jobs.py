@@ -108,8 +108,10 @@ class _Follower:
         if line == b".":  # sent by start.sh, not part of live.tsv
             self._on_stage("start")
             return None
-        if line.startswith(b"@ ") and line[2:].isdigit():  # sent by start.sh, too
-            self._since = int(line[2:])
+        if line.startswith(b"@ "):  # sent by start.sh, too
+            up, _, first = line[2:].decode(errors="replace").partition(" ")
+            self._since = whole(up) or self._since
+            self.lines = (whole(first) or self.lines + 1) - 1  # from 1 on where it was started anew
             return None
         self.lines += 1
         if line.startswith(b"~"):  # lock.sh: another trial measures the same disk

@@ -110,15 +110,7 @@ permitted() { # whether the process that follows lets fio start; waits until the
     return 1
 }
 
-# --- Clocks: durations are measured by the uptime, which no correction of the clock changes
-between() { # two readings "UPTIME UNIX" -> seconds by the uptime, what the clock was moved by, and the Unix time of the end
-    awk -v a="$1" -v b="$2" 'BEGIN {
-        split(a, from, " "); split(b, to, " ")
-        lasted = to[1] - from[1]; moved = to[2] - from[2] - lasted
-        if (moved * moved < 0.25) moved = 0 # dates and uptimes are read one after the other
-        printf "%.2f %.3f %.6f\n", lasted, moved, from[2] + lasted
-    }'
-}
+# --- Clocks: durations are measured by the uptime, which no correction of the clock changes (sample.awk)
 reading() { read -r up_exact up_rest </proc/uptime && now && reading="$up_exact $now"; } # -> $reading
 
 told_of_end() { # the facts of the end of the unit, for end.txt

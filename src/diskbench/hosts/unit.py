@@ -155,14 +155,15 @@ def payload(unit: Unit) -> bytes:
     return buffer.getvalue()
 
 
-def start_script(unit: Unit, first_line: int | None) -> str:
+def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
-    None starts it without following."""
+    None starts it without following. With `go`, fio may start if the unit asks within moments."""
     values = {
         "state": unit.state_dir,
         "dir": unit.directory,
         "unit": unit.system_name,
         "follow": str(int(first_line is not None)),
+        "go": str(int(go)),
         "from": str(first_line or 1),
         "begin_limit": str(BEGIN_LIMIT_S),
     }

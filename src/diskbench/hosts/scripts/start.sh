@@ -1,5 +1,6 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
-# directory, which must be there), dir, unit (its name), follow (0: only start it), from (the first
+# directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
+# unit asks within moments, see permitted in stages.sh), from (the first
 # line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
 # begin). Standard input is a tar of the unit's files. Prints "@ UPTIME FIRST" (s; the first line of live.tsv that
 # it prints) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
@@ -70,7 +71,12 @@ kill "$beats"
 # is the end of the unit, at once and without polling, however it dies.
 cd "$dir" || fail "cannot enter $dir"
 exec 8<>alive 7<alive 8>&-
-read -r up rest </proc/uptime && echo "@ ${up%.*} $from"
+read -r up rest </proc/uptime && up=${up%.*}
+echo "@ $up $from"
+if [ "$go" = 1 ] && ! [ -e stop ] && ! [ -e exit ]; then
+    echo "$up" >permit.$$ && mv -f permit.$$ .permit # for a unit that is about to ask
+    [ ! -p .go ] || echo "$up" 1<>.go # and for one that has asked
+fi
 tail -n "+$from" -f live.tsv 7<&- &
 tail=$!
 {

@@ -19,9 +19,9 @@ set -u
 dir=$(mktemp -d) || exit 9
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" && tar -xf - || exit 9
-# All at once first: starting fio costs more than reading a job file. A fio that has read all of them
-# calibrates its clock and tests it on every processor (0.1 s of CPU), which no job file needs. So the
-# last name is of no file: a fio that complains of that alone has read all before it.
+# All at once first: starting fio costs more than reading a job file. A fio that has read all of
+# them calibrates its clock and tests it on every processor (0.1 s of CPU), which no job file needs.
+# So the last name is of no file: a fio that complains of that alone has read all before it.
 said=$(fio --parse-only --output-format=normal *.fio "$dir/last" 2>&1) && exit 0
 case $said in
     *"

@@ -22,7 +22,7 @@ from tests.drills.book import drill
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
 from diskbench.hosts.cleanup import cleanup
-from diskbench.hosts.jobs import Unit, UnitExit, start, start_and_watch
+from diskbench.hosts.jobs import Unit, UnitExit, _follow, _Follower, start, start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.spec import ResolvedTarget
@@ -88,6 +88,16 @@ def live(unit: Unit) -> str:
 
 def ran_fio(unit: Unit) -> bool:
     return Path(unit.directory, "fio.pid").exists()
+
+
+def processes_of(unit: Unit) -> list[str]:
+    """The processes of the unit that live, by the mark that they inherit."""
+    mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+    return found
 
 
 def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitExit:
@@ -236,7 +246,8 @@ def test_a_unit_that_asked_for_long_is_answered_once(
     start(HERE, unit)
     until(lambda: "? " in live(unit))
     with Path(unit.directory, "live.tsv").open("a") as file:
-        file.write("".join(f"? {number}\n" for number in range(3600)))
+        up = int(float(Path("/proc/uptime").read_text().split()[0]))
+        file.write("".join(f"? {max(0, number)}\n" for number in range(up - 3605, up - 5)))
     answers: list[str] = []
     run = LocalHost.run
 
@@ -282,6 +293,44 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
         cleanup(HERE, target)
     assert not ran_fio(unit)
     assert watched(unit).fio_exit == 0
+
+
+@drill(
+    done="a unit waits for its permission and no process follows it for longer than it waits, as "
+    "after its command was killed for good",
+    holds="nothing of the unit stays on the host but its files; a process that follows it later "
+    "starts it anew and measures it",
+)
+def test_a_unit_that_nobody_comes_back_to_ends_and_can_be_started_anew(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
+    monkeypatch.setattr(units, "GO_LIMIT_S", 1)
+    start(HERE, unit)
+    until(lambda: "? " in live(unit))
+    until(lambda: not processes_of(unit))
+    directory = Path(unit.directory)
+    assert not (directory / "pid").exists()
+    assert not (directory / "exit").exists()
+    assert not ran_fio(unit)
+    monkeypatch.undo()
+    assert watched(unit).fio_exit == 0
+    assert ran_fio(unit)
+
+
+@drill(
+    done="a unit ends because the connection of the process that follows it was broken for longer "
+    "than it waits; the process has seen thousands of its lines",
+    holds="the process starts the unit anew, and sees its lines from the first on",
+)
+def test_a_follower_whose_unit_went_starts_it_anew_from_its_first_line(unit: Unit) -> None:
+    lines: list[str] = []
+    follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
+    follower.lines = 5000
+    last = _follow(HERE, unit, follower, lambda: False)
+    assert (last or "").startswith("= 0 ")
+    assert "go" in lines or "check" in lines
+    assert follower.lines == live(unit).count("\n")
 
 
 @drill(

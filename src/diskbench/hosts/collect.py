@@ -1,7 +1,8 @@
 """Fetch the files of a step as one tar, unpack them safely, and verify every checksum.
 
-The tar comes compressed by what the host has. Where the connection breaks, the next one continues
-at the byte of the tar where it broke (parts.py): a slow link sends each byte once.
+The tar comes compressed by what the host has, from this machine as it is. Where the connection
+breaks, the next one continues at the byte of the tar where it broke (parts.py): a slow link sends
+each byte once.
 
 The host is not trusted: only files with plain names are kept, never one with the name of a record
 that diskbench writes. Files that are not kept are listed in LEFT_OUT.
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
+from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.limits import (
     FILE_BYTES,
@@ -75,8 +77,12 @@ case $packed_by in
     *) pack=cat ;;
 esac
 skip={skip}
-if [ "$skip" = 0 ]; then rest=cat; else rest="tail -c +$((skip + 1))"; fi
-tar -cf - $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS | $rest | $pack
+set -- $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS
+case $skip.$pack in
+    0.cat) tar -cf - "$@" ;;
+    0.*) tar -cf - "$@" | $pack ;;
+    *) tar -cf - "$@" | tail -c "+$((skip + 1))" | $pack ;;
+esac
 """
 
 
@@ -159,7 +165,9 @@ def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Fou
 def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
     """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
     script = _PACK.format(
-        directory=shlex.quote(unit.directory), skip=parts.arrived, packed_by=parts.packed_by
+        directory=shlex.quote(unit.directory),
+        skip=parts.arrived,
+        packed_by="cat" if isinstance(host, LocalHost) else parts.packed_by,
     )
     status = parts.fetch(
         lambda sink: host.fetch(script, sink, timeout_s=SILENCE_S, root=unit.root),

@@ -39,7 +39,7 @@ above() { # every directory that leads to a path, through symbolic links, too
     set -- "$1" "$(readlink "$1")"
     case $2 in /*) above "$2" ;; *) above "${1%/*}/$2" ;; esac
 }
-if [ "$(id -u)" = 0 ]; then
+if [ "$user_id" = 0 ]; then
     echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
     (
         set -f
@@ -49,15 +49,19 @@ if [ "$(id -u)" = 0 ]; then
         stat -L -c 'above %u %g %a %U %G %n' $(above "$path")
     )
 fi
-if ! why=$(mktemp -d "$path/.diskbench-probe-XXXXXX" 2>&1); then echo "closed ${why##*: }"; exit; fi
-rmdir "$why"
+read -r up rest </proc/uptime
+probe=$path/.diskbench-probe-$$-$up
+# Made by this shell, and never what is there already (set -C).
+if ! why=$({ set -C; : >"$probe"; } 2>&1); then echo "closed ${why##*: }"; exit; fi
+rm -f "$probe"
 for t in fio awk tar sha256sum setsid mkfifo; do
     command -v $t >/dev/null 2>&1 || { echo "lacks $t"; exit; }
 done
-echo "free $(stat -f -L -c '%S %a' "$path")"
+set -- $statfs
+echo "free ${1:-} ${3:-}"
 """
 """A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
-come in one round trip (hosts/facts.py)."""
+come in one round trip: facts.sh gives $user_id and $statfs (block size, blocks, free ones)."""
 
 
 def require_absolute(path: str) -> None:

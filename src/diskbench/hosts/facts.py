@@ -19,6 +19,8 @@ from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.ports import Completed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diskbench.ports import Host
 
 _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/include/asm/cputype.h
@@ -33,8 +35,45 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
 
 _MACHINE_ID_DIGITS = 32
 """Digits that are kept of the hash of a machine's id, as many as the id has."""
+KNOWN_FIO_S = 600.0
+"""Seconds for which the version and the engines of a fio are known. Our choice: a wrapper may start
+another fio one day without a change of its own."""
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
 """Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
+
+
+class _KnownFio:
+    """The version and the engines of the fio of each host that was asked a moment ago.
+
+    A start of fio costs more than all other facts together. A fio is known by its host and its
+    file: inode, size and times, which an upgrade changes.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said: dict[str, tuple[float, str, str]] = {}
+        """By host: when it was asked, the identity of its fio, and what that said."""
+
+    def identity(self, host: str) -> str:
+        """The identity of the fio of `host` that is known; empty where none is."""
+        since, identity, _ = self._said.get(host, (0.0, "", ""))
+        return identity if self._clock() - since < KNOWN_FIO_S else ""
+
+    def completed(self, host: str, text: str) -> str:
+        """What `host` said, with what the script left out as known; remembers what it did not."""
+        by_section = sections(text)
+        identity, version = _first(by_section, "fiofile"), _first(by_section, "fio")
+        _, known, said = self._said.get(host, (0.0, "", ""))
+        if "fio" not in by_section:
+            return text + said if identity == known else text
+        if identity and version:
+            engines = "\n".join(by_section.get("engines", ()))
+            said = f"== fio\n{version}\n== engines\n{engines}\n"
+            self._said[host] = self._clock(), identity, said
+        return text
+
+
+_KNOWN_FIO = _KnownFio()
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
@@ -54,7 +93,10 @@ def gather_and_look(
     round trip."""
     host.connect()
     sent = time.time()
-    given = f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
+    given = (
+        f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
+        f"known_fio={shlex.quote(_KNOWN_FIO.identity(host.name))}\n"
+    )
     done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
@@ -63,8 +105,9 @@ def gather_and_look(
             f"{host.name} could not be examined: {words[-1] if words else 'no answer'}",
             advice="diskbench measures Linux machines with a POSIX shell",
         )
-    facts = parse_facts(done.text, sent_unix_s=sent, received_unix_s=received)
-    looked = "\n".join(sections(done.text).get("look", ()))
+    text = _KNOWN_FIO.completed(host.name, done.text)
+    facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
+    looked = "\n".join(sections(text).get("look", ()))
     return facts, Completed(0, looked.encode(), done.stderr)
 
 

@@ -54,9 +54,9 @@ _BUSY = "busy: "
 _CHANGED = "changed: "
 """How a unit's reason begins where the target changed while fio ran (step.sh)."""
 
-_ASKED_BEFORE_S = 2
-"""Requests for permission that are older than this when a connection begins to follow are ignored,
-because the unit asks again within a second; our choice."""
+_PERMITTED_S = 1
+"""Requests until this many seconds after a connection began to follow are answered by the
+permission that came with it. One that it did not reach is repeated each second. Our choice."""
 
 
 class UnitExit(Frozen):
@@ -108,8 +108,10 @@ class _Follower:
         if line == b".":  # sent by start.sh, not part of live.tsv
             self._on_stage("start")
             return None
-        if line.startswith(b"@ ") and line[2:].isdigit():  # sent by start.sh, too
-            self._since = int(line[2:])
+        if line.startswith(b"@ "):  # sent by start.sh, too
+            up, _, first = line[2:].decode(errors="replace").partition(" ")
+            self._since = whole(up) or self._since
+            self.lines = (whole(first) or self.lines + 1) - 1  # from 1 on where it was started anew
             return None
         self.lines += 1
         if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
@@ -127,7 +129,7 @@ class _Follower:
             and (asked := whole(line[2:].decode(errors="replace"))) is not None
         ):
             # live.tsv may hold hours of requests; only a current one is answered.
-            if asked + _ASKED_BEFORE_S >= self._since and asked != self.answered:
+            if asked > self._since + _PERMITTED_S and asked != self.answered:
                 self.asked = asked
             self._on_stage("go")
         elif line.startswith(b"#"):
@@ -191,7 +193,7 @@ def _follow(
     if asked and not stop(host, unit):
         return None
     lines = host.stream(
-        start_script(unit, follower.lines + 1),
+        start_script(unit, follower.lines + 1, go=not asked),
         stdin=payload(unit),
         timeout_s=SILENCE_S,
         root=unit.root,

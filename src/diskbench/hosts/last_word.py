@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from diskbench.hosts.told_number import whole
-from diskbench.hosts.unit import GO_LIMIT_S, SYNC_LIMIT_S
+from diskbench.hosts.unit import SYNC_LIMIT_S
 
 NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
 """Stages before fio; fio is not started where one of them takes too long."""
@@ -87,8 +87,7 @@ class LastWord:
             case "cache-drop":
                 return f"dropping the page cache did not end within {SYNC_LIMIT_S} s"
             case "go":
-                hours = GO_LIMIT_S // 3600
-                return f"no diskbench watched it for {hours} h, and fio starts only while one does"
+                return "no diskbench watched it, and fio starts only while one does"
         return self.reason
 
     @property

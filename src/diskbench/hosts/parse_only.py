@@ -19,9 +19,15 @@ set -u
 dir=$(mktemp -d) || exit 9
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" && tar -xf - || exit 9
-# All at once first: starting fio costs more than reading a job file. Its own clock, which it would
-# calibrate and test on every processor (0.07 s), is not needed to read a job.
-fio --clocksource=clock_gettime --parse-only --output-format=normal *.fio >/dev/null 2>&1 && exit 0
+# All at once first: starting fio costs more than reading a job file. A fio that has read all of
+# them calibrates its clock and tests it on every processor (0.1 s of CPU), which no job file needs.
+# So the last name is of no file: a fio that complains of that alone has read all before it.
+said=$(fio --parse-only --output-format=normal *.fio "$dir/last" 2>&1) && exit 0
+case $said in
+    *"
+"*) ;;
+    *"$dir/last"*) exit 0 ;;
+esac
 for job in *.fio; do
     [ -e "$job" ] || continue
     if ! why=$(fio --parse-only --output-format=normal "$job" 2>&1); then

@@ -19,8 +19,10 @@ minutes; our choice."""
 CANARY_LIMIT_S = 60
 """Seconds that a canary may take (0.25 s on an idle machine). After that the step is measured
 without it; our choice."""
-GO_LIMIT_S = 86_400
-"""Seconds that a unit waits for the permission to start fio; our choice."""
+GO_LIMIT_S = 600
+"""Seconds that a unit waits for the permission to start fio once it has given up its turn. Then it
+ends as if it had never been started, and whoever comes starts it anew. Our choice: longer than most
+breaks of a connection; each second of it costs the host a process."""
 
 TURN_LIMIT_S = 60
 """Seconds that such a unit keeps its turn on the disk; then others get it, and the unit waits for
@@ -52,6 +54,7 @@ class Unit(Frozen):
     counters are read once a second, separated by blanks. `fio_limit_s` is the number of seconds
     after which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
     trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
+    `user` is the name that is shown to others who wait for the disk; without one the host is asked.
     """
 
     trial_id: str
@@ -69,6 +72,7 @@ class Unit(Frozen):
     canary_after: bool = False
     fio_limit_s: float | None = None
     if_busy: str = "wait"
+    user: str = ""
     root: bool = False
 
     @property
@@ -94,6 +98,7 @@ def environment(unit: Unit) -> str:
     values: dict[str, object] = {
         "trial": unit.trial_id,
         "if_busy": unit.if_busy,
+        "own_user": "root" if unit.root else unit.user,
         "state_dir": unit.state_dir,
         "work_dir": unit.work_dir or "",
         "device": guard.path if guard else "",
@@ -150,14 +155,15 @@ def payload(unit: Unit) -> bytes:
     return buffer.getvalue()
 
 
-def start_script(unit: Unit, first_line: int | None) -> str:
+def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
-    None starts it without following."""
+    None starts it without following. With `go`, fio may start if the unit asks within moments."""
     values = {
         "state": unit.state_dir,
         "dir": unit.directory,
         "unit": unit.system_name,
         "follow": str(int(first_line is not None)),
+        "go": str(int(go)),
         "from": str(first_line or 1),
         "begin_limit": str(BEGIN_LIMIT_S),
     }

@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 _DIRECTORIES = """\
 set -u
 umask 077
-for d in "$state" "$work"; do
-    [ -n "$d" ] || continue
-    mkdir "$d" 2>/dev/null || [ -d "$d" ] || { mkdir "$d"; exit 1; }
+set -- "$state" ${work:+"$work"}
+mkdir "$@" 2>/dev/null
+for d in "$@"; do
+    [ -d "$d" ] || mkdir "$d" || exit 1
     # /var/tmp is everybody's: a directory that somebody else put there is not used.
     [ ! -L "$d" ] && [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
 done
 [ -n "$work" ] || exit 0
-if ! [ -e "$state/work.id" ]; then
-    new=$state/work.new.$$
-    place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
+if [ -e "$state/work.id" ]; then
+    place_is "$work" "$state/work.id" && exit 0
+    echo "$work is not the directory that diskbench made" >&2
+    exit 1
 fi
-place_is "$work" "$state/work.id" ||
-    { echo "$work is not the directory that diskbench made" >&2; exit 1; }
+new=$state/work.new.$$
+place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
 """
 _WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi

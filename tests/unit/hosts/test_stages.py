@@ -73,6 +73,7 @@ def test_a_failing_sync_does_not_keep_the_cache_from_being_dropped(make_unit, ho
     (host.place / "bin" / "sync").write_text("#!/bin/sh\nexit 1\n")
     (host.place / "bin" / "sync").chmod(0o755)
     unit = make_unit(0.2)
+    Path(unit.work_dir, "of-an-earlier-step").write_bytes(b"1")
     assert watch(unit).fio_exit == 0
     assert "method drop_caches" in Path(unit.directory, "cache.txt").read_text()
 

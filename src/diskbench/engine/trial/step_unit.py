@@ -40,6 +40,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         canary_after=_may_be_last(plan, step) and not is_fake,
         fio_limit_s=_time_limit_s(step),
         if_busy="share" if is_fake else plan.cell.if_busy,
+        user=plan.facts.user,
         root=_needs_root(plan),
     )
 

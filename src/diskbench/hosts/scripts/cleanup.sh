@@ -3,28 +3,33 @@
 # left.
 export LC_ALL=C state
 as=
-[ "$(id -u)" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
+while read -r key value rest; do [ "$key" != Uid: ] || break; done </proc/self/status # value, rest: real, effective
+[ "${rest%%[!0-9]*}" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
 
 living() { # processes of the trial's units: their working directory is its own, and start.sh marked them
     $as ls -l /proc/[0-9]*/cwd 2>/dev/null | awk '
         { at = index($0, " -> "); to = substr($0, at + 4) }
         at && (to == ENVIRON["state"] || index(to, ENVIRON["state"] "/") == 1) {
             split(substr($0, index($0, "/proc/")), part, "/")
-            print part[3]
-        }' | while read -r pid; do
-        $as cat "/proc/$pid/environ" 2>/dev/null | tr '\000' '\n' |
-            grep -q -x -F -e "DISKBENCH_TRIAL=$state" && echo "$pid"
-    done
+            print "/proc/" part[3] "/environ"
+        }'
+}
+
+marked() { # files of living -> the processes with the mark. All at once; of two files and more tail names each.
+    $as tail -c +1 "$@" /dev/null 2>/dev/null | tr '\000' '\n' | awk '
+        /^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); process = part[3] }
+        $0 == "DISKBENCH_TRIAL=" ENVIRON["state"] { print process }'
 }
 
 if [ -d "$state" ]; then
     tries=0
-    while pids=$(living); [ -n "$pids" ]; do
+    # shellcheck disable=SC2046 # paths of the kernel
+    while set -- $(living); [ $# != 0 ] && pids=$(marked "$@") && [ -n "$pids" ]; do
         tries=$((tries + 1))
         if [ "$tries" -gt 150 ]; then echo "processes $(echo $pids) do not end"; exit 1; fi
         if [ "$tries" -gt 100 ]; then signal=KILL; else signal=TERM; fi
         $as kill "-$signal" $pids 2>/dev/null
-        sleep 0.05
+        [ "$tries" = 1 ] || sleep 0.05 # most end at once
     done
 fi
 if [ -n "$mount" ]; then
@@ -44,12 +49,20 @@ for claim in /run/lock /dev/shm /tmp; do # the trial's claims on disks: see lock
     claim=$claim/${state##*/}.claim
     if [ -f "$claim" ] && [ ! -L "$claim" ]; then rm -f "$claim" 2>/dev/null || $as rm -f "$claim"; fi
 done
-here=--one-file-system
-rm -f $here 2>/dev/null || here= # busybox has no such option
+gone() { # paths -> removed, with what lies in them on the same filesystem
+    if rm -rf --one-file-system -- "$@" 2>/dev/null || $as rm -rf --one-file-system -- "$@" 2>/dev/null; then return 0; fi
+    if rm -f --one-file-system 2>/dev/null; then return 1; fi # else busybox, which has no such option
+    rm -rf -- "$@" 2>/dev/null || $as rm -rf -- "$@"
+}
+
+set --
 for path in "$work" "$state"; do
     [ -n "$path" ] && [ -e "$path" ] || continue
     if [ -n "$(mounted_on "$path" below)" ]; then echo "$path holds a mount"; exit 1; fi
-    rm -rf $here -- "$path" 2>/dev/null || $as rm -rf $here -- "$path"
+    set -- "$@" "$path"
+done
+[ $# = 0 ] || gone "$@"
+for path in "$@"; do
     [ ! -e "$path" ] || { echo "$path"; exit 1; }
 done
 exit 0

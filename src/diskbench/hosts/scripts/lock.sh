@@ -9,23 +9,55 @@
 
 DISK_KEPT_S=60 # seconds that a trial keeps its turn between two of its steps; our choice
 DISK_CHOOSING_S=10 # seconds after which a claim without a ticket counts as a measurement; our choice
-own_user= own_born= clock_zero= locked=
+locked= disk_looked=
 DISK_CLAIM_BYTES=16384 # bytes of a claim that are read: more than a claim of diskbench has
 
-disk_place() { # the directory of claims: the first one that every user may write to
-    for at in /run/lock /dev/shm /tmp; do
-        if [ "$(stat -L -c %a "$at" 2>/dev/null)" = 1777 ]; then echo "$at"; return 0; fi
-    done
-    return 1
+disk_look() { # paths -> $disk_looked: lines "MODE DEVICE IDENTITY PATH" of the directories of claims and of them, by one process
+    disk_looked=$(stat -L -c '%a %d %i.%s.%Y.%Z %n' /run/lock /dev/shm /tmp "$@" 2>/dev/null)
+}
+
+disk_place() { # after disk_look -> $place, the directory of claims: the first one that every user may write to
+    place=
+    while read -r mode raw looked name; do
+        case "$mode $name" in
+            '1777 /run/lock' | '1777 /dev/shm' | '1777 /tmp') if [ -z "$place" ]; then place=$name; fi ;;
+        esac
+    done <<END
+$disk_looked
+END
+    [ -n "$place" ]
+}
+
+disk_raw() { # path -> $raw: the number of the device that it lies on, as stat has it; of one that was looked at without a
+    # process, and with its identity in $looked
+    case "
+$disk_looked
+" in
+        *"
+"*" $1
+"*)
+            while read -r mode raw looked name; do
+                [ "$name" != "$1" ] || return 0
+            done <<END
+$disk_looked
+END
+            ;;
+    esac
+    looked=
+    raw=$(stat -L -c %d "$1" 2>/dev/null)
 }
 
 disk_below() { # number -> the physical disks below it: through partitions, dm, MD and loops
     set -- "$1" "/sys/dev/block/$1/slaves"/*
     if [ -e "/sys/dev/block/$1/partition" ]; then
-        disk_below "$(block_disk "$1")"
+        block_read "/sys/dev/block/$1/../dev"
+        disk_below "$value"
     elif [ -e "$2/dev" ]; then
         shift
-        for slave in "$@"; do disk_below "$(cat "$slave/dev")"; done
+        for slave in "$@"; do
+            block_read "$slave/dev"
+            disk_below "$value"
+        done
     elif [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
         disk_keys "$(block_value "/sys/dev/block/$1/loop/backing_file")" || echo "$1"
     else
@@ -35,11 +67,19 @@ disk_below() { # number -> the physical disks below it: through partitions, dm, 
 
 disk_keys() { # path -> the keys to claim for it, one on each line: numbers of disks, or the source of a share
     if [ -b "$1" ]; then disk_below "$(block_number "$1")"; return 0; fi
-    raw=$(stat -L -c %d "$1" 2>/dev/null) || return 1
-    number=$(((raw >> 8) & 0xfff)):$(((raw & 0xff) | ((raw >> 12) & 0xfff00)))
+    disk_raw "$1" || return 1
+    disk_on "$raw" "$1"
+}
+
+disk_on() { # number of a device as stat has it, path of a file on it -> the keys to claim for it
+    number=$((($1 >> 8) & 0xfff)):$((($1 & 0xff) | (($1 >> 12) & 0xfff00)))
+    shift
     if [ -e "/sys/dev/block/$number" ]; then disk_below "$number"; return 0; fi
     # btrfs, ZFS, overlay, NFS …: by what is mounted there.
-    mount=$({ sed -n 's/^mnt_id:[ \t]*//p' /proc/self/fdinfo/4; } 4<"$1" 2>/dev/null)
+    mount=
+    while read -r key value; do
+        [ "$key" != mnt_id: ] || mount=$value
+    done 2>/dev/null 4<"$1" </proc/self/fdinfo/4
     set -- "$number" $(awk -v id="$mount" '$1 == id { sub(/^.* - /, ""); print $1, $2 }' /proc/self/mountinfo)
     case ${3:-} in
         /dev/*) if [ -b "$3" ]; then disk_pool "$2" "$(block_number "$3")"; return 0; fi ;;
@@ -59,8 +99,10 @@ disk_pool() { # type, number of one device of a filesystem -> the disks of all o
     disk_below "$2"
 }
 
-disk_words() { # paths -> their keys in one line, sorted
-    words=$(for under in "$@"; do disk_keys "$under"; done)
+disk_words() { disk_sorted "$(for under in "$@"; do disk_keys "$under"; done)"; } # paths -> their keys in one line, sorted
+
+disk_sorted() { # keys, one on each line -> the same in one line, sorted
+    words=$1
     case $words in # most often the number of one disk
         *[!A-Za-z0-9:._/-]*) words=$(echo "$words" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u) ;;
     esac
@@ -95,9 +137,8 @@ END
 }
 
 disk_locked() { # files -> those that a process has locked for itself alone, as far as the kernel lists it here
-    # One look for all instead of a flock for each: a machine may have a hundred. What is not listed (two are
-    # asked as quickly; locks of other PID namespaces) is asked by flock.
-    [ $# -gt 2 ] && [ -r /proc/locks ] || return 0
+    # What is not listed (locks of other PID namespaces; two are asked as quickly) is asked by flock.
+    [ -r /proc/locks ] || return 0
     stat -c '%d %i %n' "$@" 2>/dev/null | awk '
         FNR == NR { if ($2 == "FLOCK" && $4 == "WRITE") held[$6]; next } # 1: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE
         NF == 3 && $3 ~ /^[A-Za-z0-9\/._-]+$/ {
@@ -111,17 +152,17 @@ disk_held() { # file, after its lines were read -> whether the process of the cl
     if command -v flock >/dev/null 2>&1; then
         if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
     elif [ -n "$c_pid" ]; then
-        [ "$(disk_born "$c_pid")" != "$c_born" ] || return 0
+        if disk_born "$c_pid" && [ "$born" = "$c_born" ]; then return 0; fi
     fi
     disk_uptime
     [ "${c_until:-0}" -gt "$((up - 2))" ] && [ -d "$c_state" ]
 }
 
-disk_born() { # process -> its start time, which differs from that of a later process with its number
+disk_born() { # process -> $born: its start time, which differs from that of a later process with its number
     read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
     set -- ${stat##*) }
     shift 19
-    echo "$1"
+    born=$1
 }
 
 disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours
@@ -131,8 +172,9 @@ disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks
         [ "$file" = "$own_claim" ] || [ ! -f "$file" ] || [ -L "$file" ] || set -- "$@" "$file"
     done
     [ $# != 0 ] || return 0
+    locked= # one look for all instead of a flock for each: a machine may have a hundred
     # shellcheck disable=SC2116 # one line
-    locked=$(echo $(disk_locked "$@"))
+    [ $# -le 2 ] || locked=$(echo $(disk_locked "$@"))
     # All at once: a machine may have a hundred. Of two files and more head names each.
     head -c "$DISK_CLAIM_BYTES" "$@" /dev/null 2>/dev/null | {
         file=
@@ -159,17 +201,22 @@ disk_rival() { # $file, after its lines were read: a line when it lives, and is 
     fi
 }
 
+disk_alone() { # whether there is no claim but ours, so that nothing has to be asked about others
+    set -- "$place"/diskbench-*.claim
+    [ $# = 1 ] && { [ "$1" = "$claim" ] || ! [ -e "$1" ]; }
+}
+
 disk_claim() { # ticket runs until -> the claim is written anew; without a ticket it is being made
     disk_uptime
-    if [ -z "$own_user" ]; then # asked once, since a unit writes its claim several times
-        own_user=$(id -un 2>/dev/null || id -u) own_born=$(disk_born $$) clock_zero=$(($(date +%s) - up))
-    fi
+    [ -n "${own_user:-}" ] || own_user=$(id -un 2>/dev/null || id -u)
+    [ -n "${clock_zero:-}" ] || clock_zero=$(($(date +%s) - up)) # Unix time of the machine's start
+    disk_born $$
     {
         echo "disks $disks"
         echo "trial $trial"
         echo "user $own_user"
         echo "pid $$"
-        echo "born $own_born"
+        echo "born $born"
         echo "since $((clock_zero + up))"
         echo "state $state_dir"
         echo "runs $2"
@@ -205,7 +252,8 @@ disk_ticket() { # -> $ticket: a number behind those of all others that are there
         [ -z "$ticket" ] || [ "${c_until:-0}" -le "$up" ] || return 0
     fi
     disk_claim "" 0 0
-    rivals=$(disk_rivals "" "$claim")
+    rivals=
+    disk_alone || rivals=$(disk_rivals "" "$claim")
     disk_uptime
     ticket=$up
     [ -z "$rivals" ] || ticket=$({ echo "$ticket"; echo "$rivals" | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1)
@@ -219,15 +267,17 @@ disk_told() { # line of disk_rivals, words before it -> the same as a sentence
 
 disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
     lock_method=none lock_why= lock_behind= waited=0 disks= claim=
-    if ! place=$(disk_place); then lock_why="no directory is shared by all users"; return 0; fi
+    disk_look "$@"
+    if ! disk_place; then lock_why="no directory is shared by all users"; return 0; fi
     disks=$(disk_words "$@")
+    disk_looked= # later looks are looks of their own
     if [ -z "$disks" ]; then lock_why="what $* lies on cannot be told"; return 0; fi
     disk_open || { lock_method=none; return 0; }
     disk_ticket
     disk_claim "$ticket" 0 0
     disk_uptime
     begun=$up seen=
-    while [ "$if_busy" != share ] && rivals=$(disk_rivals "$ticket" "$claim") && [ -n "$rivals" ]; do
+    while [ "$if_busy" != share ] && ! disk_alone && rivals=$(disk_rivals "$ticket" "$claim") && [ -n "$rivals" ]; do
         if ending; then disk_drop; return 0; fi
         disk_uptime
         waited=$((up - begun))
@@ -297,6 +347,16 @@ disk_fios() { # -> "beside WHO" for each other process named fio with a file or 
     done
 }
 
+disk_of() { # "file:DEVICE" or "disk:MAJOR:MINOR" (hexadecimal), path of the open file -> the keys of what it is on, in one line
+    case $1 in
+        file:*) [ ! -e "$2" ] || disk_sorted "$(disk_on "${1#file:}" "$2")" ;;
+        *)
+            set -- "${1#disk:}"
+            disk_sorted "$(disk_below "$((0x${1%:*})):$((0x${1#*:}))")"
+            ;;
+    esac
+}
+
 disk_on_ours() { # -> the number of each process named fio with a file or device on $disks open
     on_ours= on_others= met=
     disk_opened | while read -r on process fd; do
@@ -305,7 +365,7 @@ disk_on_ours() { # -> the number of each process named fio with a file or device
         case " $on_ours " in
             *" $on "*) ;;
             *)
-                words=$(disk_words "$fd")
+                words=$(disk_of "$on" "$fd")
                 [ -n "$words" ] || continue # it has ended, or closed it
                 if ! disk_is_ours "$words"; then on_others="$on_others $on"; continue; fi
                 on_ours="$on_ours $on"
@@ -318,7 +378,7 @@ disk_on_ours() { # -> the number of each process named fio with a file or device
 
 disk_beside() { # -> "beside WHO" for each measurement that runs on $disks beside ours
     [ -n "$disks" ] || return 0
-    disk_rivals "" "$claim" | while read -r line; do
+    disk_alone || disk_rivals "" "$claim" | while read -r line; do
         case $line in 1*) disk_told "$line" "beside " ;; esac
     done
     disk_fios

@@ -4,7 +4,8 @@
 # stop      the unit is to end: written by stop.sh before anything else
 # .signal   the number of a signal that came without a stop
 # .stage    "NAME END": the current stage, and the uptime (s) of its limit
-# .go       FIFO: permission to start fio, written by the process that follows the unit
+# .go       FIFO: permission to start fio, written by the process that follows the unit: an uptime (s)
+# .permit   the same by one that began to follow before the unit asked
 
 limit= # the stage that took too long
 stage_name='' stage_end=''
@@ -90,35 +91,36 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended
     return 0
 }
 
-permitted() { # whether the process that follows lets fio start; waits until there is one
+recent() { # permission -> whether it is one; an older one may be from a process that has gone since
+    case $1 in '' | *[!0-9]*) return 1 ;; esac
+    uptime_s
+    [ "$((up - $1))" -le 10 ]
+}
+
+permitted() { # limit (s): whether the process that follows lets fio start; waits until there is one
     [ -p .go ] || mkfifo .go || return 1
-    exec 6<>.go
+    exec 6<>.go # before the look at .permit, which is written before what goes into the FIFO
     enter go "$1"
-    echo "? $up" >>live.tsv
+    word=
+    read -r word 2>/dev/null <.permit || :
+    if ! recent "$word"; then
+        word=
+        echo "? $up" >>live.tsv
+    fi
     while ! ending; do
-        read -r word <&6 || continue
-        case $word in '' | *[!0-9]*) continue ;; esac
-        uptime_s
-        # An older permission may be from a process that has gone since.
-        if [ "$((up - word))" -le 10 ]; then
+        if recent "$word"; then
             exec 6>&-
             return 0
         fi
+        word=
+        read -r word <&6 || :
     done
     exec 6>&-
     asked || limit=go
     return 1
 }
 
-# --- Clocks: durations are measured by the uptime, which no correction of the clock changes
-between() { # two readings "UPTIME UNIX" -> seconds by the uptime, what the clock was moved by, and the Unix time of the end
-    awk -v a="$1" -v b="$2" 'BEGIN {
-        split(a, from, " "); split(b, to, " ")
-        lasted = to[1] - from[1]; moved = to[2] - from[2] - lasted
-        if (moved * moved < 0.25) moved = 0 # dates and uptimes are read one after the other
-        printf "%.2f %.3f %.6f\n", lasted, moved, from[2] + lasted
-    }'
-}
+# --- Clocks: durations are measured by the uptime, which no correction of the clock changes (sample.awk)
 reading() { read -r up_exact up_rest </proc/uptime && now && reading="$up_exact $now"; } # -> $reading
 
 told_of_end() { # the facts of the end of the unit, for end.txt

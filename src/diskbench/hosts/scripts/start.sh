@@ -1,7 +1,9 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
-# directory, which must be there), dir, unit (its name), follow (0: only start it), from (the first
-# line of live.tsv to print) and begin_limit (seconds that a unit may take to begin). Standard input is a
-# tar of the unit's files. Prints "@ UPTIME" (s) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
+# directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
+# unit asks within moments, see permitted in stages.sh), from (the first
+# line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
+# begin). Standard input is a tar of the unit's files. Prints "@ UPTIME FIRST" (s; the first line of live.tsv that
+# it prints) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
 # "= lost KEY=VALUE..." when the unit died without a result, or "! WHY" when it could not be started.
 set -u
 umask 077
@@ -12,7 +14,7 @@ fail() { kill "$beats"; echo "! $*"; exit 0; }
 launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
     # mount namespace of its own systemd would not see the same files.
-    if [ "$(id -u)" = 0 ] && [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1 &&
+    if [ -d /run/systemd/system ] && command -v systemd-run >/dev/null 2>&1 && [ "$(id -u)" = 0 ] &&
         [ "$(readlink /proc/1/ns/mnt)" = "$(readlink /proc/self/ns/mnt)" ] &&
         systemd-run --quiet --collect --unit="$unit" --setenv=PATH="$PATH" \
             --setenv=DISKBENCH_TRIAL="$state" \
@@ -23,36 +25,37 @@ launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
-# Shows that the connection is alive, also while the disk blocks everything else.
-(while kill -0 $$ && sleep 1 >/dev/null; do echo .; done) 2>/dev/null </dev/null &
+# Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
+# no process to be had, no setsid, a disk that gives no script.
+ready=$dir/ready.$$ # of this starter alone: several may start at once
+(
+    while kill -0 $$ && sleep 1 >/dev/null; do
+        echo .
+        [ -p "$ready" ] || continue
+        begin_limit=$((begin_limit - 1))
+        [ "$begin_limit" -gt 0 ] || echo late 1<>"$ready"
+    done
+) 2>/dev/null </dev/null &
 beats=$!
 
 # The trial was removed meanwhile, so it must not start again.
 [ -d "$state" ] || fail "$state is gone"
 if ! [ -e "$dir/pid" ]; then
-    mkdir -p "$dir" 2>/dev/null || fail "cannot make $dir"
+    new=$dir/new.$$ from=1
+    mkdir -p "$new" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
-    new=$dir/new.$$
-    mkdir "$new" && tar -xf - -C "$new" || fail "cannot write to $dir"
+    tar -xf - -C "$new" || fail "cannot write to $dir"
     # Without this option mawk reads whole blocks before it prints.
     case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
     echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
-    mv -f "$new"/* "$dir" && rmdir "$new" || fail "cannot write to $dir"
+    mv -f "$new"/* "$dir" || fail "cannot write to $dir"
     : >>"$dir/live.tsv"
-    ready=$dir/ready.$$ # of this starter alone: several may start at once
-    mkfifo "$dir/alive" "$ready" 2>/dev/null # another starter may have made the first
+    # All that the unit needs, by one process; another starter may have made them but for $ready.
+    mkfifo "$dir/alive" "$ready" "$dir/.go" "$dir/pipe.fio" "$dir/pipe.stdout" "$dir/pipe.stderr" 2>/dev/null
     [ -p "$dir/alive" ] && [ -p "$ready" ] || fail "cannot make a FIFO in $dir"
     exec 8<>"$ready"
     launch
-    # What never began says nothing: no process to be had, no setsid, a disk that gives no script.
-    (
-        exec >/dev/null 2>&1 </dev/null
-        while [ "$begin_limit" -gt 0 ] && kill -0 $$; do sleep 1; begin_limit=$((begin_limit - 1)); done
-        echo late >&8
-    ) &
-    late=$!
     read -r now <&8
-    kill "$late" 2>/dev/null
     exec 8>&-
     rm -f "$ready"
     if [ "$now" = late ] && ! [ -e "$dir/pid" ]; then
@@ -68,7 +71,12 @@ kill "$beats"
 # is the end of the unit, at once and without polling, however it dies.
 cd "$dir" || fail "cannot enter $dir"
 exec 8<>alive 7<alive 8>&-
-read -r up rest </proc/uptime && echo "@ ${up%.*}"
+read -r up rest </proc/uptime && up=${up%.*}
+echo "@ $up $from"
+if [ "$go" = 1 ] && ! [ -e stop ] && ! [ -e exit ]; then
+    echo "$up" >permit.$$ && mv -f permit.$$ .permit # for a unit that is about to ask
+    [ ! -p .go ] || echo "$up" 1<>.go # and for one that has asked
+fi
 tail -n "+$from" -f live.tsv 7<&- &
 tail=$!
 {

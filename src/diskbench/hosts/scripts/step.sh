@@ -35,25 +35,29 @@ rm -f "pid.$$"
 tell_ready
 enter check 600
 begin_beat
-started=0 ended=0 lasted=0 moved=0 oom_before=$(oom_kills)
-echo "$oom_before" >.oom
+started=0 ended=0 lasted=0 moved=0 oom_before= oom_now=
+oom_kills >.oom
+read -r oom_before <.oom
 
 # -> $now, Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
-case $(date +%s.%N) in
+now() { now=$(date +%s.%N); }
+now
+case $now in
     *[!0-9.]* | *.)
         read -r up0 rest </proc/uptime
         unix0=$(date +%s)
         now() { now=$(awk -v u="$unix0" -v z="$up0" '{ printf "%.2f\n", u + $1 - z }' /proc/uptime); }
+        now
         ;;
-    *) now() { now=$(date +%s.%N); } ;;
 esac
+disk_uptime
+clock_zero=$((${now%.*} - up)) # Unix time of the machine's start, for claims
 
 finish() { # fio's exit, reason
-    { disk_report; [ ! -e new.beside ] || sort -u new.beside; } >lock.txt
-    rm -f new.beside
+    { disk_report; [ ! -s .beside ] || sort -u .beside; } >lock.txt
     disk_leave
     hold_end
-    oom_now=$(oom_kills)
+    [ -n "$oom_now" ] || oom_now=$(oom_kills)
     told_of_end >end.txt 9>&-
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
@@ -74,7 +78,21 @@ finish() { # fio's exit, reason
     [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
     echo "$status $stopped $started $ended $keys $why" >exit.new
     mv -f exit.new exit
+    leave
+}
+
+leave() { # with what only waits for the next second, so that nothing of the unit is left
+    trap '' TERM
+    kill -s TERM -- "-$$" 2>/dev/null # it leads its process group (setsid, systemd); fio has one of its own
     exit 0
+}
+
+forget() { # nobody came to let fio start: nothing was written, and the next one who comes starts the unit anew
+    kill -KILL "$beats" 2>/dev/null
+    wait "$beats" 2>/dev/null
+    : >live.tsv
+    rm -f pid
+    leave
 }
 
 refuse() { # why; but what a stop cut short has found nothing
@@ -129,8 +147,21 @@ drop_by_file() {
 
 flush() { if [ -n "$work_dir" ]; then sync -f "$work_dir" 2>/dev/null || sync; else sync; fi; }
 
+nothing_there() { # whether the directory of test files is empty, so that no cache holds anything of them
+    [ -n "$work_dir" ] || return 1
+    for file in "$work_dir"/* "$work_dir"/.*; do
+        case ${file##*/} in . | ..) continue ;; esac
+        [ ! -e "$file" ] && [ ! -L "$file" ] || return 1
+    done
+}
+
 drop_caches() { # what was done and what it left goes to cache.txt
     before= after=
+    if nothing_there; then
+        # The kernel's own drop would take the whole machine's cache, fio itself included, for nothing.
+        printf 'method fadvise\nwhat files\nbefore_bytes 0\nafter_bytes 0\n'
+        return 0
+    fi
     if [ -n "$work_dir" ]; then before=$(cached_bytes); else before=$(meminfo Buffers); fi
     if { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null; then
         method=drop_caches
@@ -149,8 +180,9 @@ drop_caches() { # what was done and what it left goes to cache.txt
 }
 
 # --- Each second: a sign of life for the process that follows, and the machine's counters
-sample() { # file of signs of life, or nothing; one sample for each line read. In a subshell only.
-    exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -f sample.awk
+sample() { # file of signs of life, or nothing; and to end: the two readings. One sample for each line read. In a subshell only.
+    exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -v began="${2:-}" -v ended="${3:-}" \
+        -f sample.awk
 }
 every_second() { while second; do echo; sleep 1; done; }
 
@@ -169,9 +201,8 @@ canary() { # name of the file
         }'
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
             --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
-            --output=new.null >/dev/null 2>&1
-        cat new.null 2>/dev/null
-        rm -f new.null
+            --output=.null >/dev/null 2>&1
+        cat .null 2>/dev/null
     } >"$1" 9>&-
 }
 
@@ -216,7 +247,7 @@ may_start() { # whether fio may; nobody waits for the turn of a unit that nobody
 first_mib() { # FIFO, file: all that is written there is read, and 1 MiB of it kept. In a subshell only.
     exec <"$1" >"$2" 6>&- 7>&- 8>&- 9>&-
     head -c 1048576
-    exec cat >/dev/null
+    if read -r rest; then exec cat >/dev/null; fi # there is more
 }
 
 settled() { # two processes -> whether both end within two seconds
@@ -239,9 +270,10 @@ if may_start; then
     jobfile=$(hold_jobfile)
     kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
-    now
-    unix=$now
-    read -r zero rest </proc/uptime
+    disk_beside >.beside 9>&-
+    reading
+    began=$reading
+    zero=${began% *} unix=${began#* } started=${began#* }
     # Closed by exec: a shell keeps a copy of what a redirection of its own commands replaces.
     (exec 9>&- && every_second) | (exec 9>&- >samples.txt && sample live.tsv) &
     sampler=$!
@@ -255,14 +287,9 @@ if may_start; then
         ) &
         dropper=$!
     fi
-    disk_beside >new.beside 9>&-
     # fio's document has a FIFO of its own, which other output cannot reach. Opened here until both
     # ends are open, so that neither waits for the other.
-    mkfifo pipe.fio pipe.stdout pipe.stderr
     exec 6<>pipe.fio 7<>pipe.stdout 8<>pipe.stderr
-    reading
-    began=$reading
-    started=${began#* }
     (
         exec 9>&- </dev/null >pipe.stdout 2>pipe.stderr
         # The shell becomes fio, so that its number is known before fio exists.
@@ -296,9 +323,7 @@ if may_start; then
     reading
     finished=$reading
     hold_checked_after || changed="changed: $reason"
-    set -- $(between "$began" "$finished")
-    lasted=$1 moved=$2 ended=$3
-    disk_beside >>new.beside 9>&-
+    disk_beside >>.beside 9>&-
     settled $readers || for kept in stdout.txt stderr.txt; do
         cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print
     done 9>&-
@@ -306,7 +331,8 @@ if may_start; then
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null
-    { echo && echo | (sample ""); } >>samples.txt 9>&-
+    { echo && echo | (sample "" "$began" "$finished"); } >>samples.txt 9>&-
+    read -r lasted moved ended oom_now <.between
     [ "$told" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
     if ending && read -r fio <fio.pid; then # its filter may have been signalled with it
@@ -317,7 +343,7 @@ if may_start; then
     begin_beat
     [ "$canary_after" = 1 ] && [ -z "$limit" ] && try_canary canary-after.txt
 fi
-[ "$limit" != go ] || finish 125 "nobody came back to let fio start"
+[ "$limit" != go ] || forget
 fio_exit=
 read -r fio_exit 2>/dev/null <fio.exit || :
 finish "${fio_exit:-126}" "$changed"

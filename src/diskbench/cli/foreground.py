@@ -54,9 +54,8 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.engine.matrix.execute import execute
+    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.interrupt import interruptible
-    from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
 
     stop = Stop(plan.trial_id for plan in plans)
@@ -71,6 +70,8 @@ def drive(
             print(text, file=sys.stderr)
 
     def left() -> str:
+        from diskbench.engine.trial.release import left_behind, where
+
         for display in displays:
             _give_back_terminal(display)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
@@ -82,10 +83,15 @@ def drive(
     try:
         with interruptible(stop, stopping, left):
             begin()
+            ready = () if take_over else [plan for plan in plans if not plan.is_draft]
+            begun = FirstSteps(session, stop, ready)
             displays.append(_display(session, plans, quiet=show.quiet))
+            meanwhile()
+            from diskbench.engine.matrix.execute import execute
+
             try:
                 endings = execute(
-                    session, plans, displays[0], stop, meanwhile=meanwhile, take_over=take_over
+                    session, plans, displays[0], stop, begun=begun, take_over=take_over
                 )
             finally:
                 displays[0].close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.store.clock import iso
-from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
+from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import lease_and_time, load_lease, release_lease
 from diskbench.store.machines import find_machine
 
@@ -59,9 +59,10 @@ def keep_trial_rows(
 
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:
-    """Write a matrix that was begun to the evidence, with the current state of its cells."""
+    """Write a matrix that was begun to the evidence, with the current state of its cells, unless
+    it is there already."""
     try:
-        keep_matrix(session.database, session.evidence, campaign.campaign_id)
+        keep_begun_matrix(session.database, session.evidence, campaign.campaign_id)
     except DiskbenchError as error:
         _not_kept("matrix", campaign.campaign_id, error)
 
